@@ -1,0 +1,61 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+/// A target of Moult's, with the targets it may import; CI fails on an import that is not named here.
+func module(_ name: String, _ dependencies: [String], path: String? = nil) -> Target {
+    .target(name: name, dependencies: dependencies.map { .byName(name: $0) }, path: path)
+}
+
+func tests(_ name: String, _ dependencies: [String]) -> Target {
+    .testTarget(name: name, dependencies: dependencies.map { .byName(name: $0) })
+}
+
+func system(_ name: String, _ pkgConfig: String, apt: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+let package = Package(
+    name: "Moult",
+    products: [
+        .library(name: "Moult", targets: ["Moult"]),
+        .library(name: "MoultCommands", targets: ["MoultCommands"]),
+        .executable(name: "moult", targets: ["moult"]),
+    ],
+    targets: [
+        system("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
+        system("CZlib", "zlib", apt: "zlib1g-dev"),
+        system("CCrypto", "libcrypto", apt: "libssl-dev"),
+
+        module("MoultModel", ["CCrypto"]),
+        module("MoultSystem", ["MoultModel", "CCrypto"]),
+        module("MoultPropertyList", ["MoultModel", "CZlib"]),
+        module("MoultModelFiles", ["MoultModel", "MoultPropertyList"]),
+        module("MoultPlan", ["MoultModel"]),
+        module("MoultSQLite", ["MoultModel", "CSQLite"]),
+        module(
+            "MoultStore",
+            ["MoultModel", "MoultPropertyList", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultSystem"]),
+        module("MoultObjects", ["MoultModel", "MoultSQLite", "MoultStore", "MoultSystem"]),
+        module("MoultVerify", ["MoultModel", "MoultSQLite"]),
+        module(
+            "MoultEngine",
+            [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultVerify", "MoultSystem",
+                "MoultPropertyList",
+            ]),
+        module("MoultReport", ["MoultModel", "MoultPlan", "MoultStore", "MoultEngine"]),
+        module("Moult", ["MoultEngine", "MoultReport"]),
+        module(
+            "MoultCommands",
+            [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
+                "MoultReport",
+                "MoultSystem", "MoultSQLite", "MoultPropertyList",
+            ]),
+        .executableTarget(name: "moult", dependencies: ["MoultCommands"], path: "Sources/moult-cli"),
+
+        .target(name: "TestSupport", dependencies: ["MoultModel"], path: "Tests/TestSupport"),
+        tests("MoultModelTests", ["MoultModel", "TestSupport"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

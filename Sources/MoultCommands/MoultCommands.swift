@@ -1,0 +1,1 @@
+// MoultCommands. All verbs of the command line as a library.

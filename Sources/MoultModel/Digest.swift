@@ -1,0 +1,37 @@
+import CCrypto
+
+/// SHA-2 by libcrypto.
+package enum Digest {
+    package static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(EVP_sha256(), Array(bytes)) }
+    package static func sha512(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(EVP_sha512(), Array(bytes)) }
+
+    private static func compute(_ algorithm: OpaquePointer?, _ bytes: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        EVP_Digest(bytes, bytes.count, &output, &length, algorithm, nil)
+        return Array(output.prefix(Int(length)))
+    }
+}
+
+extension [UInt8] {
+    /// Standard base64 with padding.
+    package var base64: String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity((count + 2) / 3 * 4)
+        for start in stride(from: 0, to: count, by: 3) {
+            let group = self[start..<Swift.min(start + 3, count)]
+            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            for place in 0..<4 {
+                text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Lower-case hexadecimal.
+    package var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

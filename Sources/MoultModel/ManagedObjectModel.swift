@@ -1,0 +1,204 @@
+/// One version of a model, as values: every entity with everything the model says about it.
+///
+/// A `ManagedObjectModel` is whole by construction: its initialiser refuses a parent, destination or inverse
+/// that does not exist, a cycle of parents and a name given twice, so that nobody downstream asks again.
+package struct ManagedObjectModel: Sendable, Equatable {
+    /// The entities, ordered by name in byte order.
+    package let entities: [EntityDescription]
+    /// The named subsets of entities, ordered by name.
+    package let configurations: [Configuration]
+    /// The composite types that attributes refer to, ordered by name.
+    package let composites: [CompositeDescription]
+    /// The stored fetch requests, ordered by name.
+    package let fetchRequestTemplates: [FetchRequestTemplate]
+    /// What `NSStoreModelVersionIdentifiers` of a store of this model holds: `[""]` when a model file names none.
+    package let versionIdentifiers: [String]
+
+    private let positions: [String: Int]
+    private let children: [String: [String]]
+
+    /// - Throws: `MigrationError` with code `modelInvalid` that names the entity and property at fault.
+    package init(
+        entities: [EntityDescription],
+        configurations: [Configuration] = [],
+        composites: [CompositeDescription] = [],
+        fetchRequestTemplates: [FetchRequestTemplate] = [],
+        versionIdentifiers: [String] = [""]
+    ) throws {
+        self.entities = entities.sorted { $0.name.precedesInByteOrder($1.name) }
+        self.configurations = configurations.sorted { $0.name.precedesInByteOrder($1.name) }
+        self.composites = composites.sorted { $0.name.precedesInByteOrder($1.name) }
+        self.fetchRequestTemplates = fetchRequestTemplates.sorted { $0.name.precedesInByteOrder($1.name) }
+        self.versionIdentifiers = versionIdentifiers
+        var positions: [String: Int] = [:]
+        var children: [String: [String]] = [:]
+        for (position, entity) in self.entities.enumerated() {
+            positions[entity.name] = position
+            if let parent = entity.superentityName { children[parent, default: []].append(entity.name) }
+        }
+        self.positions = positions
+        self.children = children
+        try checkInvariants()
+    }
+
+    /// The entity of that name, if the model has it.
+    package func entity(_ name: String) -> EntityDescription? {
+        positions[name].map { entities[$0] }
+    }
+}
+
+// MARK: - Inheritance
+
+extension ManagedObjectModel {
+    /// The entities above `entity`, nearest first.
+    package func superentities(of entity: EntityDescription) -> [EntityDescription] {
+        var above: [EntityDescription] = []
+        var name = entity.superentityName
+        while let parent = name.flatMap(self.entity) {
+            above.append(parent)
+            name = parent.superentityName
+        }
+        return above
+    }
+
+    /// The top of the inheritance tree that `entity` belongs to; the entity itself when it has no parent.
+    package func root(of entity: EntityDescription) -> EntityDescription {
+        superentities(of: entity).last ?? entity
+    }
+
+    /// The direct sub-entities, ordered by name in byte order.
+    package func subentities(of entity: EntityDescription) -> [EntityDescription] {
+        children[entity.name, default: []].compactMap(self.entity)
+    }
+
+    /// Every entity below `entity`, depth first.
+    package func descendants(of entity: EntityDescription) -> [EntityDescription] {
+        subentities(of: entity).flatMap { [$0] + descendants(of: $0) }
+    }
+
+    /// Whether `entity` is `ancestor` or lies below it.
+    package func isKind(_ entity: EntityDescription, of ancestor: EntityDescription) -> Bool {
+        entity.name == ancestor.name || superentities(of: entity).contains { $0.name == ancestor.name }
+    }
+
+    /// The attributes of an entity, inherited ones included, ordered by name in byte order.
+    package func attributes(of entity: EntityDescription) -> [AttributeDescription] {
+        lineage(of: entity).flatMap(\.attributes).sorted { $0.name.precedesInByteOrder($1.name) }
+    }
+
+    /// The relationships of an entity, inherited ones included, ordered by name in byte order.
+    package func relationships(of entity: EntityDescription) -> [RelationshipDescription] {
+        lineage(of: entity).flatMap(\.relationships).sorted { $0.name.precedesInByteOrder($1.name) }
+    }
+
+    /// The attribute of that name that `entity` declares or inherits.
+    package func attribute(_ name: String, of entity: EntityDescription) -> AttributeDescription? {
+        lineage(of: entity).lazy.compactMap { $0.attribute(name) }.first
+    }
+
+    /// The relationship of that name that `entity` declares or inherits.
+    package func relationship(_ name: String, of entity: EntityDescription) -> RelationshipDescription? {
+        lineage(of: entity).lazy.compactMap { $0.relationship(name) }.first
+    }
+
+    /// The entity in the lineage of `entity` that declares the property of that name.
+    package func declaringEntity(of property: String, in entity: EntityDescription) -> EntityDescription? {
+        lineage(of: entity).first { $0.propertyNames.contains(property) }
+    }
+
+    /// The entity itself and those above it, nearest first.
+    package func lineage(of entity: EntityDescription) -> [EntityDescription] {
+        [entity] + superentities(of: entity)
+    }
+}
+
+// MARK: - Relationships
+
+extension ManagedObjectModel {
+    /// The relationship at the other end, or nil where there is none.
+    package func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
+        guard let name = relationship.inverseName, let destination = entity(relationship.destinationEntityName) else {
+            return nil
+        }
+        return self.relationship(name, of: destination)
+    }
+
+    /// The entities that belong to a configuration; nil where the model has no configuration of that name.
+    package func entities(inConfiguration name: String) -> [EntityDescription]? {
+        configurations.first { $0.name == name }.map { $0.entityNames.compactMap(self.entity) }
+    }
+}
+
+// MARK: - Invariants
+
+extension ManagedObjectModel {
+    private func checkInvariants() throws {
+        if let twice = firstRepeated(entities.map(\.name)) {
+            throw MigrationError.modelInvalid(
+                "The model has two entities named \(twice).", place: twice, remedy: "Rename or remove one of them.")
+        }
+        for entity in entities {
+            try checkLineage(of: entity)
+        }
+        for entity in entities {
+            try checkProperties(of: entity)
+        }
+    }
+
+    private func checkLineage(of entity: EntityDescription) throws {
+        var seen: Set<String> = [entity.name]
+        var current = entity
+        while let parent = current.superentityName {
+            guard let above = self.entity(parent) else {
+                throw MigrationError.modelInvalid(
+                    "The parent entity \(parent) of \(current.name) is not in the model.", place: current.name,
+                    remedy: "Add the entity \(parent), or give \(current.name) another parent.")
+            }
+            guard seen.insert(parent).inserted else {
+                throw MigrationError.modelInvalid(
+                    "The entity \(entity.name) is its own ancestor.", place: entity.name,
+                    remedy: "Break the cycle of parents.")
+            }
+            current = above
+        }
+    }
+
+    private func checkProperties(of entity: EntityDescription) throws {
+        if let twice = firstRepeated(lineage(of: entity).flatMap(\.propertyNames)) {
+            throw MigrationError.modelInvalid(
+                "The entity \(entity.name) has two properties named \(twice).", place: "\(entity.name).\(twice)",
+                remedy: "Rename or remove one of them.")
+        }
+        for relationship in entity.relationships {
+            let place = "\(entity.name).\(relationship.name)"
+            guard let destination = self.entity(relationship.destinationEntityName) else {
+                throw MigrationError.modelInvalid(
+                    "The destination \(relationship.destinationEntityName) of \(place) is not in the model.",
+                    place: place, remedy: "Add that entity, or correct the destination.")
+            }
+            guard let inverseName = relationship.inverseName else { continue }
+            guard let inverse = self.relationship(inverseName, of: destination) else {
+                throw MigrationError.modelInvalid(
+                    "The inverse \(inverseName) of \(place) is not a relationship of \(destination.name).",
+                    place: place, remedy: "Add it to \(destination.name), or correct the inverse.")
+            }
+            guard inverse.inverseName == nil || inverse.inverseName == relationship.name else {
+                throw MigrationError.modelInvalid(
+                    "\(place) names \(destination.name).\(inverseName) as its inverse, which names \(inverse.inverseName ?? "none").",
+                    place: place, remedy: "Make the two relationships name each other.")
+            }
+        }
+    }
+
+    private func firstRepeated(_ names: [String]) -> String? {
+        var seen: Set<String> = []
+        return names.first { !seen.insert($0).inserted }
+    }
+}
+
+extension String {
+    /// Core Data sorts names by their UTF-8 bytes, which is not Swift's order for every character.
+    package func precedesInByteOrder(_ other: String) -> Bool {
+        utf8.lexicographicallyPrecedes(other.utf8)
+    }
+}

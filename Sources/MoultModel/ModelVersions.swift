@@ -1,0 +1,39 @@
+/// One version of a model with its identity.
+package struct ModelVersion: Sendable, Equatable {
+    /// The version's names, the file's stem first; more than one where versions have equal hashes.
+    package var names: [String]
+    package var model: ManagedObjectModel
+    package var hashes: VersionHashes
+
+    package init(names: [String], model: ManagedObjectModel, hashes: VersionHashes? = nil) {
+        self.names = names
+        self.model = model
+        self.hashes = hashes ?? VersionHashes(of: model)
+    }
+
+    package var name: String { names.first ?? "" }
+}
+
+/// The versions of one model, oldest first: every edge of a migration runs between neighbours.
+package struct ModelVersions: Sendable, Equatable {
+    /// Oldest first. Versions with equal hashes are one node with several names.
+    package var versions: [ModelVersion]
+    /// The version the bundle calls current (`.xccurrentversion`, `VersionInfo.plist`), by name.
+    package var currentName: String?
+    /// What was noticed while reading, such as elements that Moult does not know.
+    package var findings: [Finding]
+
+    package init(versions: [ModelVersion], currentName: String? = nil, findings: [Finding] = []) {
+        self.versions = versions
+        self.currentName = currentName
+        self.findings = findings
+    }
+
+    /// The position of the version that goes by `name`.
+    package func position(named name: String) -> Int? { versions.firstIndex { $0.names.contains(name) } }
+
+    /// The position of the version whose hashes equal a store's.
+    package func position(matching hashes: VersionHashes) -> Int? {
+        versions.firstIndex { $0.hashes.isCompatible(with: hashes) }
+    }
+}

@@ -1,0 +1,122 @@
+/// The version hashes of a model: what Core Data compares to decide whether a store fits (VERSION_HASH).
+package struct VersionHashes: Sendable, Equatable {
+    /// 32 bytes an entity.
+    package let entities: [String: [UInt8]]
+    /// Entities whose rule is not known (composite attributes), each with the reason; their hash here is Moult's
+    /// best guess and is never written without `--experimental`.
+    package let uncertain: [String: String]
+
+    package init(of model: ManagedObjectModel) {
+        var hasher = EntityHasher(model: model)
+        var hashes: [String: [UInt8]] = [:]
+        for entity in model.entities { hashes[entity.name] = hasher.hash(of: entity) }
+        entities = hashes
+        uncertain = hasher.uncertain
+    }
+
+    /// Hashes that were read rather than computed: a store's metadata, a VersionInfo.plist.
+    package init(read entities: [String: [UInt8]]) {
+        self.entities = entities
+        uncertain = [:]
+    }
+
+    /// `NSStoreModelVersionChecksumKey`: SHA-256 over the entity hashes in name order.
+    package var checksum: [UInt8] { Digest.sha256(sorted.flatMap(\.value)) }
+
+    /// `NSStoreModelVersionHashesDigest`: SHA-512 over name and hash, in name order.
+    package var digest: [UInt8] { Digest.sha512(sorted.flatMap { Array($0.key.utf8) + $0.value }) }
+
+    private var sorted: [(key: String, value: [UInt8])] {
+        entities.sorted { $0.key.precedesInByteOrder($1.key) }
+    }
+
+    /// Whether a store with these hashes opens with the other's model: equal names, equal hashes.
+    package func isCompatible(with other: VersionHashes) -> Bool { entities == other.entities }
+}
+
+/// Computes entity hashes; each entity's parent is hashed once.
+private struct EntityHasher {
+    let model: ManagedObjectModel
+    var known: [String: [UInt8]] = [:]
+    var uncertain: [String: String] = [:]
+
+    init(model: ManagedObjectModel) { self.model = model }
+
+    mutating func hash(of entity: EntityDescription) -> [UInt8] {
+        if let hash = known[entity.name] { return hash }
+        var bytes = Array(entity.name.utf8) + [entity.isAbstract ? 1 : 0]
+        if let parent = entity.superentityName.flatMap(model.entity) {
+            bytes += hash(of: parent)
+            if let reason = uncertain[parent.name] { uncertain[entity.name] = reason }
+        }
+        var properties: [(name: String, hash: [UInt8])] = []
+        for attribute in model.attributes(of: entity) where !attribute.isTransient {
+            if attribute.type == .composite {
+                uncertain[entity.name] =
+                    "\(entity.name).\(attribute.name) is a composite attribute, whose version hash is not publicly known"
+            }
+            properties.append((attribute.name, hash(of: attribute)))
+        }
+        for relationship in model.relationships(of: entity) where !relationship.isTransient {
+            properties.append((relationship.name, hash(of: relationship, in: entity)))
+        }
+        for property in properties.sorted(by: { $0.name.precedesInByteOrder($1.name) }) { bytes += property.hash }
+        bytes += Array((entity.versionHashModifier ?? "").utf8)
+        let constraints = entity.uniquenessConstraints.map { $0.joined(separator: ".") }
+        for constraint in constraints.sorted(by: { $0.precedesInByteOrder($1) }) { bytes += Array(constraint.utf8) }
+        let hash = Digest.sha256(bytes)
+        known[entity.name] = hash
+        return hash
+    }
+
+    private func hash(of attribute: AttributeDescription) -> [UInt8] {
+        if let derivation = attribute.derivation {
+            return Digest.sha256(Array((derivation.expression + (derivation.filter ?? "")).utf8))
+        }
+        if attribute.type == .composite {
+            let leaves = leaves(of: attribute, depth: 0).filter { !$0.isTransient }
+            return Digest.sha256(
+                leaves.sorted { $0.name.precedesInByteOrder($1.name) }.flatMap { hash(of: $0) })
+        }
+        var bytes = property(attribute.name, attribute.isOptional, attribute.isTransient, attribute.versionHashModifier)
+        bytes += littleEndian(attribute.type.rawValue)
+        if attribute.allowsExternalBinaryDataStorage { bytes.append(1) }
+        if attribute.preservesValueInHistoryOnDeletion { bytes.append(1) }
+        return Digest.sha256(bytes)
+    }
+
+    /// Composites may nest; a cycle of them ends at a depth no real model reaches.
+    private func leaves(of attribute: AttributeDescription, depth: Int) -> [AttributeDescription] {
+        guard attribute.type == .composite, depth < 16 else { return attribute.type == .composite ? [] : [attribute] }
+        let composite = model.composites.first { $0.name == attribute.compositeName }
+        return (composite?.elements ?? []).flatMap { leaves(of: $0, depth: depth + 1) }
+    }
+
+    private func hash(of relationship: RelationshipDescription, in entity: EntityDescription) -> [UInt8] {
+        var bytes = property(
+            relationship.name, relationship.isOptional, relationship.isTransient, relationship.versionHashModifier)
+        bytes += Array(relationship.destinationEntityName.utf8)
+        if let inverse = relationship.inverseName, !isItsOwnInverse(relationship, in: entity) {
+            bytes += Array(inverse.utf8)
+        }
+        bytes += littleEndian(Int32(truncatingIfNeeded: relationship.maxCount))
+        bytes += littleEndian(Int32(truncatingIfNeeded: relationship.minCount))
+        if relationship.isOrdered { bytes += [1, 0] }
+        return Digest.sha256(bytes)
+    }
+
+    /// A relationship that is its own inverse, inherited or not, does not hash the inverse's name.
+    private func isItsOwnInverse(_ relationship: RelationshipDescription, in entity: EntityDescription) -> Bool {
+        relationship.inverseName == relationship.name
+            && model.declaringEntity(of: relationship.name, in: entity)?.name == relationship.destinationEntityName
+    }
+
+    private func property(_ name: String, _ isOptional: Bool, _ isTransient: Bool, _ modifier: String?) -> [UInt8] {
+        Array(name.utf8) + [(isOptional ? 1 : 0) | (isTransient ? 2 : 0), 0] + Array((modifier ?? "").utf8)
+    }
+
+    private func littleEndian(_ number: Int32) -> [UInt8] {
+        let bits = UInt32(bitPattern: number)
+        return [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: bits >> $0) }
+    }
+}

@@ -1,0 +1,63 @@
+import MoultModel
+
+/// How the objects of one version become the objects of another: one entity mapping for each entity of either side.
+///
+/// Inference makes one for each edge, composition joins neighbours into one, and lowering turns it into statements.
+package struct MappingModel: Sendable, Equatable {
+    /// Ordered by destination entity name, then the removed entities by source name.
+    package var entityMappings: [EntityMapping]
+
+    package init(entityMappings: [EntityMapping]) {
+        self.entityMappings = entityMappings
+    }
+
+    package func mapping(toEntity name: String) -> EntityMapping? {
+        entityMappings.first { $0.destinationEntityName == name }
+    }
+
+    /// An entity may feed several entities of the destination.
+    package func mappings(fromEntity name: String) -> [EntityMapping] {
+        entityMappings.filter { $0.sourceEntityName == name }
+    }
+}
+
+/// How the objects of one source entity (exactly that one, without its sub-entities) become objects of one destination.
+package struct EntityMapping: Sendable, Equatable {
+    /// Nil for an added entity.
+    package var sourceEntityName: String?
+    /// Nil for a removed entity.
+    package var destinationEntityName: String?
+    /// One for each stored attribute of the destination, inherited ones included, by name. Derived attributes are left
+    /// out: their values are computed.
+    package var attributes: [String: AttributeSource]
+    /// One for each relationship of the destination, inherited ones included, by name.
+    package var relationships: [String: RelationshipSource]
+
+    package init(
+        sourceEntityName: String?, destinationEntityName: String?,
+        attributes: [String: AttributeSource] = [:], relationships: [String: RelationshipSource] = [:]
+    ) {
+        self.sourceEntityName = sourceEntityName
+        self.destinationEntityName = destinationEntityName
+        self.attributes = attributes
+        self.relationships = relationships
+    }
+}
+
+/// Where an attribute's value comes from.
+package enum AttributeSource: Sendable, Hashable {
+    /// The source entity's attribute of that name. Where it is nil and `ifNil` is given, that value takes its place
+    /// (an optional attribute that became required). A difference of type is a lossless widening, which lowering
+    /// converts; a difference in external storage moves the bytes.
+    case attribute(String, ifNil: AttributeValue?)
+    /// The same value for every object: a new attribute's default, or nil.
+    case constant(AttributeValue?)
+}
+
+/// Where a relationship's destinations come from.
+package enum RelationshipSource: Sendable, Hashable {
+    /// The source entity's relationship of that name, whatever its cardinality and order.
+    case relationship(String)
+    /// None: a new relationship, which its inverse may still fill.
+    case empty
+}

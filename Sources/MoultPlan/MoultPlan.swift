@@ -1,0 +1,1 @@
+// MoultPlan. Pure: differences, renames and questions, inference, composition, planning.

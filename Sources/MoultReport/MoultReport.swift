@@ -1,0 +1,1 @@
+// MoultReport. Values to words: text and versioned JSON.

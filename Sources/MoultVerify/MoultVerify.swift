@@ -1,0 +1,1 @@
+// MoultVerify. Checks a migrated store with code that shares nothing with the writer.

@@ -1,0 +1,96 @@
+import Foundation
+
+/// The corpus of real stores and models, which lies beside the project and is never part of it.
+///
+/// `MOULT_CORPUS` names its folder; by default it is `../shared/corpus`, seen from the package's root.
+package enum Corpus {
+    package static let root: URL? = {
+        let packageRoot = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let path = ProcessInfo.processInfo.environment["MOULT_CORPUS"] ?? "../shared/corpus"
+        let url = URL(fileURLWithPath: path, relativeTo: packageRoot).standardizedFileURL
+        guard FileManager.default.fileExists(atPath: url.path) else {
+            print("SKIPPED: no corpus at \(path); set MOULT_CORPUS to run the tests that need real stores and models")
+            return nil
+        }
+        return url
+    }()
+
+    package static var isAvailable: Bool { root != nil }
+
+    /// Every file or folder below the root whose path satisfies `isIncluded`, in path order.
+    package static func paths(where isIncluded: (String) -> Bool) -> [String] {
+        guard let root, let walk = FileManager.default.enumerator(atPath: root.path) else { return [] }
+        return walk.compactMap { $0 as? String }.filter(isIncluded).sorted().map { root.path + "/" + $0 }
+    }
+
+    /// Every SQLite store, by its first sixteen bytes.
+    package static var stores: [String] {
+        paths { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.filter { path in
+            guard let file = FileHandle(forReadingAtPath: path) else { return false }
+            defer { try? file.close() }
+            return (try? file.read(upToCount: 16)) == Data("SQLite format 3\0".utf8)
+        }
+    }
+}
+
+/// A folder that is gone when the last reference to it is.
+package final class ScratchFolder: Sendable {
+    package let path: String
+
+    package init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("moult-test-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Copies a store with its `-wal` (never its `-shm`) and its external data into the folder; returns the copy's path.
+    package func copyStore(_ store: String) throws -> String {
+        let name = URL(fileURLWithPath: store).lastPathComponent
+        let copy = path + "/" + name
+        try copyWritable(store, to: copy)
+        if FileManager.default.fileExists(atPath: store + "-wal") {
+            try copyWritable(store + "-wal", to: copy + "-wal")
+        }
+        let support = "." + URL(fileURLWithPath: name).deletingPathExtension().lastPathComponent + "_SUPPORT"
+        let source = URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(support).path
+        if FileManager.default.fileExists(atPath: source) { try copyWritable(source, to: path + "/" + support) }
+        return copy
+    }
+
+    private func copyWritable(_ source: String, to destination: String) throws {
+        try FileManager.default.copyItem(atPath: source, toPath: destination)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: destination)
+    }
+}
+
+/// The sqlite3 shell: an independent witness.
+package enum SQLiteShell {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// What `sqlite3 path sql` prints. Opens an immutable file read-only when asked, so that nothing beside it changes.
+    package static func run(_ path: String, _ sql: String, immutable: Bool = false, arguments: [String] = []) throws
+        -> String
+    {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
+        let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
+        process.arguments = arguments + [immutable ? "file:\(escaped)?immutable=1" : path, sql]
+        let output = Pipe()
+        let errors = Pipe()
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        let complaint = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(description: String(decoding: complaint, as: UTF8.self))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
