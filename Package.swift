@@ -19,7 +19,7 @@ let package = Package(
     products: [
         .library(name: "Moult", targets: ["Moult"]),
         .library(name: "MoultCommands", targets: ["MoultCommands"]),
-        .executable(name: "moult", targets: ["moult"]),
+        .executable(name: "moult", targets: ["moult-cli"]),
     ],
     targets: [
         system("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
@@ -52,7 +52,8 @@ let package = Package(
                 "MoultReport",
                 "MoultSystem", "MoultSQLite", "MoultPropertyList",
             ]),
-        .executableTarget(name: "moult", dependencies: ["MoultCommands"], path: "Sources/moult-cli"),
+        // Not named moult: beside Moult that would be one folder on a file system that ignores case.
+        .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
 
         .target(name: "TestSupport", dependencies: ["MoultModel"], path: "Tests/TestSupport"),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
