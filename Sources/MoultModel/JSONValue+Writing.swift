@@ -1,0 +1,83 @@
+extension JSONValue {
+    /// The document on one line, without spaces.
+    package var compact: String {
+        var writer = JSONWriter(indented: false)
+        writer.write(self, depth: 0)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// The document over several lines, two spaces a level, for files that people read and compare. No newline at the
+    /// end.
+    package var indented: String {
+        var writer = JSONWriter(indented: true)
+        writer.write(self, depth: 0)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+private struct JSONWriter {
+    let indented: Bool
+    var bytes: [UInt8] = []
+
+    init(indented: Bool) { self.indented = indented }
+
+    mutating func write(_ value: JSONValue, depth: Int) {
+        switch value {
+        case .null: bytes += "null".utf8
+        case .bool(let truth): bytes += (truth ? "true" : "false").utf8
+        case .integer(let number): bytes += String(number).utf8
+        case .double(let number): write(number)
+        case .string(let text): write(text)
+        case .array(let elements):
+            list(elements, "[", "]", depth) { writer, element in writer.write(element, depth: depth + 1) }
+        case .object(let members):
+            list(members, "{", "}", depth) { writer, member in
+                writer.write(member.key)
+                writer.bytes += (writer.indented ? ": " : ":").utf8
+                writer.write(member.value, depth: depth + 1)
+            }
+        }
+    }
+
+    private mutating func list<Element>(
+        _ elements: [Element], _ open: String, _ close: String, _ depth: Int,
+        _ each: (inout JSONWriter, Element) -> Void
+    ) {
+        bytes += open.utf8
+        for (position, element) in elements.enumerated() {
+            if position > 0 { bytes.append(UInt8(ascii: ",")) }
+            breakLine(depth + 1)
+            each(&self, element)
+        }
+        if !elements.isEmpty { breakLine(depth) }
+        bytes += close.utf8
+    }
+
+    private mutating func breakLine(_ depth: Int) {
+        guard indented else { return }
+        bytes.append(UInt8(ascii: "\n"))
+        bytes += [UInt8](repeating: UInt8(ascii: " "), count: 2 * depth)
+    }
+
+    /// Swift's description is the shortest that reads back to the same bits. JSON has no word for NaN and the
+    /// infinities, which become strings.
+    private mutating func write(_ number: Double) {
+        if number.isFinite { bytes += number.description.utf8 } else { write(number.description) }
+    }
+
+    private mutating func write(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): bytes += "\\\"".utf8
+            case UInt8(ascii: "\\"): bytes += "\\\\".utf8
+            case 0x0A: bytes += "\\n".utf8
+            case 0x0D: bytes += "\\r".utf8
+            case 0x09: bytes += "\\t".utf8
+            case 0..<0x20, 0x7F: bytes += ("\\u00" + [byte].hexadecimal).utf8
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import MoultModel
+import Testing
+
+@Suite("JSON")
+struct JSONValueTests {
+    @Test("what is written reads back equal, and keeps the order of keys")
+    func roundTrip() throws {
+        let value: JSONValue = [
+            "z": 1, "a": [true, nil, "q\"\\\n\u{01}é😀\u{2028}"],
+            "doubles": [0.1, -1e300, .double(.leastNonzeroMagnitude)],
+            "large": .integer(.min), "empty": [[], [:]],
+        ]
+        for text in [value.compact, value.indented] {
+            #expect(try JSONValue(parsing: Array(text.utf8), place: "", code: .usage) == value)
+        }
+        #expect(value.compact.hasPrefix("{\"z\":1,\"a\":"))
+        #expect(value.sortedByKey.members?.map(\.key) == ["a", "doubles", "empty", "large", "z"])
+    }
+
+    @Test("Foundation reads what is written")
+    func foundationReads() throws {
+        let value: JSONValue = ["text": "tab\t\u{7F}é", "number": 0.5, "nan": .double(.nan)]
+        let read = try #require(
+            try JSONSerialization.jsonObject(with: Data(value.compact.utf8)) as? [String: any Sendable])
+        #expect(read["text"] as? String == "tab\t\u{7F}é")
+        #expect(read["number"] as? Double == 0.5)
+        #expect(read["nan"] as? String == "nan")
+    }
+
+    @Test("escapes of every kind are read")
+    func escapes() throws {
+        let text = #"{"k":"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00"}"#
+        let value = try JSONValue(parsing: Array(text.utf8), place: "", code: .usage)
+        #expect(value["k"]?.string == "\"\\/\u{08}\u{0C}\n\r\té😀")
+    }
+
+    @Test(
+        "what is no JSON is refused with line and column",
+        arguments: [
+            ("", "line 1, column 1"), ("{", "key"), ("[1,]", "no value"), ("{\"a\":1,\"a\":2}", "twice"),
+            ("[1] x", "after the end"), ("01", "zero"), ("\"\\ud800\"", "half"), ("nul", "word"), ("1e999", "large"),
+            ("\"\u{01}\"", "control"), ("\"abc", "without an end"), ("[\n  tru]", "line 2, column 3"),
+            ("-", "no value"),
+            ("\"\\u12", "four"),
+        ])
+    func refused(text: String, says: String) throws {
+        let error = try #require(throws: MigrationError.self) {
+            _ = try JSONValue(parsing: Array(text.utf8), place: "answers.json", code: .usage)
+        }
+        #expect(error.message.contains(says))
+        #expect(error.place == "answers.json")
+    }
+
+    @Test("deep nesting and bytes that are not UTF-8 are errors, not crashes")
+    func hostile() {
+        let deep = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
+        #expect(throws: MigrationError.self) { try JSONValue(parsing: deep, place: "", code: .usage) }
+        #expect(throws: MigrationError.self) {
+            try JSONValue(parsing: [0x22, 0xFF, 0x22], place: "", code: .usage)
+        }
+    }
+}
