@@ -57,6 +57,7 @@ let package = Package(
 
         .target(name: "TestSupport", dependencies: ["MoultModel"], path: "Tests/TestSupport"),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
+        tests("MoultPropertyListTests", ["MoultModel", "MoultPropertyList", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

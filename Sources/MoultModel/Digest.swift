@@ -35,3 +35,31 @@ extension [UInt8] {
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }
+
+extension [UInt8] {
+    /// Decodes standard base64; nil for anything else, such as a missing padding or characters outside of the alphabet.
+    package init?(base64 text: String) {
+        let digits = [UInt8](text.utf8)
+        guard digits.count % 4 == 0 else { return nil }
+        let padding = digits.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        self = []
+        reserveCapacity(digits.count / 4 * 3)
+        var bits: UInt32 = 0
+        for (place, digit) in digits.dropLast(padding).enumerated() {
+            guard let value = Self.base64Value(digit) else { return nil }
+            bits = bits << 6 | value
+            if place % 4 != 0 { append(UInt8(truncatingIfNeeded: bits >> (6 - 2 * UInt32(place % 4)))) }
+        }
+    }
+
+    private static func base64Value(_ digit: UInt8) -> UInt32? {
+        switch digit {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit) - 65
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit) - 71
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit) + 4
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,125 @@
+extension PropertyList {
+    /// The list as a binary property list (`bplist00`), the same bytes for equal lists.
+    ///
+    /// Equal strings, numbers, dates and data are written once, as Foundation does; keys come in byte order.
+    package var binary: [UInt8] {
+        var writer = BinaryPropertyListWriter()
+        return writer.write(self)
+    }
+}
+
+/// Lays the objects out depth first, then writes them with references just wide enough.
+private struct BinaryPropertyListWriter {
+    /// One object with its references resolved to numbers.
+    private enum Object {
+        case leaf(PropertyList)
+        case array([Int])
+        case dictionary(keys: [Int], values: [Int])
+    }
+
+    private var objects: [Object] = []
+    private var leaves: [PropertyList: Int] = [:]
+
+    mutating func write(_ list: PropertyList) -> [UInt8] {
+        _ = add(list)
+        let referenceWidth = Self.width(of: objects.count)
+        var output = Array("bplist00".utf8)
+        var offsets: [Int] = []
+        for object in objects {
+            offsets.append(output.count)
+            append(object, referenceWidth: referenceWidth, to: &output)
+        }
+        let table = output.count
+        let offsetWidth = Self.width(of: table)
+        for offset in offsets { output += Self.bigEndian(offset, width: offsetWidth) }
+        output += [0, 0, 0, 0, 0, 0, UInt8(offsetWidth), UInt8(referenceWidth)]
+        for number in [objects.count, 0, table] { output += Self.bigEndian(number, width: 8) }
+        return output
+    }
+
+    /// Returns the object's number.
+    private mutating func add(_ list: PropertyList) -> Int {
+        let number = objects.count
+        switch list {
+        case .array(let elements):
+            objects.append(.leaf(.null))
+            objects[number] = .array(elements.map { add($0) })
+        case .dictionary(let entries):
+            objects.append(.leaf(.null))
+            let sorted = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            let keys = sorted.map { add(.string($0.key)) }
+            objects[number] = .dictionary(keys: keys, values: sorted.map { add($0.value) })
+        default:
+            if let known = leaves[list] { return known }
+            leaves[list] = number
+            objects.append(.leaf(list))
+        }
+        return number
+    }
+
+    private func append(_ object: Object, referenceWidth: Int, to output: inout [UInt8]) {
+        switch object {
+        case .leaf(let value): append(value, to: &output)
+        case .array(let elements):
+            appendMarker(0xA0, count: elements.count, to: &output)
+            for element in elements { output += Self.bigEndian(element, width: referenceWidth) }
+        case .dictionary(let keys, let values):
+            appendMarker(0xD0, count: keys.count, to: &output)
+            for reference in keys + values { output += Self.bigEndian(reference, width: referenceWidth) }
+        }
+    }
+
+    private func append(_ leaf: PropertyList, to output: inout [UInt8]) {
+        switch leaf {
+        case .boolean(let flag): output.append(flag ? 0x09 : 0x08)
+        case .integer(let number): appendInteger(number, to: &output)
+        case .unsignedInteger(let number):
+            output += [0x14, 0, 0, 0, 0, 0, 0, 0, 0] + Self.bigEndian(number)
+        case .real(let number): output += [0x23] + Self.bigEndian(number.bitPattern)
+        case .date(let seconds): output += [0x33] + Self.bigEndian(seconds.bitPattern)
+        case .data(let bytes):
+            appendMarker(0x40, count: bytes.count, to: &output)
+            output += bytes
+        case .string(let text): appendString(text, to: &output)
+        case .uid(let index):
+            let width = Self.width(of: index)
+            output += [0x80 | UInt8(width - 1)] + Self.bigEndian(index, width: width)
+        case .null, .array, .dictionary: output.append(0x00)
+        }
+    }
+
+    private func appendString(_ text: String, to output: inout [UInt8]) {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) {
+            appendMarker(0x50, count: text.utf8.count, to: &output)
+            output += text.utf8
+        } else {
+            appendMarker(0x60, count: text.utf16.count, to: &output)
+            for unit in text.utf16 { output += [UInt8(unit >> 8), UInt8(unit & 255)] }
+        }
+    }
+
+    /// One, two or four bytes are read as unsigned, so that a negative number needs eight.
+    private func appendInteger(_ number: Int64, to output: inout [UInt8]) {
+        let width = number < 0 ? 8 : Self.width(of: Int(number))
+        output.append(0x10 | UInt8(width.trailingZeroBitCount))
+        output += Self.bigEndian(UInt64(bitPattern: number)).suffix(width)
+    }
+
+    private func appendMarker(_ marker: UInt8, count: Int, to output: inout [UInt8]) {
+        output.append(marker | UInt8(min(count, 15)))
+        if count >= 15 { appendInteger(Int64(count), to: &output) }
+    }
+
+    /// The least of one, two, four and eight bytes that hold a number.
+    private static func width(of number: Int) -> Int {
+        number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
+    }
+
+    private static func bigEndian(_ number: Int, width: Int) -> ArraySlice<UInt8> {
+        bigEndian(UInt64(bitPattern: Int64(number))).suffix(width)
+    }
+
+    private static func bigEndian(_ number: UInt64) -> [UInt8] {
+        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }
+    }
+}
