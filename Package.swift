@@ -58,6 +58,8 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["MoultModel"], path: "Tests/TestSupport"),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
         tests("MoultPropertyListTests", ["MoultModel", "MoultPropertyList", "TestSupport"]),
+        tests("MoultSystemTests", ["MoultModel", "MoultSystem", "TestSupport"]),
+        tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

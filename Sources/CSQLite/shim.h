@@ -3,3 +3,8 @@
 // SQLITE_STATIC and SQLITE_TRANSIENT are casts, which Swift does not import.
 static const sqlite3_destructor_type moult_sqlite_static = SQLITE_STATIC;
 static const sqlite3_destructor_type moult_sqlite_transient = SQLITE_TRANSIENT;
+
+// sqlite3_db_config takes a variable number of arguments, which Swift does not import.
+static inline int moult_sqlite_set(sqlite3 *connection, int option, int value) {
+    return sqlite3_db_config(connection, option, value, (int *)0);
+}

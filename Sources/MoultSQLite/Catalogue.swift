@@ -1,0 +1,74 @@
+/// What `sqlite_master` of a database says, in its own order.
+package struct Catalogue: Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable { case table, index, trigger, view }
+
+    /// One row of `sqlite_master`.
+    package struct Entry: Sendable, Hashable {
+        package var kind: Kind
+        package var name: String
+        /// The table that an index or trigger belongs to; a table's own name.
+        package var tableName: String
+        /// Nil for an index that SQLite made for a constraint.
+        package var sql: String?
+
+        package init(kind: Kind, name: String, tableName: String, sql: String?) {
+            self.kind = kind
+            self.name = name
+            self.tableName = tableName
+            self.sql = sql
+        }
+    }
+
+    /// One column of a table, in the table's order.
+    package struct Column: Sendable, Hashable {
+        package var name: String
+        /// The type as the table declares it; empty where it declares none.
+        package var declaredType: String
+        package var isNotNull: Bool
+        /// The default as SQL.
+        package var defaultValue: String?
+        /// Its place in the primary key from 1; 0 outside it.
+        package var primaryKeyPosition: Int
+
+        package init(
+            name: String, declaredType: String, isNotNull: Bool = false, defaultValue: String? = nil,
+            primaryKeyPosition: Int = 0
+        ) {
+            self.name = name
+            self.declaredType = declaredType
+            self.isNotNull = isNotNull
+            self.defaultValue = defaultValue
+            self.primaryKeyPosition = primaryKeyPosition
+        }
+    }
+
+    package let entries: [Entry]
+
+    package init(entries: [Entry]) { self.entries = entries }
+
+    package var tables: [Entry] { entries.filter { $0.kind == .table } }
+
+    package func table(_ name: String) -> Entry? { entries.first { $0.kind == .table && $0.name == name } }
+}
+
+extension Connection {
+    package func catalogue(schema: String = "main") throws -> Catalogue {
+        let sql = "SELECT type, name, tbl_name, sql FROM \(schema.quotedName).sqlite_master ORDER BY rowid"
+        let entries = try rows(sql) { row in
+            Catalogue.Kind(rawValue: row.text(0) ?? "").map {
+                Catalogue.Entry(kind: $0, name: row.text(1) ?? "", tableName: row.text(2) ?? "", sql: row.text(3))
+            }
+        }
+        return Catalogue(entries: entries.compactMap { $0 })
+    }
+
+    /// The columns of a table in its order; empty where there is no such table.
+    package func columns(of table: String, schema: String = "main") throws -> [Catalogue.Column] {
+        let sql = "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?, ?) ORDER BY cid"
+        return try rows(sql, [.text(table), .text(schema)]) { row in
+            Catalogue.Column(
+                name: row.text(0) ?? "", declaredType: row.text(1) ?? "", isNotNull: row.integer(2) != 0,
+                defaultValue: row.text(3), primaryKeyPosition: Int(row.integer(4)))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import CSQLite
+import MoultModel
+
+extension Connection {
+    /// Compiles one statement.
+    package func prepare(_ sql: String) throws -> Statement { try Statement(self, sql) }
+
+    /// Runs every statement of a script; rows are dropped.
+    package func execute(_ sql: String) throws {
+        var text = sql
+        try text.withUTF8 { bytes in
+            var rest = bytes
+            while let statement = try Statement(self, next: &rest) {
+                defer { statement.finalise() }
+                while try statement.step() {}
+            }
+        }
+    }
+
+    /// Runs one statement to its end.
+    package func run(_ sql: String, _ values: [SQLiteValue] = []) throws {
+        try forEachRow(sql, values) { _ in }
+    }
+
+    /// Calls `body` for each row; the statement's columns are valid inside it only.
+    package func forEachRow(_ sql: String, _ values: [SQLiteValue] = [], _ body: (Statement) throws -> Void) throws {
+        let statement = try prepare(sql)
+        defer { statement.finalise() }
+        try statement.bind(values)
+        while try statement.step() { try body(statement) }
+    }
+
+    /// Every row, as `transform` makes of it.
+    package func rows<Element>(
+        _ sql: String, _ values: [SQLiteValue] = [], _ transform: (Statement) throws -> Element
+    ) throws -> [Element] {
+        var elements: [Element] = []
+        try forEachRow(sql, values) { elements.append(try transform($0)) }
+        return elements
+    }
+
+    /// The first column of the first row; nil when there is no row.
+    package func value(_ sql: String, _ values: [SQLiteValue] = []) throws -> SQLiteValue? {
+        let statement = try prepare(sql)
+        defer { statement.finalise() }
+        try statement.bind(values)
+        return try statement.step() ? statement.value(0) : nil
+    }
+
+    /// ``value(_:_:)`` where it is an integer.
+    package func integer(_ sql: String, _ values: [SQLiteValue] = []) throws -> Int64? {
+        try value(sql, values)?.integer
+    }
+
+    /// ``value(_:_:)`` where it is a text.
+    package func text(_ sql: String, _ values: [SQLiteValue] = []) throws -> String? {
+        try value(sql, values)?.text
+    }
+
+    /// Rows that the last INSERT, UPDATE or DELETE changed.
+    package var changes: Int64 { sqlite3_changes64(handle) }
+    /// Rows changed since the connection was opened.
+    package var totalChanges: Int64 { sqlite3_total_changes64(handle) }
+    package var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+    package var isInTransaction: Bool { handle != nil && sqlite3_get_autocommit(handle) == 0 }
+    /// The bytes that all of SQLite uses in this process, and the most it has used.
+    package static var memory: (used: Int64, highest: Int64) { (sqlite3_memory_used(), sqlite3_memory_highwater(0)) }
+    package static var version: String { String(cString: sqlite3_libversion()) }
+}
+
+// MARK: - Transactions
+
+extension Connection {
+    package enum TransactionKind: String, Sendable {
+        case deferred = "DEFERRED"
+        case immediate = "IMMEDIATE"
+        case exclusive = "EXCLUSIVE"
+    }
+
+    /// Commits what `body` does, or takes it back when it throws.
+    package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws
+        -> Result
+    {
+        try execute("BEGIN \(kind.rawValue)")
+        do {
+            let result = try body()
+            try execute("COMMIT")
+            return result
+        } catch {
+            // SQLite may have rolled back by itself, for instance when the disk is full.
+            if isInTransaction { try? execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Adds another database under a name of its own.
+    package func attach(_ path: String, as schema: String, mode: Mode = .immutable) throws {
+        let uri = Self.uri(path, isImmutable: mode == .immutable, isReadOnly: mode == .readOnly)
+        try run("ATTACH ? AS \(schema.quotedName)", [.text(uri)])
+    }
+
+    package func detach(_ schema: String) throws { try run("DETACH \(schema.quotedName)") }
+}

@@ -1,0 +1,137 @@
+import CSQLite
+import MoultModel
+
+/// A function of SQL that is written in Swift.
+package struct SQLiteFunction: Sendable {
+    package var name: String
+    /// -1 for any number.
+    package var argumentCount: Int32
+    /// Whether equal arguments always give an equal result.
+    package var isDeterministic: Bool
+    /// Whether a trigger or view of the database may call it, which may be hostile.
+    package var isCallableFromSchema: Bool
+    package var body: @Sendable (SQLiteArguments) throws -> SQLiteValue
+
+    package init(
+        _ name: String, argumentCount: Int32, isDeterministic: Bool = true, isCallableFromSchema: Bool = false,
+        body: @escaping @Sendable (SQLiteArguments) throws -> SQLiteValue
+    ) {
+        self.name = name
+        self.argumentCount = argumentCount
+        self.isDeterministic = isDeterministic
+        self.isCallableFromSchema = isCallableFromSchema
+        self.body = body
+    }
+
+    /// Functions that the triggers of Core Data's stores call and that only Core Data has: here they do nothing,
+    /// so that a row can be written. What such a trigger keeps up to date has to be computed by whoever writes.
+    package static let coreDataStubs: [SQLiteFunction] = [
+        "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",
+        "NSCoreDataTriggerUpdateAffectedObjectValue", "NSCoreDataNow",
+    ].map { name in
+        SQLiteFunction(name, argumentCount: -1, isDeterministic: false, isCallableFromSchema: true) { _ in .null }
+    }
+}
+
+/// The arguments of one call of a function, read where SQLite keeps them; valid during the call only.
+package struct SQLiteArguments {
+    let values: UnsafeMutablePointer<OpaquePointer?>?
+    package let count: Int
+
+    package func isNull(_ index: Int) -> Bool { sqlite3_value_type(pointer(index)) == SQLITE_NULL }
+    /// The value converted as SQLite does; zero for NULL.
+    package func integer(_ index: Int) -> Int64 { sqlite3_value_int64(pointer(index)) }
+    /// The value converted as SQLite does; zero for NULL.
+    package func real(_ index: Int) -> Double { sqlite3_value_double(pointer(index)) }
+
+    /// The value converted to text as SQLite does; nil for NULL.
+    package func text(_ index: Int) -> String? {
+        guard let start = sqlite3_value_text(pointer(index)) else { return nil }
+        let count = Int(sqlite3_value_bytes(pointer(index)))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    /// The bytes of a blob or text where SQLite keeps them, valid inside `body` only; empty for NULL.
+    package func withBytes<Result>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        let start = sqlite3_value_blob(pointer(index))
+        return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer(index)))))
+    }
+
+    package subscript(index: Int) -> SQLiteValue {
+        switch sqlite3_value_type(pointer(index)) {
+        case SQLITE_INTEGER: .integer(integer(index))
+        case SQLITE_FLOAT: .real(real(index))
+        case SQLITE_TEXT: .text(text(index) ?? "")
+        case SQLITE_BLOB: .blob(withBytes(index) { Array($0) })
+        default: .null
+        }
+    }
+
+    private func pointer(_ index: Int) -> OpaquePointer? {
+        precondition(index >= 0 && index < count, "a function asked for an argument that it does not declare")
+        return values?[index]
+    }
+}
+
+// MARK: - Registering
+
+private final class FunctionBox {
+    let body: @Sendable (SQLiteArguments) throws -> SQLiteValue
+    // The connection owns the function, which must not own the connection.
+    unowned let connection: Connection
+
+    init(_ function: SQLiteFunction, _ connection: Connection) {
+        body = function.body
+        self.connection = connection
+    }
+}
+
+extension Connection {
+    /// Makes the function known to this connection's statements. What it throws is what the statement's step throws.
+    package func register(_ function: SQLiteFunction) throws {
+        var flags = SQLITE_UTF8
+        if function.isDeterministic { flags |= SQLITE_DETERMINISTIC }
+        // With the schema not trusted, a trigger may only call what is marked as harmless.
+        flags |= function.isCallableFromSchema ? SQLITE_INNOCUOUS : SQLITE_DIRECTONLY
+        let box = Unmanaged.passRetained(FunctionBox(function, self)).toOpaque()
+        let result = sqlite3_create_function_v2(
+            handle, function.name, function.argumentCount, flags, box,
+            { context, count, values in
+                guard let pointer = sqlite3_user_data(context) else { return }
+                let box = Unmanaged<FunctionBox>.fromOpaque(pointer).takeUnretainedValue()
+                do {
+                    setResult(try box.body(SQLiteArguments(values: values, count: Int(count))), context)
+                } catch {
+                    box.connection.functionError = error
+                    sqlite3_result_error(context, "\(error)", -1)
+                }
+            }, nil, nil,
+            { pointer in
+                if let pointer { Unmanaged<FunctionBox>.fromOpaque(pointer).release() }
+            })
+        try check(result)
+    }
+}
+
+private func setResult(_ value: SQLiteValue, _ context: OpaquePointer?) {
+    switch value {
+    case .null: sqlite3_result_null(context)
+    case .integer(let number): sqlite3_result_int64(context, number)
+    case .real(let number): sqlite3_result_double(context, number)
+    case .text(var text):
+        text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) {
+                sqlite3_result_text64(
+                    context, $0.baseAddress, UInt64($0.count), moult_sqlite_transient, UInt8(SQLITE_UTF8))
+            }
+        }
+    case .blob(let bytes):
+        if bytes.isEmpty {
+            sqlite3_result_zeroblob(context, 0)
+        } else {
+            bytes.withUnsafeBytes {
+                sqlite3_result_blob64(context, $0.baseAddress, UInt64($0.count), moult_sqlite_transient)
+            }
+        }
+    }
+}

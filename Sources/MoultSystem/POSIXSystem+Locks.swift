@@ -1,0 +1,29 @@
+import MoultModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension POSIXSystem {
+    /// `flock`, not `fcntl`: a POSIX lock vanishes when the process closes any descriptor of the file.
+    package func lock(_ path: String) throws -> FileLock? {
+        while true {
+            let descriptor = retrying { open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644) }
+            guard descriptor >= 0 else { throw MigrationError.system("lock", path) }
+            guard retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
+                let number = errno
+                close(descriptor)
+                if number == EWOULDBLOCK { return nil }
+                throw MigrationError.system("lock", path, error: number)
+            }
+            // A lock on a file that was removed or replaced meanwhile keeps nobody out: take it again.
+            var held = stat()
+            if fstat(descriptor, &held) == 0, let named = try status(of: path), named.isSameFile(as: FileStatus(held)) {
+                return FileLock { close(descriptor) }
+            }
+            close(descriptor)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import MoultModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension POSIXSystem {
+    package func write(_ bytes: [UInt8], to path: String) throws {
+        try withDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC, to: "write") { descriptor in
+            try bytes.withUnsafeBytes { try write($0, to: descriptor, path) }
+        }
+    }
+
+    package func append(_ bytes: [UInt8], to path: String) throws {
+        try withDescriptor(path, O_WRONLY | O_CREAT | O_APPEND, to: "write") { descriptor in
+            try bytes.withUnsafeBytes { try write($0, to: descriptor, path) }
+        }
+    }
+
+    package func synchronise(_ path: String) throws {
+        try withDescriptor(path, O_RDONLY, to: "synchronise") { descriptor in
+            guard retrying({ fsync(descriptor) }) == 0 else { throw MigrationError.system("synchronise", path) }
+        }
+    }
+
+    package func rename(_ path: String, to newPath: String) throws {
+        #if canImport(Glibc)
+            let result = Glibc.rename(path, newPath)
+        #else
+            let result = Darwin.rename(path, newPath)
+        #endif
+        guard result == 0 else { throw MigrationError.system("rename", path) }
+    }
+
+    @discardableResult
+    package func remove(_ path: String) throws -> Bool {
+        if unlink(path) == 0 { return true }
+        if errno == ENOENT { return false }
+        // Linux answers EISDIR for a folder, POSIX allows EPERM.
+        if errno == EISDIR || errno == EPERM, rmdir(path) == 0 { return true }
+        throw MigrationError.system("remove", path)
+    }
+
+    package func makeFolder(_ path: String) throws {
+        if mkdir(path, 0o755) == 0 { return }
+        let number = errno
+        if number == EEXIST, try status(of: path)?.kind == .folder { return }
+        throw MigrationError.system("make the folder", path, error: number)
+    }
+
+    package func setMode(_ mode: UInt32, of path: String) throws {
+        guard chmod(path, mode_t(mode)) == 0 else { throw MigrationError.system("change the permissions of", path) }
+    }
+
+    /// Copies what is left of `source` to `destination` by read and write.
+    func copyPieces(from source: Int32, to destination: Int32, _ path: String, _ copy: String) throws {
+        let pieceSize = 1 << 20
+        try withUnsafeTemporaryAllocation(byteCount: pieceSize, alignment: 16) { buffer in
+            while true {
+                #if canImport(Glibc)
+                    let count = retrying { Glibc.read(source, buffer.baseAddress, pieceSize) }
+                #else
+                    let count = retrying { Darwin.read(source, buffer.baseAddress, pieceSize) }
+                #endif
+                guard count >= 0 else { throw MigrationError.system("read", path) }
+                if count == 0 { return }
+                try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: destination, copy)
+            }
+        }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String) throws {
+        var left = bytes
+        while !left.isEmpty {
+            #if canImport(Glibc)
+                let count = retrying { Glibc.write(descriptor, left.baseAddress, left.count) }
+            #else
+                let count = retrying { Darwin.write(descriptor, left.baseAddress, left.count) }
+            #endif
+            guard count >= 0 else { throw MigrationError.system("write", path) }
+            left = UnsafeRawBufferPointer(rebasing: left[count...])
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import MoultModel
+
+/// The one seam to the machine: files, synchronising, clones, locks, free space, processes, the clock.
+///
+/// Everything that probe and engine do outside SQLite goes through a value of this kind, so that a test can put
+/// one in its place that fails, dies or runs out of space at any chosen call. Every operation that fails throws a
+/// `MigrationError` that names the path and carries the system's own words as its cause.
+package protocol System: Sendable {
+    // MARK: Looking
+
+    /// Follows symbolic links; nil where nothing has that name.
+    func status(of path: String) throws -> FileStatus?
+    /// The absolute path without symbolic links.
+    func resolve(_ path: String) throws -> String
+    /// The names in a folder, in byte order, without `.` and `..`.
+    func list(_ folder: String) throws -> [String]
+    func read(_ path: String) throws -> [UInt8]
+    /// At most `count` bytes from the start.
+    func read(_ path: String, prefix count: Int) throws -> [UInt8]
+    /// Whether this process may write to a file, or may make files in a folder.
+    func isWritable(_ path: String) -> Bool
+    func space(at path: String) throws -> VolumeSpace
+    /// SHA-256 of a file's contents, read in pieces.
+    func digest(of path: String) throws -> [UInt8]
+
+    // MARK: Writing
+
+    /// Makes or empties the file, then writes; not synchronised.
+    func write(_ bytes: [UInt8], to path: String) throws
+    /// Adds to the end of a file that need not exist yet, in one write; not synchronised.
+    func append(_ bytes: [UInt8], to path: String) throws
+    /// Waits until a file's contents, or a folder's names, have reached the disk.
+    func synchronise(_ path: String) throws
+    /// Replaces what has the new name, in one step.
+    func rename(_ path: String, to newPath: String) throws
+    /// Removes a file, or an empty folder; false where nothing has that name.
+    @discardableResult func remove(_ path: String) throws -> Bool
+    /// A folder that is there already is fine.
+    func makeFolder(_ path: String) throws
+    /// Makes `copy`, which must not exist, by cloning where the volume can, else by copying; not synchronised.
+    func copy(_ path: String, to copy: String) throws
+    func setMode(_ mode: UInt32, of path: String) throws
+
+    // MARK: Locks and processes
+
+    /// Takes the advisory lock of a file, which is made when missing; nil while another holds it.
+    func lock(_ path: String) throws -> FileLock?
+    var processIdentifier: Int32 { get }
+    /// When a process started, as a text that differs for two processes of one number; nil when it is not running.
+    func startTime(ofProcess identifier: Int32) -> String?
+
+    // MARK: Clock and names
+
+    var now: Timestamp { get }
+    /// Nanoseconds of a clock that never goes back.
+    var monotonicNanoseconds: UInt64 { get }
+    /// The folder for files that nobody needs after the process.
+    var temporaryFolder: String { get }
+    /// Sixteen random digits for a name that nobody else has.
+    func uniqueName() -> String
+}
+
+/// The room on a volume.
+package struct VolumeSpace: Sendable, Hashable {
+    /// Bytes that this process may still write.
+    package var available: Int64
+    /// Which volume: two paths of one volume share their room.
+    package var volume: UInt64
+
+    package init(available: Int64, volume: UInt64) {
+        self.available = available
+        self.volume = volume
+    }
+}
+
+/// A lock held on a file until `release` or until the last reference is gone; a dead process holds none.
+package final class FileLock: Sendable {
+    private let onRelease: @Sendable () -> Void
+
+    package init(onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+    deinit { onRelease() }
+}
