@@ -57,6 +57,7 @@ let package = Package(
 
         .target(name: "TestSupport", dependencies: ["MoultModel"], path: "Tests/TestSupport"),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
+        tests("MoultModelFilesTests", ["MoultModelFiles", "MoultModel", "MoultPropertyList", "TestSupport"]),
         tests("MoultPropertyListTests", ["MoultModel", "MoultPropertyList", "TestSupport"]),
         tests("MoultSystemTests", ["MoultModel", "MoultSystem", "TestSupport"]),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),

@@ -21,6 +21,8 @@ package struct EntityDescription: Sendable, Hashable {
     package var userInfo: [String: String]
     package var isSyncable: Bool
     package var coreSpotlightDisplayNameExpression: String?
+    /// How Xcode makes the class, as `codeGenerationType` in a model file (`class`, `category`); nil for not at all.
+    package var codeGenerationType: String?
 
     package init(
         name: String,
@@ -37,7 +39,8 @@ package struct EntityDescription: Sendable, Hashable {
         versionHashModifier: String? = nil,
         userInfo: [String: String] = [:],
         isSyncable: Bool = true,
-        coreSpotlightDisplayNameExpression: String? = nil
+        coreSpotlightDisplayNameExpression: String? = nil,
+        codeGenerationType: String? = nil
     ) {
         self.name = name
         self.managedObjectClassName = managedObjectClassName
@@ -54,6 +57,7 @@ package struct EntityDescription: Sendable, Hashable {
         self.userInfo = userInfo
         self.isSyncable = isSyncable
         self.coreSpotlightDisplayNameExpression = coreSpotlightDisplayNameExpression
+        self.codeGenerationType = codeGenerationType
     }
 
     package func attribute(_ name: String) -> AttributeDescription? { attributes.first { $0.name == name } }

@@ -16,11 +16,16 @@ package struct FetchIndexDescription: Sendable, Hashable {
         package var subject: Subject
         package var kind: Kind
         package var isAscending: Bool
+        /// The result type of an expression, as the model file words it.
+        package var expressionType: String?
 
-        package init(subject: Subject, kind: Kind = .binary, isAscending: Bool = true) {
+        package init(
+            subject: Subject, kind: Kind = .binary, isAscending: Bool = true, expressionType: String? = nil
+        ) {
             self.subject = subject
             self.kind = kind
             self.isAscending = isAscending
+            self.expressionType = expressionType
         }
     }
 

@@ -13,6 +13,9 @@ package struct ManagedObjectModel: Sendable, Equatable {
     package let fetchRequestTemplates: [FetchRequestTemplate]
     /// What `NSStoreModelVersionIdentifiers` of a store of this model holds: `[""]` when a model file names none.
     package let versionIdentifiers: [String]
+    /// What a model file says of itself, by attribute name (its tools, whether it is used with CloudKit or SwiftData).
+    /// It describes the file, not the model, and is no part of the fingerprint.
+    package let documentAttributes: [String: String]
 
     private let positions: [String: Int]
     private let children: [String: [String]]
@@ -23,13 +26,15 @@ package struct ManagedObjectModel: Sendable, Equatable {
         configurations: [Configuration] = [],
         composites: [CompositeDescription] = [],
         fetchRequestTemplates: [FetchRequestTemplate] = [],
-        versionIdentifiers: [String] = [""]
+        versionIdentifiers: [String] = [""],
+        documentAttributes: [String: String] = [:]
     ) throws {
         self.entities = entities.sorted { $0.name.precedesInByteOrder($1.name) }
         self.configurations = configurations.sorted { $0.name.precedesInByteOrder($1.name) }
         self.composites = composites.sorted { $0.name.precedesInByteOrder($1.name) }
         self.fetchRequestTemplates = fetchRequestTemplates.sorted { $0.name.precedesInByteOrder($1.name) }
         self.versionIdentifiers = versionIdentifiers
+        self.documentAttributes = documentAttributes
         var positions: [String: Int] = [:]
         var children: [String: [String]] = [:]
         for (position, entity) in self.entities.enumerated() {

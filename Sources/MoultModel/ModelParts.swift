@@ -28,17 +28,27 @@ package struct FetchedPropertyDescription: Sendable, Hashable {
     package var isOptional: Bool
     package var destinationEntityName: String?
     package var predicate: String?
+    /// What else the file says of its fetch request, by attribute name.
+    package var options: [String: String]
+    package var isTransient: Bool
+    package var renamingIdentifier: String?
+    package var versionHashModifier: String?
     package var userInfo: [String: String]
     package var isSyncable: Bool
 
     package init(
         name: String, isOptional: Bool = true, destinationEntityName: String? = nil, predicate: String? = nil,
-        userInfo: [String: String] = [:], isSyncable: Bool = true
+        options: [String: String] = [:], isTransient: Bool = false, renamingIdentifier: String? = nil,
+        versionHashModifier: String? = nil, userInfo: [String: String] = [:], isSyncable: Bool = true
     ) {
         self.name = name
         self.isOptional = isOptional
         self.destinationEntityName = destinationEntityName
         self.predicate = predicate
+        self.options = options
+        self.isTransient = isTransient
+        self.renamingIdentifier = renamingIdentifier
+        self.versionHashModifier = versionHashModifier
         self.userInfo = userInfo
         self.isSyncable = isSyncable
     }

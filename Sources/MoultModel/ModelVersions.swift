@@ -29,6 +29,22 @@ package struct ModelVersions: Sendable, Equatable {
         self.findings = findings
     }
 
+    /// Versions in the order given, oldest first, where those with equal hashes become one node.
+    ///
+    /// The node stands where the newest of them stands, so that a store of a version that came back is not behind it;
+    /// it has the newest one's model, whose name comes first.
+    package init(joining versions: [ModelVersion], currentName: String? = nil, findings: [Finding] = []) {
+        var nodes: [ModelVersion] = []
+        for version in versions {
+            var node = version
+            if let earlier = nodes.firstIndex(where: { $0.hashes.isCompatible(with: version.hashes) }) {
+                node.names += nodes.remove(at: earlier).names
+            }
+            nodes.append(node)
+        }
+        self.init(versions: nodes, currentName: currentName, findings: findings)
+    }
+
     /// The position of the version that goes by `name`.
     package func position(named name: String) -> Int? { versions.firstIndex { $0.names.contains(name) } }
 

@@ -1,0 +1,42 @@
+extension String {
+    /// The order of version names: runs of digits by their value, letters without regard to case, and a name that is
+    /// the beginning of another before it. So `Model`, `Model 2`, `Model 10`.
+    package func precedesNaturally(_ other: String) -> Bool {
+        let (left, right) = (NaturalChunk.chunks(of: self), NaturalChunk.chunks(of: other))
+        if left == right { return precedesInByteOrder(other) }
+        return left.lexicographicallyPrecedes(right)
+    }
+}
+
+/// One character, or one run of digits.
+private enum NaturalChunk: Comparable {
+    /// Without leading zeros, so that a longer one is a greater one.
+    case number([UInt8])
+    case character(UInt8)
+
+    static func chunks(of text: String) -> [NaturalChunk] {
+        var chunks: [NaturalChunk] = []
+        var digits: [UInt8]?
+        for byte in text.lowercased().utf8 {
+            if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
+                digits = (digits ?? []) + (digits ?? [] == [] && byte == UInt8(ascii: "0") ? [] : [byte])
+            } else {
+                if let run = digits { chunks.append(.number(run)) }
+                digits = nil
+                chunks.append(.character(byte))
+            }
+        }
+        if let run = digits { chunks.append(.number(run)) }
+        return chunks
+    }
+
+    static func < (left: NaturalChunk, right: NaturalChunk) -> Bool {
+        switch (left, right) {
+        case (.number(let left), .number(let right)):
+            left.count != right.count ? left.count < right.count : left.lexicographicallyPrecedes(right)
+        case (.character(let left), .character(let right)): left < right
+        case (.number, .character(let right)): UInt8(ascii: "0") < right
+        case (.character(let left), .number): left < UInt8(ascii: "0")
+        }
+    }
+}

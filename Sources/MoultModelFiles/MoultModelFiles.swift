@@ -1,1 +1,0 @@
-// MoultModelFiles. Bytes to models and back: `.xcdatamodeld`, `.momd`, the model cache of a store, Moult's versioned JSON.

@@ -1,0 +1,73 @@
+import Foundation
+import MoultModel
+
+/// One file that holds one version of a model.
+struct ModelFile: Sendable {
+    enum Form: Sendable {
+        /// `contents` of an `.xcdatamodel`.
+        case xml
+        /// `elements` of an `.xcdatamodel`, before Xcode 4.
+        case elements
+        /// A compiled `.mom`.
+        case compiled
+        /// Moult's own form.
+        case json
+    }
+
+    /// The version's name: the stem of the file, or of the `.xcdatamodel` folder it lies in.
+    let name: String
+    let path: String
+    let form: Form
+
+    /// - Throws: `MigrationError` with the path in its place.
+    func read() throws -> (model: ManagedObjectModel, findings: [Finding]) {
+        let bytes = try ModelFolder.bytes(at: path)
+        var findings: [Finding] = []
+        switch form {
+        case .xml:
+            return (try ManagedObjectModel(xmlContents: bytes, file: path, findings: &findings), findings)
+        case .elements, .compiled, .json:
+            throw MigrationError(
+                .unsupported, "This form of a model is not read yet.", place: path, remedy: "Use the .xcdatamodel.")
+        }
+    }
+}
+
+extension ModelFile {
+    /// The model in an `.xcdatamodel` folder, or nil where it holds none.
+    init?(modelFolder path: String) {
+        let name = path.fileStem
+        if FileManager.default.fileExists(atPath: path + "/contents") {
+            self.init(name: name, path: path + "/contents", form: .xml)
+        } else if FileManager.default.fileExists(atPath: path + "/elements") {
+            self.init(name: name, path: path + "/elements", form: .elements)
+        } else {
+            return nil
+        }
+    }
+
+    /// A version by the name of what lies at `path`, or nil where that is none.
+    init?(at path: String) {
+        switch path.fileExtension {
+        case "xcdatamodel": self.init(modelFolder: path)
+        case "mom": self.init(name: path.fileStem, path: path, form: .compiled)
+        case "json": self.init(name: path.fileStem, path: path, form: .json)
+        default:
+            switch path.fileName {
+            case "contents": self.init(name: path.parentFolder.fileStem, path: path, form: .xml)
+            case "elements": self.init(name: path.parentFolder.fileStem, path: path, form: .elements)
+            default: return nil
+            }
+        }
+    }
+}
+
+extension String {
+    var fileName: String { (self as NSString).lastPathComponent }
+    var fileStem: String { (fileName as NSString).deletingPathExtension }
+    var fileExtension: String { (self as NSString).pathExtension }
+    var parentFolder: String {
+        let parent = (self as NSString).deletingLastPathComponent
+        return parent.isEmpty ? "." : parent
+    }
+}

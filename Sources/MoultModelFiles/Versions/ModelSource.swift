@@ -1,0 +1,115 @@
+import Foundation
+import MoultModel
+import MoultPropertyList
+
+/// What a person's `--model PATH` turned out to be: the files of its versions and what is said about them there.
+struct ModelSource {
+    /// Without a trailing slash.
+    let path: String
+    var files: [ModelFile]
+    var currentName: String?
+    var findings: [Finding] = []
+
+    /// - Throws: `MigrationError` with code `fileNotFound`, `modelNotFound` or `fileNotReadable`.
+    init(at path: String) throws {
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        switch (ModelFolder.isFolder(path), path.fileExtension) {
+        case (nil, _):
+            throw MigrationError(
+                .fileNotFound, "There is nothing at the model's path.", place: path, remedy: "Check the path.")
+        case (true?, "xcdatamodel"): self = try Self.lone(path)
+        case (true?, "xcdatamodeld"): self = try Self.sourceBundle(path)
+        case (true?, "momd"): self = try Self.compiledBundle(path)
+        case (true?, _): self = try Self.folder(path)
+        case (false?, _): self = try Self.lone(path)
+        }
+        try checkNames()
+    }
+
+    private init(path: String, files: [ModelFile], currentName: String? = nil, findings: [Finding] = []) {
+        self.path = path
+        self.files = files
+        self.currentName = currentName
+        self.findings = findings
+    }
+
+    /// The names are what `--from` and `--to` say, so that each may stand for one file only.
+    private func checkNames() throws {
+        let byName = Dictionary(grouping: files, by: \.name)
+        if let twice = byName.filter({ $0.value.count > 1 }).min(by: { $0.key < $1.key }) {
+            throw MigrationError.modelInvalid(
+                "Two files give a version named \(twice.key): \(twice.value.map(\.path.fileName).joined(separator: ", ")).",
+                place: path, remedy: "Rename or remove one of them.")
+        }
+    }
+}
+
+// MARK: - The kinds of places
+
+extension ModelSource {
+    private static func lone(_ path: String) throws -> ModelSource {
+        guard let file = ModelFile(at: path) else {
+            let what = path.fileExtension == "xcdatamodel" ? "The .xcdatamodel holds no contents" : "This is no model"
+            throw MigrationError(
+                .modelNotFound, "\(what).", place: path,
+                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, a model as JSON, or a folder of them.")
+        }
+        return ModelSource(path: path, files: [file])
+    }
+
+    /// `.xccurrentversion` names the current version; Xcode leaves it out while there is one version only.
+    private static func sourceBundle(_ path: String) throws -> ModelSource {
+        var source = try versions(in: path)
+        let marker = path + "/.xccurrentversion"
+        guard FileManager.default.fileExists(atPath: marker) else { return source }
+        let current = try? PropertyList(parsing: ModelFolder.bytes(at: marker))["_XCCurrentVersionName"]?.string
+        source.currentName = current?.fileStem
+        if !source.files.contains(where: { $0.name == source.currentName }) {
+            source.findings.append(
+                Finding(
+                    code: "current-version-missing", severity: .warning, place: marker,
+                    message:
+                        "The current version it names (\(current ?? "none that can be read")) is not in the bundle.",
+                    remedy: "Choose the current version in Xcode again."))
+            source.currentName = nil
+        }
+        return source
+    }
+
+    private static func compiledBundle(_ path: String) throws -> ModelSource {
+        var source = try versions(in: path)
+        for entry in try ModelFolder.entries(of: path) where entry.fileExtension == "omo" {
+            source.findings.append(
+                Finding(
+                    code: "optimised-model-not-read", severity: .note, place: entry,
+                    message: "The optimised form of a model is not read; the .mom beside it says the same."))
+        }
+        return source
+    }
+
+    /// A plain folder of versions, or one that holds a single bundle.
+    private static func folder(_ path: String) throws -> ModelSource {
+        let entries = try ModelFolder.entries(of: path)
+        guard !entries.contains(where: { ModelFile(at: $0) != nil }) else { return try versions(in: path) }
+        let bundles = entries.filter { ["xcdatamodeld", "momd"].contains($0.fileExtension) }
+        switch bundles.count {
+        case 0: return try versions(in: path)
+        case 1: return try ModelSource(at: bundles[0])
+        default:
+            throw MigrationError(
+                .modelNotFound,
+                "The folder holds \(bundles.count) model bundles: \(bundles.map(\.fileName).joined(separator: ", ")).",
+                place: path, remedy: "Give the path of one of them.")
+        }
+    }
+
+    private static func versions(in path: String) throws -> ModelSource {
+        let files = try ModelFolder.entries(of: path).compactMap(ModelFile.init(at:))
+        guard !files.isEmpty else {
+            throw MigrationError(
+                .modelNotFound, "The folder holds no version of a model.", place: path,
+                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, a model as JSON, or a folder of them.")
+        }
+        return ModelSource(path: path, files: files)
+    }
+}

@@ -1,0 +1,105 @@
+import MoultModel
+
+extension AttributeDescription {
+    private static let knownAttributes: Set<String> = [
+        "name", "attributeType", "optional", "transient", "indexed", "derived", "derivationExpression",
+        "filteringPredicate", "composite", "defaultValueString", "defaultDateTimeInterval",
+        "allowsExternalBinaryDataStorage", "preserveAfterDeletion", "allowsCloudEncryption", "valueTransformerName",
+        "customClassName", "usesScalarValueType", "spotlightIndexingEnabled", "storedInTruthFile", "minValueString",
+        "maxValueString", "minDateTimeInterval", "maxDateTimeInterval", "regularExpressionString", "elementID",
+        "renamingIdentifier", "versionHashModifier", "syncable",
+    ]
+
+    /// Reads `<attribute>` of an entity or a composite.
+    init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
+        unknown.inspect(element, attributes: Self.knownAttributes, children: ["userInfo"])
+        let type = try AttributeType(element)
+        self.init(
+            name: try element.required("name"),
+            type: type,
+            isOptional: try element.flag("optional"),
+            isTransient: try element.flag("transient"),
+            derivation: try Derivation(element, noting: &unknown),
+            compositeName: element.text("composite"),
+            defaultValue: try AttributeValue(defaultOf: element, type: type, noting: &unknown),
+            allowsExternalBinaryDataStorage: try element.flag("allowsExternalBinaryDataStorage"),
+            preservesValueInHistoryOnDeletion: try element.flag("preserveAfterDeletion"),
+            allowsCloudEncryption: try element.flag("allowsCloudEncryption"),
+            valueTransformerName: element.text("valueTransformerName"),
+            attributeValueClassName: element.text("customClassName"),
+            usesScalarValueType: try element.switchIfPresent("usesScalarValueType"),
+            isIndexed: try element.flag("indexed"),
+            isIndexedBySpotlight: try element.flag("spotlightIndexingEnabled"),
+            isStoredInExternalRecord: try element.flag("storedInTruthFile"),
+            validation: Validation(
+                minimum: element.text("minValueString") ?? element.text("minDateTimeInterval"),
+                maximum: element.text("maxValueString") ?? element.text("maxDateTimeInterval"),
+                regularExpression: element.text("regularExpressionString")),
+            renamingIdentifier: element.text("elementID") ?? element.text("renamingIdentifier"),
+            versionHashModifier: element.text("versionHashModifier"),
+            userInfo: try element.userInfo(),
+            isSyncable: try element.switchIfPresent("syncable") ?? true)
+    }
+
+    func write(to writer: inout MarkupWriter) throws {
+        let isDate = type == .date
+        let attributes: [(key: String, value: String?)] = [
+            ("name", name),
+            ("optional", MarkupWriter.flag(isOptional)),
+            ("transient", MarkupWriter.flag(isTransient)),
+            ("attributeType", type == .undefined ? nil : type.name),
+            ("composite", compositeName),
+            ("minValueString", isDate ? nil : validation.minimum),
+            ("maxValueString", isDate ? nil : validation.maximum),
+            ("minDateTimeInterval", isDate ? validation.minimum : nil),
+            ("maxDateTimeInterval", isDate ? validation.maximum : nil),
+            ("regularExpressionString", validation.regularExpression),
+            ("valueTransformerName", valueTransformerName),
+            (isDate ? "defaultDateTimeInterval" : "defaultValueString", defaultValue?.modelFileText),
+            ("derived", MarkupWriter.flag(derivation != nil)),
+            ("derivationExpression", derivation?.expression),
+            ("filteringPredicate", derivation?.filter),
+            ("usesScalarValueType", usesScalarValueType.map { $0 ? "YES" : "NO" }),
+            ("allowsExternalBinaryDataStorage", MarkupWriter.flag(allowsExternalBinaryDataStorage)),
+            ("allowsCloudEncryption", MarkupWriter.flag(allowsCloudEncryption)),
+            ("preserveAfterDeletion", MarkupWriter.flag(preservesValueInHistoryOnDeletion)),
+            ("indexed", MarkupWriter.flag(isIndexed)),
+            ("spotlightIndexingEnabled", MarkupWriter.flag(isIndexedBySpotlight)),
+            ("storedInTruthFile", MarkupWriter.flag(isStoredInExternalRecord)),
+            ("elementID", renamingIdentifier),
+            ("versionHashModifier", versionHashModifier),
+            ("customClassName", attributeValueClassName),
+            ("syncable", isSyncable ? nil : "NO"),
+        ]
+        guard !userInfo.isEmpty else { return try writer.element("attribute", attributes) }
+        try writer.element("attribute", attributes) { try $0.userInfo(userInfo) }
+    }
+}
+
+extension AttributeType {
+    /// An attribute without a type is normal where it is transient.
+    fileprivate init(_ element: ModelElement) throws {
+        guard let word = element.text("attributeType") else {
+            self = .undefined
+            return
+        }
+        guard let type = AttributeType(name: word) else {
+            throw element.invalid(
+                "The attribute type \"\(word)\" is not one of Core Data's.",
+                remedy: "Write one of: \(AttributeType.allCases.map(\.name).joined(separator: ", ")).")
+        }
+        self = type
+    }
+}
+
+extension AttributeDescription.Derivation {
+    fileprivate init?(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
+        guard try element.flag("derived") else { return nil }
+        guard let expression = element.text("derivationExpression") else {
+            throw element.invalid(
+                "The attribute is derived but has no derivationExpression.",
+                remedy: "Add the expression, or make it a plain attribute.")
+        }
+        self.init(expression: expression, filter: element.text("filteringPredicate"))
+    }
+}

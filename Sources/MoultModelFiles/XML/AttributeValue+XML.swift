@@ -1,0 +1,107 @@
+import Foundation
+import MoultModel
+
+extension AttributeValue {
+    /// The default value that `<attribute>` declares, typed by the attribute's type.
+    ///
+    /// - Throws: `MigrationError` with code `modelInvalid` for a text that is no value of that type.
+    init?(defaultOf element: ModelElement, type: AttributeType, noting unknown: inout UnknownMarkup) throws {
+        let key = type == .date ? "defaultDateTimeInterval" : "defaultValueString"
+        guard let text = element.node.attributes[key] else {
+            if type == .date, element.text("defaultValueString") != nil {
+                unknown.add(
+                    "default-not-read", element, "The default of a date is given as text, which was not read.",
+                    remedy: "Give it as defaultDateTimeInterval, in seconds since 2001-01-01 00:00:00 UTC.")
+            }
+            return nil
+        }
+        guard !text.isEmpty || type == .string else {
+            unknown.add(
+                "default-not-read", element, "The default value is empty, which is no value of type \(type.name).",
+                remedy: "Give a value, or remove defaultValueString.")
+            return nil
+        }
+        guard let value = AttributeValue(modelFileText: text, type: type) else {
+            throw element.invalid(
+                "The default value \"\(text)\" is no value of type \(type.name).",
+                remedy: "Correct the default value or the type.")
+        }
+        self = value
+    }
+
+    /// The text form of a default value in a model file. `Binary` and `Transformable`, for which Xcode has none, are
+    /// base64 here.
+    init?(modelFileText text: String, type: AttributeType) {
+        switch type {
+        case .integer16: self.init(integer: text, in: Int64(Int16.min)...Int64(Int16.max))
+        case .integer32: self.init(integer: text, in: Int64(Int32.min)...Int64(Int32.max))
+        case .integer64: self.init(integer: text, in: .min ... .max)
+        case .boolean: self.init(boolean: text)
+        case .double, .float: self.init(text, AttributeValue.double, Double.init)
+        case .date: self.init(text, AttributeValue.date, Double.init)
+        case .decimal: self.init(text, AttributeValue.decimal, Self.decimalDigits)
+        case .string: self = .string(text)
+        case .uri: self = .uri(text)
+        case .uuid: self.init(text, AttributeValue.uuid) { UUID(uuidString: $0)?.bytes }
+        case .binary: self.init(text, AttributeValue.binary) { Data(base64Encoded: $0).map { [UInt8]($0) } }
+        case .transformable:
+            self.init(text, AttributeValue.transformable) { Data(base64Encoded: $0).map { [UInt8]($0) } }
+        case .undefined, .objectID, .composite: return nil
+        }
+    }
+
+    var modelFileText: String {
+        switch self {
+        case .integer(let number): String(number)
+        case .boolean(let isTrue): isTrue ? "YES" : "NO"
+        case .double(let number), .date(let number): String(number)
+        case .decimal(let text), .string(let text), .uri(let text): text
+        case .binary(let bytes), .transformable(let bytes): bytes.base64
+        case .uuid(let bytes): UUID(bytes: bytes)?.uuidString ?? bytes.base64
+        }
+    }
+
+    private init?<Value>(_ text: String, _ wrap: (Value) -> AttributeValue, _ parse: (String) -> Value?) {
+        guard let value = parse(text) else { return nil }
+        self = wrap(value)
+    }
+
+    private init?(boolean text: String) {
+        switch text {
+        case "YES", "true", "1": self = .boolean(true)
+        case "NO", "false", "0": self = .boolean(false)
+        default: return nil
+        }
+    }
+
+    /// An attribute that once was a boolean or a double keeps its old text: `NO` and `0.0` are found on integers.
+    private init?(integer text: String, in range: ClosedRange<Int64>) {
+        let number: Int64? =
+            switch text {
+            case "YES", "true": 1
+            case "NO", "false": 0
+            default: Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
+            }
+        guard let number, range.contains(number) else { return nil }
+        self = .integer(number)
+    }
+
+    /// The digits as `Decimal` prints them; nil for a text that is no decimal number through to its end.
+    static func decimalDigits(_ text: String) -> String? {
+        let isNumber = text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/) != nil
+        guard isNumber, let number = Decimal(string: text), !number.isNaN else { return nil }
+        return number.description
+    }
+}
+
+extension UUID {
+    var bytes: [UInt8] { withUnsafeBytes(of: uuid) { [UInt8]($0) } }
+
+    /// Nil unless there are sixteen bytes.
+    init?(bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        var value = UUID().uuid
+        withUnsafeMutableBytes(of: &value) { $0.copyBytes(from: bytes) }
+        self.init(uuid: value)
+    }
+}

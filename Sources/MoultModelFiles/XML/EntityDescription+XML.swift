@@ -1,0 +1,90 @@
+import MoultModel
+
+extension EntityDescription {
+    private static let knownAttributes: Set<String> = [
+        "name", "representedClassName", "isAbstract", "parentEntity", "elementID", "renamingIdentifier",
+        "versionHashModifier", "syncable", "codeGenerationType", "coreSpotlightDisplayNameExpression",
+    ]
+    private static let knownChildren: Set<String> = [
+        "attribute", "relationship", "fetchedProperty", "fetchIndex", "compoundIndexes", "uniquenessConstraints",
+        "userInfo",
+    ]
+
+    /// Reads `<entity>`.
+    init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
+        unknown.inspect(element, attributes: Self.knownAttributes, children: Self.knownChildren)
+        let name = try element.required("name")
+        self.init(
+            name: name,
+            managedObjectClassName: element.text("representedClassName"),
+            isAbstract: try element.flag("isAbstract"),
+            superentityName: element.text("parentEntity"),
+            attributes: try element.children("attribute", owner: name).map {
+                try AttributeDescription($0, noting: &unknown)
+            },
+            relationships: try element.children("relationship", owner: name).map {
+                try RelationshipDescription($0, noting: &unknown)
+            },
+            fetchedProperties: try element.children("fetchedProperty", owner: name).map {
+                try FetchedPropertyDescription($0, noting: &unknown)
+            },
+            fetchIndexes: try element.children("fetchIndex", owner: name).map {
+                try FetchIndexDescription($0, noting: &unknown)
+            },
+            compoundIndexes: try element.nameLists("compoundIndexes", "compoundIndex", "index"),
+            uniquenessConstraints: try element.nameLists("uniquenessConstraints", "uniquenessConstraint", "constraint"),
+            renamingIdentifier: element.text("elementID") ?? element.text("renamingIdentifier"),
+            versionHashModifier: element.text("versionHashModifier"),
+            userInfo: try element.userInfo(),
+            isSyncable: try element.switchIfPresent("syncable") ?? true,
+            coreSpotlightDisplayNameExpression: element.text("coreSpotlightDisplayNameExpression"),
+            codeGenerationType: element.text("codeGenerationType"))
+    }
+
+    func write(to writer: inout MarkupWriter) throws {
+        let own: [(key: String, value: String?)] = [
+            ("name", name),
+            ("representedClassName", managedObjectClassName),
+            ("isAbstract", MarkupWriter.flag(isAbstract)),
+            ("parentEntity", superentityName),
+            ("elementID", renamingIdentifier),
+            ("versionHashModifier", versionHashModifier),
+            ("syncable", isSyncable ? "YES" : "NO"),
+            ("codeGenerationType", codeGenerationType),
+            ("coreSpotlightDisplayNameExpression", coreSpotlightDisplayNameExpression),
+        ]
+        try writer.element("entity", own) { writer in
+            for attribute in attributes { try attribute.write(to: &writer) }
+            for relationship in relationships { try relationship.write(to: &writer) }
+            for property in fetchedProperties { try property.write(to: &writer) }
+            for index in fetchIndexes { try index.write(to: &writer) }
+            try writer.nameLists(compoundIndexes, "compoundIndexes", "compoundIndex", "index")
+            try writer.nameLists(uniquenessConstraints, "uniquenessConstraints", "uniquenessConstraint", "constraint")
+            try writer.userInfo(userInfo)
+        }
+    }
+}
+
+extension ModelElement {
+    /// `<outer><list><item value="…"/>…</list>…</outer>`, the shape of compound indexes and uniqueness constraints.
+    fileprivate func nameLists(_ outer: String, _ list: String, _ item: String) throws -> [[String]] {
+        try children(outer).flatMap { $0.children(list) }.map { list in
+            try list.children(item).map { try $0.required("value") }
+        }
+    }
+}
+
+extension MarkupWriter {
+    fileprivate mutating func nameLists(
+        _ lists: [[String]], _ outer: String, _ list: String, _ item: String
+    ) throws {
+        guard !lists.isEmpty else { return }
+        try element(outer, []) { writer in
+            for names in lists {
+                try writer.element(list, []) { writer in
+                    for name in names { try writer.element(item, [("value", name)]) }
+                }
+            }
+        }
+    }
+}

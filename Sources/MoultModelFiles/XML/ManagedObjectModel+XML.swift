@@ -1,0 +1,148 @@
+import MoultModel
+
+extension ManagedObjectModel {
+    private static let identifierKey = "userDefinedModelVersionIdentifier"
+    private static let documentKeys: Set<String> = [
+        "name", "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
+        "sourceLanguage", "usedWithCloudKit", "usedWithSwiftData", "macOSVersion", "iOSVersion", "tvOSVersion",
+        "watchOSVersion", "visionOSVersion", "customEntityBaseClass",
+    ]
+    /// `elements` holds the places of the diagram.
+    private static let knownChildren: Set<String> = [
+        "entity", "configuration", "fetchRequest", "composite", "elements",
+    ]
+
+    /// Reads the XML of an `.xcdatamodel`'s `contents`.
+    ///
+    /// - Parameter file: what errors and findings call the file.
+    /// - Parameter findings: what Moult does not know is appended here.
+    /// - Throws: `MigrationError` with code `modelInvalid`, the file, the line and the property at fault.
+    package init(xmlContents bytes: [UInt8], file: String, findings: inout [Finding]) throws {
+        let node = try MarkupElement.root(of: bytes, file: file, code: .modelInvalid)
+        let root = ModelElement(node: node, file: file, owner: "")
+        guard node.name == "model" else {
+            throw MigrationError.modelInvalid(
+                "The file's root is <\(node.name)>, not <model>.", place: "\(file):\(node.line)",
+                remedy: "Give the `contents` file of an .xcdatamodel.")
+        }
+        var unknown = UnknownMarkup(file: file)
+        unknown.inspect(root, attributes: Self.documentKeys.union([Self.identifierKey]), children: Self.knownChildren)
+        do {
+            try self.init(root, noting: &unknown)
+        } catch let error where error.place.hasPrefix(file) {
+            throw error
+        } catch let error {
+            throw root.placed(error)
+        }
+        try root.checkInverseEntities(in: self)
+        findings += unknown.findings
+    }
+
+    private init(_ root: ModelElement, noting unknown: inout UnknownMarkup) throws(MigrationError) {
+        do {
+            try self.init(
+                entities: try root.children("entity").map { try EntityDescription($0, noting: &unknown) },
+                configurations: try root.children("configuration").map { try Configuration($0, noting: &unknown) },
+                composites: try root.children("composite").map { try CompositeDescription($0, noting: &unknown) },
+                fetchRequestTemplates: try root.children("fetchRequest").map { try FetchRequestTemplate($0) },
+                versionIdentifiers: [root.text(Self.identifierKey) ?? ""],
+                documentAttributes: root.node.attributes.filter { $0.key != Self.identifierKey })
+        } catch let error as MigrationError {
+            throw error
+        } catch {
+            throw MigrationError(.internal, "\(error)", remedy: "Report this.")
+        }
+    }
+
+    /// The model as the XML of an `.xcdatamodel`'s `contents`; reading it again gives an equal model.
+    ///
+    /// - Throws: `MigrationError` with code `modelInvalid` for what XML has no form for: control characters and more
+    ///   than one version identifier.
+    package func xmlContents() throws -> String {
+        guard versionIdentifiers.count <= 1 else {
+            throw MigrationError.modelInvalid(
+                "The model has \(versionIdentifiers.count) version identifiers; an XML model holds one.", place: "",
+                remedy: "Remove all but one, or keep the model as JSON.")
+        }
+        var document = documentAttributes
+        document["type"] = document["type"] ?? "com.apple.IDECoreDataModeler.DataModel"
+        document["documentVersion"] = document["documentVersion"] ?? "1.0"
+        document[Self.identifierKey] = versionIdentifiers.first ?? ""
+        let attributes = document.sorted { $0.key.precedesInByteOrder($1.key) }
+            .map { (key: $0.key, value: Optional($0.value)) }
+        var writer = MarkupWriter()
+        try writer.element("model", attributes) { writer in
+            for entity in entities { try entity.write(to: &writer) }
+            for composite in composites { try composite.write(to: &writer) }
+            for configuration in configurations { try configuration.write(to: &writer) }
+            for request in fetchRequestTemplates { try request.write(to: &writer) }
+        }
+        return writer.text
+    }
+}
+
+extension ModelElement {
+    /// The same error with file and line before its place, which is `Entity` or `Entity.property`.
+    fileprivate func placed(_ error: MigrationError) -> MigrationError {
+        let path = error.place.split(separator: ".", maxSplits: 1).map(String.init)
+        let entity = children("entity").first { $0.name == path.first }
+        let property = path.count < 2 ? nil : entity?.node.children.first { $0.attributes["name"] == path[1] }
+        var placed = error
+        placed.place = "\(file):\((property ?? entity?.node ?? node).line): \(error.place)"
+        return placed
+    }
+
+    /// `inverseEntity` repeats what `destinationEntity` says, so that a file edited by hand can contradict itself.
+    fileprivate func checkInverseEntities(in model: ManagedObjectModel) throws {
+        for entity in children("entity") {
+            for relationship in entity.children("relationship", owner: entity.name) {
+                guard let inverseEntity = relationship.text("inverseEntity"),
+                    let inverseName = relationship.text("inverseName"),
+                    let destination = relationship.text("destinationEntity").flatMap(model.entity)
+                else { continue }
+                guard model.lineage(of: destination).contains(where: { $0.name == inverseEntity }) else {
+                    throw relationship.invalid(
+                        "The inverse \(inverseName) is said to belong to \(inverseEntity), but the destination is \(destination.name).",
+                        remedy: "Make inverseEntity and destinationEntity the same.")
+                }
+            }
+        }
+    }
+}
+
+extension Configuration {
+    /// Reads `<configuration>` with its `<memberEntity>`s.
+    fileprivate init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
+        unknown.inspect(element, attributes: ["name", "usedWithCloudKit"], children: ["memberEntity"])
+        self.init(
+            name: try element.required("name"),
+            entityNames: try element.children("memberEntity").map { try $0.required("name") },
+            usedWithCloudKit: try element.flag("usedWithCloudKit"))
+    }
+
+    fileprivate func write(to writer: inout MarkupWriter) throws {
+        let attributes = [("name", name), ("usedWithCloudKit", MarkupWriter.flag(usedWithCloudKit))]
+        try writer.element("configuration", attributes) { writer in
+            for name in entityNames { try writer.element("memberEntity", [("name", name)]) }
+        }
+    }
+}
+
+extension CompositeDescription {
+    /// Reads `<composite>` with its `<attribute>`s.
+    fileprivate init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
+        unknown.inspect(element, attributes: ["name"], children: ["attribute"])
+        let name = try element.required("name")
+        self.init(
+            name: name,
+            elements: try element.children("attribute", owner: name).map {
+                try AttributeDescription($0, noting: &unknown)
+            })
+    }
+
+    fileprivate func write(to writer: inout MarkupWriter) throws {
+        try writer.element("composite", [("name", name)]) { writer in
+            for element in elements { try element.write(to: &writer) }
+        }
+    }
+}

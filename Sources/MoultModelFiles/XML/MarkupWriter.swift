@@ -1,0 +1,59 @@
+import MoultModel
+
+/// Writes elements with their attributes in the order given, four spaces a level, as Xcode does.
+struct MarkupWriter {
+    private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
+    private var depth = 0
+
+    /// An attribute whose value is nil is left out.
+    mutating func element(
+        _ name: String, _ attributes: [(key: String, value: String?)],
+        children: ((inout MarkupWriter) throws -> Void)? = nil
+    ) throws {
+        let indentation = String(repeating: "    ", count: depth)
+        text += indentation + "<" + name
+        for case (let key, let value?) in attributes {
+            text += " \(key)=\"\(try Self.escaped(value))\""
+        }
+        guard let children else {
+            text += "/>\n"
+            return
+        }
+        text += ">\n"
+        depth += 1
+        try children(&self)
+        depth -= 1
+        text += indentation + "</\(name)>\n"
+    }
+
+    /// `YES` or nothing.
+    static func flag(_ isOn: Bool) -> String? { isOn ? "YES" : nil }
+
+    mutating func userInfo(_ entries: [String: String]) throws {
+        guard !entries.isEmpty else { return }
+        try element("userInfo", []) { writer in
+            for (key, value) in entries.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+                try writer.element("entry", [("key", key), ("value", value)])
+            }
+        }
+    }
+
+    private static func escaped(_ value: String) throws -> String {
+        var escaped = ""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "\n", "\r", "\t": escaped += "&#\(scalar.value);"
+            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}":
+                throw MigrationError.modelInvalid(
+                    "The text \(value.debugDescription) holds a character that XML has no form for.", place: "",
+                    remedy: "Remove the control character, or keep the model as JSON.")
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

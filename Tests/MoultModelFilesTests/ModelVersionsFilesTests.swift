@@ -1,0 +1,35 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import TestSupport
+import Testing
+
+@Suite(.enabled(if: Corpus.isAvailable)) struct ModelVersionsCorpusTests {
+    private func path(_ suffix: String) throws -> String {
+        try #require(Corpus.root).path + "/" + suffix
+    }
+
+    @Test func theLongChainIsInOrder() throws {
+        let versions = try ModelVersions(
+            contentsOf: path("woocommerce__woocommerce-ios/Storage/Storage/Model/WooCommerce.xcdatamodeld"))
+        #expect(versions.currentName == "Model 117")
+        let names = versions.versions.flatMap { $0.names.reversed() }
+        #expect(names == ["Model"] + (2...117).map { "Model \($0)" })
+        #expect(versions.versions.last?.names.contains("Model 117") == true)
+    }
+
+    @Test func everySourceBundleReads() throws {
+        let bundles = Corpus.paths { $0.hasSuffix(".xcdatamodeld") }
+        var read = 0
+        for bundle in bundles {
+            do {
+                let versions = try ModelVersions(contentsOf: bundle)
+                #expect(!versions.versions.isEmpty)
+                read += 1
+            } catch let error as MigrationError {
+                print(error)
+            }
+        }
+        print("source bundles read: \(read) of \(bundles.count)")
+    }
+}
