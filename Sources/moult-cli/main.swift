@@ -1,1 +1,3 @@
 import MoultCommands
+
+await MoultCommand.main()

@@ -1,0 +1,18 @@
+/// What the command line ends with (Documentation/CommandLine.md); scripts rely on these numbers.
+package struct ExitCode: Sendable, Hashable {
+    package let number: Int32
+
+    /// Done, or nothing to do.
+    package static let done = ExitCode(number: 0)
+    /// Findings; or behind or different where `--check` asks.
+    package static let findings = ExitCode(number: 1)
+    package static let wrongUsage = ExitCode(number: 2)
+    /// Somebody has to decide: a question, a lock, a store ahead or unknown.
+    package static let refused = ExitCode(number: 3)
+    /// Not a usable store or model.
+    package static let unusable = ExitCode(number: 4)
+    /// Failed; the store is as it was.
+    package static let failed = ExitCode(number: 5)
+    /// A fault of Moult's own.
+    package static let fault = ExitCode(number: 70)
+}

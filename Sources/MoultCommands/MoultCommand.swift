@@ -1,0 +1,109 @@
+import Glibc
+import MoultModel
+import MoultReport
+
+/// The command line as a library: `moult` is one line over ``main(arguments:)``.
+public enum MoultCommand {
+    package static let version = "0.1.0"
+
+    /// Runs a command line to its end and leaves the process with its exit code.
+    ///
+    /// - Parameter arguments: without the program's name.
+    public static func main(arguments: [String] = Array(CommandLine.arguments.dropFirst())) async -> Never {
+        // A pipe whose reader went away must not end a migration half said.
+        signal(SIGPIPE, SIG_IGN)
+        exit(await run(arguments: arguments))
+    }
+
+    /// Runs a command line, writing to the standard streams.
+    ///
+    /// - Returns: the exit code; Documentation/CommandLine.md lists them.
+    public static func run(arguments: [String]) async -> Int32 {
+        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        let console = Console(isJSON: isJSON)
+        defer { console.flush() }
+        do {
+            return try await dispatch(arguments, console).number
+        } catch let error as MigrationError {
+            return report(error, console)
+        } catch is CancellationError {
+            return report(
+                MigrationError(
+                    .cancelled, "The command was cancelled.",
+                    remedy: "The store is as it was; run it again when you like."),
+                console)
+        } catch {
+            return report(
+                MigrationError(
+                    .internal, "Moult failed in a way it does not know.", remedy: "Please report this.",
+                    cause: String(describing: error)), console)
+        }
+    }
+
+    private static func dispatch(_ arguments: [String], _ console: Console) async throws -> ExitCode {
+        guard let first = arguments.first else {
+            console.lines(overview(style: console.output.style))
+            return .wrongUsage
+        }
+        switch first {
+        case "--version":
+            console.print(["format": 1, "version": .string(version)]) { _ in ["moult \(version)"] }
+            return .done
+        case "--help", "-h", "help":
+            return try help(of: Array(arguments.dropFirst()), console)
+        default:
+            let (verb, path, rest) = try find(arguments)
+            if !verb.subverbs.isEmpty {
+                console.lines(verb.help(path: path, style: console.output.style))
+                return rest.contains("--help") || rest.contains("-h") ? .done : .wrongUsage
+            }
+            let invocation = try Invocation(verb, path: path, arguments: rest)
+            if invocation[.help] {
+                console.lines(verb.help(path: path, style: console.output.style))
+                return .done
+            }
+            return try await verb.run(invocation, console)
+        }
+    }
+
+    private static func help(of words: [String], _ console: Console) throws -> ExitCode {
+        if words.isEmpty {
+            console.lines(overview(style: console.output.style))
+        } else {
+            let (verb, path, _) = try find(words)
+            console.lines(verb.help(path: path, style: console.output.style))
+        }
+        return .done
+    }
+
+    /// The verb that the first words name, and the arguments after them.
+    private static func find(_ words: [String]) throws -> (verb: Verb, path: String, rest: [String]) {
+        var verb = try choose(words.first ?? "", among: Verb.all, under: "")
+        var path = verb.name
+        var rest = words.dropFirst()
+        while !verb.subverbs.isEmpty, let next = rest.first, !next.hasPrefix("-") {
+            verb = try choose(next, among: verb.subverbs, under: path + " ")
+            path += " " + verb.name
+            rest = rest.dropFirst()
+        }
+        return (verb, path, Array(rest))
+    }
+
+    private static func choose(_ word: String, among verbs: [Verb], under path: String) throws -> Verb {
+        if let verb = verbs.first(where: { $0.name == word }) { return verb }
+        let names = verbs.map(\.name)
+        let meant = Verb.otherWords[word].flatMap { names.contains($0) ? $0 : nil }
+        let near =
+            (meant ?? Suggestion.nearest(to: word, among: names)).map { "Did you mean moult \(path)\($0)? " } ?? ""
+        throw MigrationError(
+            .usage, "moult \(path)has no verb \(word).",
+            remedy: near + "See moult \(path)--help.")
+    }
+
+    private static func report(_ error: MigrationError, _ console: Console) -> Int32 {
+        console.isJSON
+            ? console.line(error.document.compact)
+            : console.say(error.lines(style: console.errors.style).joined(separator: "\n"))
+        return error.exitCode
+    }
+}

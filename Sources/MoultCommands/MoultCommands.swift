@@ -1,1 +1,0 @@
-// MoultCommands. All verbs of the command line as a library.

@@ -1,0 +1,132 @@
+/// Scripts by which a shell completes Moult's verbs, options and files, made from the list of verbs.
+enum CompletionScript {
+    static let all: [String: @Sendable ([Verb]) -> [String]] = ["bash": bash, "zsh": zsh, "fish": fish]
+
+    /// Every verb that does something, with the words that lead to it.
+    private static func leaves(_ verbs: [Verb]) -> [(words: [String], verb: Verb)] {
+        verbs.flatMap { verb in
+            verb.subverbs.isEmpty ? [([verb.name], verb)] : verb.subverbs.map { ([verb.name, $0.name], $0) }
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }
+}
+
+// MARK: - bash
+
+extension CompletionScript {
+    @Sendable private static func bash(_ verbs: [Verb]) -> [String] {
+        let groups = verbs.filter { !$0.subverbs.isEmpty }
+        return [
+            "_moult() {",
+            "    local word=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"",
+            "    local verb=\"${COMP_WORDS[1]}\" place=$COMP_CWORD words=",
+            "    if [ \"$place\" -gt 1 ]; then case \"$verb\" in",
+        ]
+            + groups.map { "    \($0.name)) verb=\"$verb ${COMP_WORDS[2]}\"; place=$((place - 1)) ;;" }
+            + ["    esac; fi", "    if [ \"$place\" -eq 1 ]; then case \"$verb\" in"]
+            + groups.map { "    \($0.name)\\ *) words=\(quoted($0.subverbs.map(\.name).joined(separator: " "))) ;;" }
+            + [
+                "    *) words=\(quoted((verbs.map(\.name) + ["--help", "--version"]).joined(separator: " "))) ;;",
+                "    esac",
+            ]
+            + ["    else case \"$verb:$previous\" in"]
+            + leaves(verbs).flatMap { bash($0.words.joined(separator: "\\ "), $0.verb) }
+            + ["    esac; fi", "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); fi"]
+            + ["}", "complete -o default -F _moult moult"]
+    }
+
+    private static func bash(_ words: String, _ verb: Verb) -> [String] {
+        let values = verb.options.filter { $0.value != nil }.map { option in
+            "    \(words):--\(option.name)) words=\(quoted(candidates(option.completion))) ;;"
+        }
+        let operands = verb.operands.map { candidates($0.completion) }.filter { !$0.isEmpty }.joined(separator: " ")
+        let options = verb.options.map { "--\($0.name)" }.joined(separator: " ")
+        return values + [
+            "    \(words):*) case \"$word\" in -*) words=\(quoted(options)) ;; *) words=\(quoted(operands)) ;; esac ;;"
+        ]
+    }
+
+    private static func candidates(_ completion: Option.Completion) -> String {
+        if case .words(let words) = completion { words.joined(separator: " ") } else { "" }
+    }
+}
+
+// MARK: - zsh
+
+extension CompletionScript {
+    @Sendable private static func zsh(_ verbs: [Verb]) -> [String] {
+        ["#compdef moult", "_moult() {", "    local -a verbs"]
+            + zshList(verbs, "    ", at: 2)
+            + ["    case $words[2] in"]
+            + verbs.flatMap { verb -> [String] in
+                guard !verb.subverbs.isEmpty else { return ["    \(verb.name))"] + zshArguments(verb, skipping: 1) }
+                return ["    \(verb.name))"] + zshList(verb.subverbs, "        ", at: 3) + ["        case $words[3] in"]
+                    + verb.subverbs.flatMap { ["        \($0.name))"] + zshArguments($0, skipping: 2) }
+                    + ["        esac ;;"]
+            }
+            + ["    esac", "}", "if [ \"$funcstack[1]\" = _moult ]; then _moult; else compdef _moult moult; fi"]
+    }
+
+    private static func zshList(_ verbs: [Verb], _ indent: String, at place: Int) -> [String] {
+        let words = verbs.map { quoted("\($0.name):\($0.summary)") }.joined(separator: " ")
+        return ["\(indent)if (( CURRENT == \(place) )); then verbs=(\(words)); _describe verb verbs; return; fi"]
+    }
+
+    private static func zshArguments(_ verb: Verb, skipping count: Int) -> [String] {
+        let options = verb.options.map { option in
+            let help = option.help.filter { !"[]:".contains($0) }
+            let value = option.value.map { ":\($0):\(zshAction(option.completion))" } ?? ""
+            return quoted("--\(option.name)[\(help)]\(value)")
+        }
+        let operands = verb.operands.map { quoted(":\($0.name):\(zshAction($0.completion))") }
+        return [
+            "        shift \(count) words; (( CURRENT -= \(count) ))",
+            "        _arguments \((options + operands).joined(separator: " ")) ;;",
+        ]
+    }
+
+    private static func zshAction(_ completion: Option.Completion) -> String {
+        switch completion {
+        case .nothing: " "
+        case .files: "_files"
+        case .folders: "_files -/"
+        case .words(let words): "(\(words.joined(separator: " ")))"
+        }
+    }
+}
+
+// MARK: - fish
+
+extension CompletionScript {
+    @Sendable private static func fish(_ verbs: [Verb]) -> [String] {
+        let first = verbs.map { verb in
+            "complete -c moult -n __fish_use_subcommand -f -a \(verb.name) -d \(quoted(verb.summary))"
+        }
+        let second = verbs.flatMap { verb in
+            verb.subverbs.map { subverb in
+                let names = verb.subverbs.map(\.name).joined(separator: " ")
+                let condition = quoted(
+                    "__fish_seen_subcommand_from \(verb.name); and not __fish_seen_subcommand_from \(names)")
+                return "complete -c moult -n \(condition) -f -a \(subverb.name) -d \(quoted(subverb.summary))"
+            }
+        }
+        return first + second + leaves(verbs).flatMap { fish($0.words, $0.verb) }
+    }
+
+    private static func fish(_ words: [String], _ verb: Verb) -> [String] {
+        let condition = quoted(words.map { "__fish_seen_subcommand_from \($0)" }.joined(separator: "; and "))
+        return verb.options.map { option in
+            var line = "complete -c moult -n \(condition) -l \(option.name) -d \(quoted(option.help))"
+            if option.value != nil { line += option.completion == .files ? " -r -F" : " -x" }
+            if case .words(let words) = option.completion { line += " -a \(quoted(words.joined(separator: " ")))" }
+            return line
+        }
+            + verb.operands.compactMap { operand in
+                guard case .words(let words) = operand.completion else { return nil }
+                return "complete -c moult -n \(condition) -f -a \(quoted(words.joined(separator: " ")))"
+            }
+    }
+}

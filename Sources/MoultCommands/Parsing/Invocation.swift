@@ -1,0 +1,116 @@
+import MoultModel
+
+/// The arguments of one verb, taken apart.
+package struct Invocation: Sendable {
+    /// The verb as it was typed, such as `backup list`.
+    package let path: String
+    private let operands: [String: String]
+    private let values: [String: [String]]
+
+    /// Takes the arguments after a verb apart.
+    ///
+    /// - Throws: `MigrationError` with code `usage` for an unknown option, a missing or surplus argument.
+    package init(_ verb: Verb, path: String, arguments: [String]) throws {
+        self.path = path
+        var places = verb.operands[...]
+        var operands: [String: String] = [:]
+        var values: [String: [String]] = [:]
+        var rest = arguments[...]
+        var onlyOperands = false
+        while let argument = rest.popFirst() {
+            if argument == "--", !onlyOperands {
+                onlyOperands = true
+            } else if argument.hasPrefix("-"), argument != "-", !onlyOperands {
+                let (option, value) = try Self.option(argument, of: verb, path: path, rest: &rest)
+                values[option.name, default: []].append(value)
+            } else if let place = places.popFirst() {
+                operands[place.name] = argument
+            } else {
+                throw Self.wrong("moult \(path) does not take a further argument: \(argument).", path)
+            }
+        }
+        self.operands = operands
+        self.values = values
+        if self[.help] { return }
+        if let missing = places.first(where: { !$0.isOptional }) {
+            throw Self.wrong("moult \(path) needs \(missing.name): \(missing.help.lowercasedFirst)", path)
+        }
+    }
+
+    /// Whether a flag was given.
+    package subscript(flag: Option) -> Bool { values[flag.name] != nil }
+
+    /// The value of an option, the last one where it was given several times.
+    package subscript(value option: Option) -> String? { values[option.name]?.last }
+
+    package subscript(operand: Operand) -> String? { operands[operand.name] }
+
+    /// An operand that the verb requires.
+    package func required(_ operand: Operand) throws -> String {
+        guard let text = operands[operand.name] else { throw Self.wrong("\(operand.name) is missing.", path) }
+        return text
+    }
+
+    /// The value of an option without which this verb has nothing to work with.
+    package func required(_ option: Option) throws -> String {
+        guard let text = self[value: option] else {
+            throw Self.wrong("moult \(path) needs \(option.usage): \(option.help.lowercasedFirst)", path)
+        }
+        return text
+    }
+
+    /// The value of an option as a number of at least `least`, if it was given.
+    package func number(_ option: Option, atLeast least: Int = 0) throws -> Int? {
+        guard let text = self[value: option] else { return nil }
+        guard let number = Int(text), number >= least else {
+            throw Self.wrong("--\(option.name) takes a number from \(least) up, not \(text).", path)
+        }
+        return number
+    }
+
+    /// The value of an option as a list of words separated by commas, if it was given.
+    package func list(_ option: Option) -> [String]? {
+        self[value: option]?.split(separator: ",").map { $0.trimmed }
+    }
+
+    /// The error for arguments that do not fit this verb.
+    package func wrong(_ message: String) -> MigrationError { Self.wrong(message, path) }
+
+    private static func wrong(_ message: String, _ path: String) -> MigrationError {
+        MigrationError(.usage, message, remedy: "See moult \(path) --help.")
+    }
+
+    private static func option(
+        _ argument: String, of verb: Verb, path: String, rest: inout ArraySlice<String>
+    ) throws -> (Option, String) {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let typed = parts.first ?? argument
+        let name = typed == "-h" ? "help" : typed.hasPrefix("--") ? String(typed.dropFirst(2)) : ""
+        guard let option = verb.options.first(where: { $0.name == name }) else {
+            let near = Suggestion.nearest(to: typed, among: verb.options.map { "--\($0.name)" })
+            let hint = near.map { " Did you mean \($0)?" } ?? ""
+            throw wrong("moult \(path) has no option \(typed).\(hint)", path)
+        }
+        let given = parts.count > 1 ? parts[1] : nil
+        guard option.value != nil else {
+            if given != nil { throw wrong("--\(option.name) takes no value.", path) }
+            return (option, "")
+        }
+        guard let value = given ?? rest.popFirst() else {
+            throw wrong("--\(option.name) needs a value: \(option.usage).", path)
+        }
+        return (option, value)
+    }
+}
+
+extension StringProtocol {
+    var trimmed: String {
+        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+    }
+
+    /// For a sentence that goes on after a colon. A word of capitals keeps them.
+    var lowercasedFirst: String {
+        guard let first, dropFirst().first?.isUppercase != true else { return String(self) }
+        return first.lowercased() + dropFirst()
+    }
+}

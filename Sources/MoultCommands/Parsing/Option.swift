@@ -1,0 +1,43 @@
+/// An option of the command line: `--name`, with a value or without.
+package struct Option: Sendable, Hashable {
+    /// What a shell may offer in the value's place.
+    package enum Completion: Sendable, Hashable {
+        case nothing, files, folders
+        case words([String])
+    }
+
+    package let name: String
+    /// What stands for the value in help, or nil for a flag.
+    package let value: String?
+    package let help: String
+    package let completion: Completion
+
+    package static func flag(_ name: String, _ help: String) -> Option {
+        Option(name: name, value: nil, help: help, completion: .nothing)
+    }
+
+    package static func value(
+        _ name: String, _ value: String, _ help: String, completes completion: Completion = .nothing
+    ) -> Option {
+        Option(name: name, value: value, help: help, completion: completion)
+    }
+
+    /// How the option is typed: `--model PATH`.
+    package var usage: String { "--\(name)" + (value.map { " \($0)" } ?? "") }
+}
+
+/// The options that more than one verb has.
+extension Option {
+    package static let json = flag("json", "Print one JSON document, for scripts.")
+    package static let help = flag("help", "Show this help.")
+    package static let model = value(
+        "model", "PATH", "The model: a .xcdatamodeld, .momd, a folder of versions, or one model.", completes: .files)
+    package static let order = value(
+        "order", "NAMES", "The order of the versions, oldest first, separated by commas.")
+    package static let answers = value(
+        "answers", "FILE", "Answers to questions about renames, as moult answer writes them.", completes: .files)
+    package static let framework = value(
+        "framework", "N", "The framework level that a fresh store is written for; the newest known by default.")
+    package static let experimental = flag(
+        "experimental", "Allow what is not proven against Apple's own files, such as hashes of composite attributes.")
+}

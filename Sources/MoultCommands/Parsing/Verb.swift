@@ -1,0 +1,43 @@
+/// One verb of the command line: what it takes, what its help says, and what it does.
+package struct Verb: Sendable {
+    package typealias Run = @Sendable (Invocation, Console) async throws -> ExitCode
+
+    package let name: String
+    /// One sentence for the list of verbs.
+    package let summary: String
+    /// What help says beyond the summary.
+    package let discussion: String
+    package let operands: [Operand]
+    package let options: [Option]
+    /// Whole command lines that work as they stand, given `forum.sqlite` and `Forum.xcdatamodeld`.
+    package let examples: [String]
+    /// The verbs below this one, as in `moult backup list`; then `run` is never called.
+    package let subverbs: [Verb]
+    package let run: Run
+
+    package init(
+        _ name: String, _ summary: String, discussion: String = "", operands: [Operand] = [], options: [Option] = [],
+        examples: [String], run: @escaping Run
+    ) {
+        self.name = name
+        self.summary = summary
+        self.discussion = discussion
+        self.operands = operands
+        self.options = options + [.json, .help]
+        self.examples = examples
+        subverbs = []
+        self.run = run
+    }
+
+    /// A verb that only groups others.
+    package init(_ name: String, _ summary: String, discussion: String = "", subverbs: [Verb]) {
+        self.name = name
+        self.summary = summary
+        self.discussion = discussion
+        operands = []
+        options = [.help]
+        examples = subverbs.flatMap(\.examples)
+        self.subverbs = subverbs
+        run = { _, _ in .wrongUsage }
+    }
+}

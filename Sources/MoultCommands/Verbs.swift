@@ -1,0 +1,32 @@
+import MoultReport
+
+extension Verb {
+    /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
+    package static let all: [Verb] = [
+        completions
+    ]
+
+    /// Words that other tools use, and the verb that does this here.
+    static let otherWords = [
+        "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect", "schema": "ddl",
+        "sql": "ddl", "export": "dump", "checksum": "hash", "init": "create", "new": "create", "compare": "diff",
+        "upgrade": "migrate", "run": "migrate", "apply": "migrate", "undo": "rollback", "revert": "rollback",
+        "restore": "backup", "history": "runs", "continue": "resume", "logs": "log",
+    ]
+}
+
+extension MoultCommand {
+    /// What `moult --help` prints.
+    static func overview(style: TextStyle) -> [String] {
+        ["Moult migrates Core Data and SwiftData stores: planned, backed up, verified, reversible.", ""]
+            + ["\(style.bold("Usage:")) moult VERB [arguments] [options]"]
+            + Verb.section("Verbs", Verb.all.map { ($0.name, $0.summary) }, style)
+            + Verb.section(
+                "Options",
+                [
+                    ("--help", "Show this, or the help of a verb: moult VERB --help."),
+                    ("--version", "Show the version."),
+                ],
+                style)
+    }
+}

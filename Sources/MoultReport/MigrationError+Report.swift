@@ -1,0 +1,55 @@
+import MoultModel
+
+extension MigrationError {
+    /// The document that stands in place of a verb's own when it fails.
+    package var document: JSONValue {
+        var facts: [JSONValue.Member] = [
+            .init("code", .string(code.description)),
+            .init(
+                "coreData", coreData.map { ["constant": .string($0.constant), "number": JSONValue($0.number)] } ?? nil),
+            .init("message", .string(message)), .init("place", .string(place)), .init("remedy", .string(remedy)),
+        ]
+        if let cause { facts.append(.init("cause", .string(cause))) }
+        return ["format": 1, "error": .object(facts)]
+    }
+
+    /// What a person reads: what was found, where, what lies under it, what to do next.
+    package func lines(style: TextStyle) -> [String] {
+        let facts = [
+            place.isEmpty ? nil : "at: \(place)", coreData.map { "Core Data: \($0.constant) (\($0.number))" },
+            cause.map { "cause: \($0)" },
+        ]
+        return ["\(style.red("error:")) \(message.printableLines)"]
+            + facts.compactMap { $0 }.map { "  " + style.dim($0.printableLines) }
+            + (remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines])
+    }
+}
+
+extension Finding {
+    package var document: JSONValue {
+        [
+            "code": .string(code), "severity": .string(severity.rawValue), "place": .string(place),
+            "message": .string(message), "remedy": .string(remedy),
+        ]
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        let severity =
+            switch severity {
+            case .note: style.cyan("note")
+            case .warning: style.yellow("warning")
+            case .error: style.red("error")
+            }
+        let tail = remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines]
+        return ["\(severity) [\(code)]\(place.isEmpty ? "" : " \(place.printable):") \(message.printableLines)"] + tail
+    }
+}
+
+extension String {
+    /// Printable, but with its line breaks.
+    private var lineParts: [String] {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+    }
+
+    package var printableLines: String { lineParts.joined(separator: "\n") }
+}

@@ -1,1 +1,0 @@
-// MoultReport. Values to words: text and versioned JSON.
