@@ -56,6 +56,9 @@ let package = Package(
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
 
         .target(name: "TestSupport", dependencies: ["MoultModel"], path: "Tests/TestSupport"),
+        tests(
+            "MoultStoreTests",
+            ["MoultStore", "MoultModel", "MoultModelFiles", "MoultSQLite", "MoultPropertyList", "TestSupport"]),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
         tests("MoultModelFilesTests", ["MoultModelFiles", "MoultModel", "MoultPropertyList", "TestSupport"]),
         tests("MoultPropertyListTests", ["MoultModel", "MoultPropertyList", "TestSupport"]),

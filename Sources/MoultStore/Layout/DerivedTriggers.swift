@@ -1,0 +1,77 @@
+import MoultModel
+
+/// The triggers that keep derived attributes, for the derivations whose triggers were seen: a count over a to-many
+/// relationship, a value through a to-one relationship, and the time of the last change (STORE_FORMAT 7, MORE 5).
+/// For any other derivation there is no trigger, and a finding says so.
+struct DerivedTriggers {
+    private(set) var triggers: [TriggerDefinition] = []
+    private(set) var findings: [Finding] = []
+
+    init(of layout: StoreLayout, numbering: EntityNumbering) {
+        for entity in numbering.entities {
+            for attribute in entity.attributes where attribute.isStored {
+                guard let derivation = attribute.derivation else { continue }
+                add(derivation, of: attribute, in: entity, layout)
+            }
+        }
+    }
+
+    private mutating func add(
+        _ derivation: AttributeDescription.Derivation, of attribute: AttributeDescription,
+        in entity: EntityDescription, _ layout: StoreLayout
+    ) {
+        guard let derived = DerivedColumn(attribute, in: entity, layout) else { return }
+        guard derivation.filter == nil, let shape = DerivationShape(derivation.expression),
+            let made = derived.triggers(for: shape)
+        else {
+            findings.append(
+                Finding(
+                    code: "derived-not-kept", severity: .warning, place: "\(entity.name).\(attribute.name)",
+                    message: "How Core Data keeps \(derivation.expression) in a store is not publicly known; "
+                        + "no trigger is made for it.",
+                    remedy: "Core Data computes the value when an object is next saved; check it until then."))
+            return
+        }
+        triggers += made
+    }
+}
+
+/// What a derivation asks for.
+enum DerivationShape: Hashable {
+    /// `rel.@count`
+    case count(relationship: String)
+    /// `rel.attribute`
+    case value(relationship: String, attribute: String)
+    /// `now()`
+    case now
+
+    /// Reads the text as a model file has it or as Core Data prints it; nil for any other derivation.
+    init?(_ expression: String) {
+        let text = expression.filter { $0 != " " }
+        if text == "now()" {
+            self = .now
+            return
+        }
+        if text.hasPrefix("count:("), text.hasSuffix(")") {
+            let name = String(text.dropFirst(7).dropLast())
+            guard name.isPlainName else { return nil }
+            self = .count(relationship: name)
+            return
+        }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, parts[0].isPlainName else { return nil }
+        if parts[1] == "@count" {
+            self = .count(relationship: parts[0])
+        } else if parts[1].isPlainName {
+            self = .value(relationship: parts[0], attribute: parts[1])
+        } else {
+            return nil
+        }
+    }
+}
+
+extension String {
+    fileprivate var isPlainName: Bool {
+        !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } && first?.isNumber == false
+    }
+}

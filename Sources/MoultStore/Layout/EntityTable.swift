@@ -1,0 +1,86 @@
+/// The table of one root entity: the rows of that entity and of every entity below it (STORE_FORMAT 3).
+package struct EntityTable: Sendable, Equatable {
+    package let name: String
+    package let rootEntityName: String
+    /// In the order of the table.
+    package let columns: [Column]
+    /// Uniqueness inside the table, as frameworks before 865 wrote it.
+    package let constraints: [UniqueConstraint]
+    /// The `CREATE TABLE` statement: for a real store the text its catalogue holds.
+    package let sql: String
+
+    package init(
+        name: String, rootEntityName: String, columns: [Column], constraints: [UniqueConstraint] = [],
+        sql: String? = nil
+    ) {
+        self.name = name
+        self.rootEntityName = rootEntityName
+        self.columns = columns
+        self.constraints = constraints
+        self.sql = sql ?? Self.createStatement(name, columns, constraints)
+    }
+
+    /// The name of the column that plays `role`.
+    package func column(_ role: Column.Role) -> String? { columns.first { $0.role == role }?.name }
+
+    /// One column of an entity's table.
+    package struct Column: Sendable, Hashable {
+        package let name: String
+        /// The declared type: `INTEGER`, `FLOAT`, `TIMESTAMP`, `DECIMAL`, `VARCHAR` or `BLOB`.
+        package let type: String
+        package let role: Role
+
+        package init(name: String, type: String, role: Role) {
+            self.name = name
+            self.type = type
+            self.role = role
+        }
+
+        /// What a column holds. `entity` is the entity that declares the property, not one that inherits it.
+        package enum Role: Sendable, Hashable {
+            /// `Z_PK`
+            case primaryKey
+            /// `Z_ENT`, the number of the row's entity.
+            case entity
+            /// `Z_OPT`, how often the row was written.
+            case optimisticLock
+            /// A value. An element of a composite attribute is named by its path, `attribute.element`.
+            case attribute(entity: String, name: String)
+            /// The primary key of a to-one relationship's destination.
+            case toOne(entity: String, name: String)
+            /// The entity number of that destination.
+            case toOneEntity(entity: String, name: String)
+            /// In the destination's table, the primary key of the object that holds the to-many relationship,
+            /// which has no inverse; `entity` declares the relationship.
+            case inverselessToMany(entity: String, name: String)
+            /// The row's place in that relationship, when it is ordered.
+            case inverselessOrder(entity: String, name: String)
+            /// The row's place in the ordered to-many that is the inverse of this to-one relationship.
+            case order(entity: String, name: String)
+            /// A column that no part of the model explains.
+            case unknown
+        }
+    }
+
+    /// One uniqueness constraint, by its columns.
+    package struct UniqueConstraint: Sendable, Hashable {
+        package let columns: [String]
+        package init(columns: [String]) { self.columns = columns }
+    }
+
+    private static func createStatement(_ name: String, _ columns: [Column], _ constraints: [UniqueConstraint])
+        -> String
+    {
+        let alone = Set(constraints.filter { $0.columns.count == 1 }.flatMap(\.columns))
+        let definitions = columns.map { column in
+            let key = column.role == .primaryKey ? " PRIMARY KEY" : alone.contains(column.name) ? " UNIQUE" : ""
+            return "\(column.name.sqlName) \(column.type)\(key)"
+        }
+        let compound = constraints.filter { $0.columns.count > 1 }.map { constraint in
+            let label = constraint.columns.joined(separator: "_")
+            return ", CONSTRAINT \(label.sqlName) UNIQUE (\(constraint.columns.sqlList))"
+        }
+        let close = compound.isEmpty ? " )" : ")"
+        return "CREATE TABLE \(name.sqlName) ( \(definitions.joined(separator: ", "))\(compound.joined())\(close)"
+    }
+}

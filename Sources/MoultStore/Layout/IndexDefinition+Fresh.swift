@@ -1,0 +1,185 @@
+import MoultModel
+
+extension IndexDefinition {
+    /// The indexes Core Data makes, table by table (STORE_FORMAT 5), with what is not known of them.
+    static func all(of layout: StoreLayout, numbering: EntityNumbering) -> (
+        definitions: [IndexDefinition], findings: [Finding]
+    ) {
+        var definitions: [IndexDefinition] = []
+        var findings: [Finding] = []
+        for table in layout.tables {
+            let tree = numbering.entities.filter { layout.table(for: $0)?.name == table.name }
+            if !layout.level.hasFetchIndexes { definitions += indexedAttributes(of: tree, table, layout) }
+            definitions += foreignKeys(of: table)
+            definitions += joinTables(ownedBy: tree, layout)
+            definitions += entityColumn(of: table, tree: tree)
+            for entity in tree {
+                definitions += declared(by: entity, table, layout, &findings)
+                if layout.level.hasUniqueIndexes { definitions += uniqueness(of: entity, table, layout) }
+            }
+        }
+        var seen: Set<String> = []
+        return (definitions.filter { seen.insert($0.name).inserted }, findings)
+    }
+
+    private init(_ name: String, on table: String, columns: [String], isUnique: Bool = false, predicate: String? = nil)
+    {
+        let kind = isUnique ? "UNIQUE INDEX" : "INDEX"
+        let condition = predicate.map { " WHERE \($0)" } ?? ""
+        self.init(
+            name: name, table: table, isUnique: isUnique,
+            sql: "CREATE \(kind) \(name.sqlName) ON \(table.sqlName) (\(columns.joined(separator: ", ")))\(condition)")
+    }
+
+    private static func foreignKeys(of table: EntityTable) -> [IndexDefinition] {
+        table.columns.filter(\.role.isForeignKey).map { column in
+            IndexDefinition("\(table.name)_\(column.name)_INDEX", on: table.name, columns: [column.name.sqlName])
+        }
+    }
+
+    private static func joinTables(ownedBy tree: [EntityDescription], _ layout: StoreLayout) -> [IndexDefinition] {
+        guard layout.level.hasJoinTableIndexes else { return [] }
+        let names = Set(tree.map(\.name))
+        return layout.joinTables.filter { names.contains($0.owner.entity) }.map { table in
+            let keys = Array(table.keyColumns.reversed())
+            return IndexDefinition(
+                "\(table.name)_\(keys.first ?? "")_INDEX", on: table.name, columns: keys.map(\.sqlName))
+        }
+    }
+
+    private static func entityColumn(of table: EntityTable, tree: [EntityDescription]) -> [IndexDefinition] {
+        guard tree.count > 1, tree.first?.userInfo["_NSEntityOmitSubentityColumnIndex"] == nil,
+            let column = table.column(.entity)
+        else { return [] }
+        return [IndexDefinition("\(table.name)_\(column)_INDEX", on: table.name, columns: [column])]
+    }
+
+    /// The indexed switch before fetch indexes.
+    private static func indexedAttributes(
+        of tree: [EntityDescription], _ table: EntityTable, _ layout: StoreLayout
+    ) -> [IndexDefinition] {
+        tree.flatMap { entity in
+            entity.attributes.filter(\.isIndexed).compactMap { attribute in
+                layout.column(forAttribute: attribute.name, in: entity).map {
+                    IndexDefinition("\(table.name)_\($0)_INDEX", on: table.name, columns: [$0.sqlName])
+                }
+            }
+        }
+    }
+
+    private static func uniqueness(
+        of entity: EntityDescription, _ table: EntityTable, _ layout: StoreLayout
+    ) -> [IndexDefinition] {
+        entity.uniquenessConstraints.compactMap { constraint in
+            let columns = constraint.compactMap { layout.column(forProperty: $0, in: entity) }
+            guard columns.count == constraint.count, !columns.isEmpty else { return nil }
+            return IndexDefinition(
+                "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))", on: table.name,
+                columns: columns.map { "\($0.sqlName) COLLATE BINARY ASC" }, isUnique: true)
+        }
+    }
+}
+
+// MARK: - Indexes that a model declares
+
+extension IndexDefinition {
+    private static func declared(
+        by entity: EntityDescription, _ table: EntityTable, _ layout: StoreLayout, _ findings: inout [Finding]
+    ) -> [IndexDefinition] {
+        guard layout.level.hasFetchIndexes else {
+            return entity.compoundIndexes.compactMap { names in
+                let columns = names.compactMap { layout.column(forProperty: $0, in: entity) }
+                guard columns.count == names.count, !columns.isEmpty else { return nil }
+                return IndexDefinition(
+                    "\(table.name)_\(columns.joined(separator: "_"))", on: table.name, columns: columns.map(\.sqlName))
+            }
+        }
+        return entity.effectiveFetchIndexes.compactMap { fetchIndex(of: $0, entity, table, layout, &findings) }
+    }
+
+    private static func fetchIndex(
+        of index: FetchIndexDescription, _ entity: EntityDescription, _ table: EntityTable, _ layout: StoreLayout,
+        _ findings: inout [Finding]
+    ) -> IndexDefinition? {
+        guard index.elements.allSatisfy({ $0.kind == .binary }) else { return nil }
+        // A single to-one has its foreign key's index already.
+        if index.elements.count == 1, case .property(let name)? = index.elements.first?.subject,
+            layout.model.relationship(name, of: entity) != nil
+        {
+            return nil
+        }
+        let columns = index.elements.compactMap { element in
+            layout.column(for: element.subject, in: entity).map {
+                "\($0.sqlName) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")"
+            }
+        }
+        guard columns.count == index.elements.count, !columns.isEmpty else {
+            findings.append(unknown("an element that is no stored property", index, entity))
+            return nil
+        }
+        var predicate: String?
+        if let text = index.partialIndexPredicate {
+            predicate = PartialIndexPredicate(text)?.sql { layout.column(forProperty: $0, in: entity)?.sqlName }
+            guard predicate != nil else {
+                findings.append(unknown("the predicate \(text)", index, entity))
+                return nil
+            }
+        }
+        return IndexDefinition(
+            "Z_\(entity.name)_\(index.name)", on: table.name, columns: columns, predicate: predicate)
+    }
+
+    private static func unknown(_ what: String, _ index: FetchIndexDescription, _ entity: EntityDescription) -> Finding
+    {
+        Finding(
+            code: "index-not-made", severity: .warning, place: "\(entity.name).\(index.name)",
+            message: "The fetch index \(index.name) of \(entity.name) has \(what); it is left out of the store.",
+            remedy: "Core Data makes the index when it next migrates the store; queries work without it.")
+    }
+}
+
+extension EntityDescription {
+    /// The fetch indexes with those that older ways of saying it stand for (STORE_FORMAT 5).
+    fileprivate var effectiveFetchIndexes: [FetchIndexDescription] {
+        let names = Set(fetchIndexes.map(\.name))
+        let implied = attributes.filter { $0.isIndexed && $0.isStored && !names.contains($0.name) }.map {
+            FetchIndexDescription(name: $0.name, elements: [.init(subject: .property($0.name))])
+        }
+        // Named as the model editor names them when it brings such a model up to date.
+        let compound = compoundIndexes.enumerated().map { position, names in
+            FetchIndexDescription(
+                name: position == 0 ? "compoundIndex" : "compoundIndex\(position)",
+                elements: names.map { .init(subject: .property($0)) })
+        }
+        return implied + fetchIndexes + compound.filter { !names.contains($0.name) }
+    }
+}
+
+extension EntityTable.Column.Role {
+    /// Whether the column holds the key of another object.
+    package var isForeignKey: Bool {
+        switch self {
+        case .toOne, .inverselessToMany: true
+        default: false
+        }
+    }
+}
+
+extension StoreLayout {
+    /// The column of an attribute or of a to-one relationship.
+    package func column(forProperty name: String, in entity: EntityDescription) -> String? {
+        if let column = column(forAttribute: name, in: entity) { return column }
+        guard case .foreignKey(_, let column, _)? = storage(ofRelationship: name, in: entity) else { return nil }
+        return column
+    }
+
+    /// The expressions `self` and `entity` stand for the key and the entity number (MORE 9).
+    func column(for subject: FetchIndexDescription.Subject, in entity: EntityDescription) -> String? {
+        switch subject {
+        case .property(let name): column(forProperty: name, in: entity)
+        case .expression("self"), .expression("SELF"): table(for: entity)?.column(.primaryKey)
+        case .expression("entity"): table(for: entity)?.column(.entity)
+        case .expression(let name): column(forProperty: name, in: entity)
+        }
+    }
+}

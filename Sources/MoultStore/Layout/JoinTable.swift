@@ -1,0 +1,66 @@
+/// The table of a many-to-many relationship: a row for each pair of objects (STORE_FORMAT 4, MORE 9).
+package struct JoinTable: Sendable, Equatable {
+    package let name: String
+    /// The relationship the table is named after.
+    package let owner: RelationshipReference
+    package let columns: [Column]
+    /// The `CREATE TABLE` statement: for a real store the text its catalogue holds.
+    package let sql: String
+
+    package init(name: String, owner: RelationshipReference, columns: [Column], sql: String? = nil) {
+        self.name = name
+        self.owner = owner
+        self.columns = columns
+        self.sql = sql ?? Self.createStatement(name, columns)
+    }
+
+    package func column(_ role: Column.Role) -> String? { columns.first { $0.role == role }?.name }
+
+    /// The two columns that hold primary keys.
+    package var keyColumns: [String] { columns.filter(\.isKey).map(\.name) }
+
+    /// One column of a join table.
+    package struct Column: Sendable, Hashable {
+        package let name: String
+        package let role: Role
+
+        package init(name: String, role: Role) {
+            self.name = name
+            self.role = role
+        }
+
+        package enum Role: Sendable, Hashable {
+            /// The primary key of the object that has `relationship`; the other key column holds its destination.
+            case source(RelationshipReference)
+            /// The destination of a relationship that is its own inverse (`REFLEXIVE`).
+            case reflexiveDestination(RelationshipReference)
+            /// The destination's place in the ordered list that `relationship` holds.
+            case order(RelationshipReference)
+            case unknown
+        }
+
+        var isKey: Bool {
+            switch role {
+            case .source, .reflexiveDestination: true
+            case .order, .unknown: false
+            }
+        }
+    }
+
+    private static func createStatement(_ name: String, _ columns: [Column]) -> String {
+        let definitions = columns.map { "\($0.name.sqlName) INTEGER" }.joined(separator: ", ")
+        let key = columns.filter(\.isKey).map(\.name).sqlList
+        return "CREATE TABLE \(name.sqlName) ( \(definitions), PRIMARY KEY (\(key)) )"
+    }
+}
+
+/// A relationship by the entity that declares it and its name.
+package struct RelationshipReference: Sendable, Hashable {
+    package let entity: String
+    package let name: String
+
+    package init(entity: String, name: String) {
+        self.entity = entity
+        self.name = name
+    }
+}

@@ -1,0 +1,120 @@
+import MoultModel
+
+/// A column before it has its final name and place: what an entity contributes to its table (STORE_FORMAT 3).
+struct PlannedColumn {
+    let baseName: String
+    let type: String
+    let group: Group
+    let role: EntityTable.Column.Role
+
+    /// The groups of columns, in the order of the table.
+    enum Group: CaseIterable {
+        case integers, orders, floats, decimals, strings, uris, uuids, transformables, binaries
+    }
+
+    func column(named name: String) -> EntityTable.Column {
+        EntityTable.Column(name: name, type: type, role: role)
+    }
+
+    /// The columns an entity's own properties need: its attributes by name, then its block of foreign keys.
+    static func columns(
+        declaredBy entity: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering
+    ) -> [PlannedColumn] {
+        model.storedAttributes(declaredBy: entity).compactMap { PlannedColumn($0, of: entity) }
+            + toOneColumns(of: entity, model, numbering)
+            + inverselessColumns(into: entity, numbering)
+            + orderColumns(of: entity, model, numbering)
+    }
+
+    private init(_ baseName: String, _ group: Group, _ role: EntityTable.Column.Role) {
+        self.baseName = baseName
+        type = "INTEGER"
+        self.group = group
+        self.role = role
+    }
+
+    private init?(_ attribute: StoredAttribute, of entity: EntityDescription) {
+        guard let type = attribute.description.type.columnType, let group = attribute.description.type.group else {
+            return nil
+        }
+        baseName = "Z" + attribute.leafName.uppercased()
+        self.type = type
+        self.group = group
+        role = .attribute(entity: entity.name, name: attribute.name)
+    }
+
+    /// Each to-one by name; beside it the destination's entity number where the destination has sub-entities.
+    private static func toOneColumns(
+        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering
+    ) -> [PlannedColumn] {
+        entity.relationships.filter { !$0.isToMany && !$0.isTransient }.flatMap { relationship -> [PlannedColumn] in
+            let name = relationship.name.uppercased()
+            let key = PlannedColumn("Z\(name)", .integers, .toOne(entity: entity.name, name: relationship.name))
+            guard let destination = model.entity(relationship.destinationEntityName),
+                !model.subentities(of: destination).isEmpty, let number = numbering.numbers[destination.name]
+            else { return [key] }
+            let role = EntityTable.Column.Role.toOneEntity(entity: entity.name, name: relationship.name)
+            return [key, PlannedColumn("Z\(number)_\(name)", .integers, role)]
+        }
+    }
+
+    /// A to-many without inverse keeps its key in the table of its destination.
+    private static func inverselessColumns(into entity: EntityDescription, _ numbering: EntityNumbering)
+        -> [PlannedColumn]
+    {
+        numbering.entities.flatMap { source -> [PlannedColumn] in
+            guard let number = numbering.numbers[source.name] else { return [] }
+            return source.relationships.filter { $0.isInverselessToMany && $0.destinationEntityName == entity.name }
+                .flatMap { relationship -> [PlannedColumn] in
+                    let name = "\(number)\(relationship.name.uppercased())"
+                    let key = PlannedColumn(
+                        "Z\(name)", .integers, .inverselessToMany(entity: source.name, name: relationship.name))
+                    guard relationship.isOrdered else { return [key] }
+                    let role = EntityTable.Column.Role.inverselessOrder(entity: source.name, name: relationship.name)
+                    return [key, PlannedColumn("Z_FOK_\(name)", .integers, role)]
+                }
+        }
+    }
+
+    /// The place of a row in the ordered to-many at the other end of its to-one: by the number of the destination, then
+    /// by the inverse's name backwards (STORE_FORMAT 3; not certain where there are several, MORE 9).
+    private static func orderColumns(
+        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering
+    ) -> [PlannedColumn] {
+        let ordered = entity.relationships.filter { !$0.isToMany && !$0.isTransient }
+            .compactMap { relationship -> (relationship: RelationshipDescription, number: Int, inverse: String)? in
+                guard let inverse = model.inverse(of: relationship), inverse.isToMany, inverse.isOrdered else {
+                    return nil
+                }
+                return (relationship, numbering.numbers[relationship.destinationEntityName] ?? 0, inverse.name)
+            }
+        return ordered.sorted {
+            $0.number == $1.number ? $1.inverse.precedesInByteOrder($0.inverse) : $0.number < $1.number
+        }.map {
+            PlannedColumn(
+                "Z_FOK_\($0.relationship.name.uppercased())", .orders,
+                .order(entity: entity.name, name: $0.relationship.name))
+        }
+    }
+}
+
+extension AttributeType {
+    fileprivate var group: PlannedColumn.Group? {
+        switch self {
+        case .integer16, .integer32, .integer64, .boolean: .integers
+        case .double, .float, .date: .floats
+        case .decimal: .decimals
+        case .string: .strings
+        case .uri: .uris
+        case .uuid: .uuids
+        case .transformable: .transformables
+        case .binary: .binaries
+        case .undefined, .objectID, .composite: nil
+        }
+    }
+}
+
+extension RelationshipDescription {
+    /// Whether the relationship keeps its key in the destination's table under a name of its own.
+    var isInverselessToMany: Bool { isToMany && !isTransient && inverseName == nil }
+}

@@ -1,0 +1,52 @@
+import MoultModel
+
+extension StoreLayout {
+    /// What Core Data makes of `model` in a new store.
+    ///
+    /// - Parameters:
+    ///   - framework: the level of the framework that writes (`NSPersistenceFrameworkVersion`), 230 to 1526.
+    ///   - history: whether the store has the tables of persistent history.
+    /// - Throws: `unsupported` where two tables would have one name, or the level is none that was seen.
+    package init(
+        model: ManagedObjectModel, framework: Int = FrameworkLevel.newest.number, history: Bool = false
+    ) throws {
+        let level = FrameworkLevel(framework)
+        try Self.check(level, history: history)
+        let numbering = EntityNumbering(of: model)
+        let roots = numbering.entities.filter { $0.superentityName == nil }
+        let tables = roots.map { EntityTable(root: $0, in: model, numbering: numbering, level: level) }
+        let joinTables = JoinTable.all(of: model, numbering: numbering)
+        try Self.checkNames(tables.map(\.name) + joinTables.map(\.name))
+        let bare = StoreLayout(
+            model: model, level: level, entityNumbers: numbering.numbers, tables: tables, joinTables: joinTables)
+        let indexes = IndexDefinition.all(of: bare, numbering: numbering)
+        let rTrees = RTreeIndex.all(of: bare, numbering: numbering)
+        let derived = DerivedTriggers(of: bare, numbering: numbering)
+        self.init(
+            model: model, level: level, entityNumbers: numbering.numbers, tables: tables, joinTables: joinTables,
+            indexes: indexes.definitions, triggers: rTrees.flatMap(\.triggers) + derived.triggers,
+            virtualTables: rTrees.map(\.table), hasHistory: history, findings: indexes.findings + derived.findings)
+    }
+
+    private static func check(_ level: FrameworkLevel, history: Bool) throws {
+        guard level >= .oldest, level <= .newest else {
+            throw MigrationError(
+                .unsupported, "The framework level \(level.number) is none whose stores are known.",
+                place: "NSPersistenceFrameworkVersion",
+                remedy: "Choose a level from \(FrameworkLevel.oldest.number) to \(FrameworkLevel.newest.number).")
+        }
+        if history, !level.hasPersistentHistory {
+            throw MigrationError(
+                .unsupported, "Framework level \(level.number) has no persistent history.",
+                place: "NSPersistenceFrameworkVersion", remedy: "Choose a level of 851 or later, or leave history out.")
+        }
+    }
+
+    private static func checkNames(_ names: [String]) throws {
+        var seen: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+        guard let twice = names.first(where: { !seen.insert($0).inserted }) else { return }
+        throw MigrationError(
+            .unsupported, "Two tables of this model would both be named \(twice).", place: twice,
+            remedy: "Rename one of the entities or relationships, whose names differ only in case.")
+    }
+}

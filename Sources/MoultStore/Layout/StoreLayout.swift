@@ -1,0 +1,82 @@
+import MoultModel
+
+/// The tables, indexes and triggers of a store, with what each column holds.
+///
+/// A fresh layout (``init(model:framework:history:)``) is what Core Data itself would make for a model; a layout over a
+/// real store is put together by its reader from the actual catalogue, whose columns may stand in any order.
+package struct StoreLayout: Sendable, Equatable {
+    package let model: ManagedObjectModel
+    package let level: FrameworkLevel
+    /// `Z_ENT` by entity name, abstract entities too.
+    package let entityNumbers: [String: Int]
+    /// One for each root entity, in the order of their numbers.
+    package let tables: [EntityTable]
+    package let joinTables: [JoinTable]
+    package let indexes: [IndexDefinition]
+    package let triggers: [TriggerDefinition]
+    package let virtualTables: [VirtualTable]
+    /// Whether the store has the tables of persistent history.
+    package let hasHistory: Bool
+    /// What Core Data's own way of writing is not known for.
+    package let findings: [Finding]
+
+    private let tablePositions: [String: Int]
+    private let storages: [RelationshipReference: RelationshipStorage]
+
+    package init(
+        model: ManagedObjectModel, level: FrameworkLevel, entityNumbers: [String: Int], tables: [EntityTable],
+        joinTables: [JoinTable], indexes: [IndexDefinition] = [], triggers: [TriggerDefinition] = [],
+        virtualTables: [VirtualTable] = [], hasHistory: Bool = false, findings: [Finding] = []
+    ) {
+        self.model = model
+        self.level = level
+        self.entityNumbers = entityNumbers
+        self.tables = tables
+        self.joinTables = joinTables
+        self.indexes = indexes
+        self.triggers = triggers
+        self.virtualTables = virtualTables
+        self.hasHistory = hasHistory
+        self.findings = findings
+        let byRoot = Dictionary(
+            tables.enumerated().map { ($1.rootEntityName, $0) }, uniquingKeysWith: { first, _ in first })
+        tablePositions = byRoot
+        storages = RelationshipStorage.all(
+            of: model, joinTables: joinTables, tables: { root in byRoot[root].map { tables[$0] } })
+    }
+
+    package var framework: Int { level.number }
+}
+
+// MARK: - Lookups
+
+extension StoreLayout {
+    /// The table that holds the rows of `entity`: its root entity's.
+    package func table(for entity: EntityDescription) -> EntityTable? {
+        tablePositions[model.root(of: entity).name].map { tables[$0] }
+    }
+
+    package func table(forEntity name: String) -> EntityTable? { model.entity(name).flatMap(table(for:)) }
+
+    /// The name of the column that holds an attribute, declared or inherited; nil for one that has none. An element of
+    /// a composite attribute is named by its path, `attribute.element`.
+    package func column(forAttribute name: String, in entity: EntityDescription) -> String? {
+        let attribute = name.split(separator: ".", maxSplits: 1).first.map(String.init) ?? name
+        guard let declaring = model.declaringEntity(of: attribute, in: entity) else { return nil }
+        return table(for: entity)?.column(.attribute(entity: declaring.name, name: name))
+    }
+
+    /// Where a relationship, declared or inherited, keeps its destinations; nil for one that is not stored.
+    package func storage(ofRelationship name: String, in entity: EntityDescription) -> RelationshipStorage? {
+        guard let declaring = model.declaringEntity(of: name, in: entity) else { return nil }
+        return storages[RelationshipReference(entity: declaring.name, name: name)]
+    }
+
+    /// The numbers of `entity` and of every entity below it, ascending: what `Z_ENT` may hold in its rows.
+    package func numbers(ofEntityAndDescendants entity: EntityDescription) -> [Int] {
+        ([entity] + model.descendants(of: entity)).compactMap { entityNumbers[$0.name] }.sorted()
+    }
+
+    /// The entity a number of `Z_ENT` stands for.
+    package func entityName(number: Int) -> String? { entityNumbers.first { $0.value == number }?.key }
+}

@@ -1,0 +1,28 @@
+extension String {
+    /// The name as Core Data writes it, bare; quoted only where SQLite would not read it as one name.
+    package var sqlName: String {
+        let isBare =
+            !isEmpty
+            && utf8.enumerated().allSatisfy { position, byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "_"), 0x80...:
+                    true
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "$"): position > 0
+                default: false
+                }
+            }
+        return isBare
+            ? self : "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    /// The text as an SQL literal.
+    package var sqlLiteral: String {
+        "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    }
+}
+
+extension [String] {
+    /// Names with commas between them.
+    package var sqlList: String { map(\.sqlName).joined(separator: ", ") }
+}

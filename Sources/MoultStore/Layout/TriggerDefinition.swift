@@ -1,0 +1,13 @@
+/// A trigger of a store: it keeps a derived attribute or an R-tree index in step (STORE_FORMAT 7, MORE 5 and 6).
+package struct TriggerDefinition: Sendable, Hashable {
+    package let name: String
+    package let table: String
+    /// The `CREATE TRIGGER` statement.
+    package let sql: String
+
+    package init(name: String, table: String, sql: String) {
+        self.name = name
+        self.table = table
+        self.sql = sql
+    }
+}
