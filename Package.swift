@@ -55,14 +55,17 @@ let package = Package(
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
 
-        .target(name: "TestSupport", dependencies: ["MoultModel"], path: "Tests/TestSupport"),
-        tests(
-            "MoultStoreTests",
-            ["MoultStore", "MoultModel", "MoultModelFiles", "MoultSQLite", "MoultPropertyList", "TestSupport"]),
+        .target(name: "TestSupport", dependencies: ["MoultModel", "MoultSystem"], path: "Tests/TestSupport"),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
         tests("MoultModelFilesTests", ["MoultModelFiles", "MoultModel", "MoultPropertyList", "TestSupport"]),
         tests("MoultPropertyListTests", ["MoultModel", "MoultPropertyList", "TestSupport"]),
         tests("MoultSystemTests", ["MoultModel", "MoultSystem", "TestSupport"]),
+        tests(
+            "MoultStoreTests",
+            [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
+                "MoultSystem", "TestSupport",
+            ]),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,34 @@
+import MoultModel
+import MoultSystem
+
+/// A machine that passes every call to the real one, for tests that put a fault in place of a few.
+package protocol ForwardingSystem: System {
+    var real: POSIXSystem { get }
+}
+
+extension ForwardingSystem {
+    package var real: POSIXSystem { POSIXSystem() }
+    package func copy(_ path: String, to copy: String) throws { try real.copy(path, to: copy) }
+    package func status(of path: String) throws -> FileStatus? { try real.status(of: path) }
+    package func resolve(_ path: String) throws -> String { try real.resolve(path) }
+    package func list(_ folder: String) throws -> [String] { try real.list(folder) }
+    package func read(_ path: String) throws -> [UInt8] { try real.read(path) }
+    package func read(_ path: String, prefix count: Int) throws -> [UInt8] { try real.read(path, prefix: count) }
+    package func isWritable(_ path: String) -> Bool { real.isWritable(path) }
+    package func space(at path: String) throws -> VolumeSpace { try real.space(at: path) }
+    package func digest(of path: String) throws -> [UInt8] { try real.digest(of: path) }
+    package func write(_ bytes: [UInt8], to path: String) throws { try real.write(bytes, to: path) }
+    package func append(_ bytes: [UInt8], to path: String) throws { try real.append(bytes, to: path) }
+    package func synchronise(_ path: String) throws { try real.synchronise(path) }
+    package func rename(_ path: String, to newPath: String) throws { try real.rename(path, to: newPath) }
+    package func remove(_ path: String) throws -> Bool { try real.remove(path) }
+    package func makeFolder(_ path: String) throws { try real.makeFolder(path) }
+    package func setMode(_ mode: UInt32, of path: String) throws { try real.setMode(mode, of: path) }
+    package func lock(_ path: String) throws -> FileLock? { try real.lock(path) }
+    package var processIdentifier: Int32 { real.processIdentifier }
+    package func startTime(ofProcess identifier: Int32) -> String? { real.startTime(ofProcess: identifier) }
+    package var now: Timestamp { real.now }
+    package var monotonicNanoseconds: UInt64 { real.monotonicNanoseconds }
+    package var temporaryFolder: String { real.temporaryFolder }
+    package func uniqueName() -> String { real.uniqueName() }
+}
