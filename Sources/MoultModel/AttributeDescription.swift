@@ -98,11 +98,27 @@ extension AttributeDescription {
         /// The greatest value, or the greatest length of a string.
         package var maximum: String?
         package var regularExpression: String?
+        /// Further rules, which only code can give (`setValidationPredicates(_:withValidationWarnings:)`).
+        package var rules: [Rule]
 
-        package init(minimum: String? = nil, maximum: String? = nil, regularExpression: String? = nil) {
+        package init(
+            minimum: String? = nil, maximum: String? = nil, regularExpression: String? = nil, rules: [Rule] = []
+        ) {
             self.minimum = minimum
             self.maximum = maximum
             self.regularExpression = regularExpression
+            self.rules = rules
+        }
+
+        /// A predicate over the value, in Core Data's format language, and the warning for a value that breaks it.
+        package struct Rule: Sendable, Hashable {
+            package var predicate: String
+            package var warning: String
+
+            package init(predicate: String, warning: String) {
+                self.predicate = predicate
+                self.warning = warning
+            }
         }
     }
 }

@@ -59,7 +59,8 @@ package struct FetchRequestTemplate: Sendable, Hashable {
     package var name: String
     package var entityName: String
     package var predicate: String?
-    /// What else the file says of it, by attribute name.
+    /// What else the file says of it, by attribute name (`fetchLimit`, `resultType`, …). Sort descriptors, which only
+    /// code can give, stand under `sortDescriptors` as `ascending rating compare:`, joined by `; `.
     package var options: [String: String]
 
     package init(name: String, entityName: String, predicate: String? = nil, options: [String: String] = [:]) {

@@ -112,7 +112,8 @@ private struct EntityHasher {
     }
 
     private func property(_ name: String, _ isOptional: Bool, _ isTransient: Bool, _ modifier: String?) -> [UInt8] {
-        Array(name.utf8) + [(isOptional ? 1 : 0) | (isTransient ? 2 : 0), 0] + Array((modifier ?? "").utf8)
+        Digest.sha256(
+            Array(name.utf8) + [(isOptional ? 1 : 0) | (isTransient ? 2 : 0), 0] + Array((modifier ?? "").utf8))
     }
 
     private func littleEndian(_ number: Int32) -> [UInt8] {

@@ -47,11 +47,3 @@ import Testing
         }
     }
 }
-
-extension [UInt8] {
-    /// The bytes of the sqlite3 shell's `hex()`; anything that is no digit is skipped.
-    init(hexadecimal text: String) {
-        let digits = text.compactMap(\.hexDigitValue)
-        self = stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-    }
-}

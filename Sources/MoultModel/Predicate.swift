@@ -1,0 +1,82 @@
+/// A predicate of Core Data's format language: partial indexes, fetched properties and fetch requests have one.
+package indirect enum Predicate: Sendable, Hashable {
+    /// `TRUEPREDICATE`, `FALSEPREDICATE`
+    case constant(Bool)
+    case comparison(Comparison)
+    case and([Predicate])
+    case or([Predicate])
+    case not(Predicate)
+
+    package struct Comparison: Sendable, Hashable {
+        package var left: Expression
+        package var `operator`: Operator
+        package var right: Expression
+        package var modifier: Modifier
+        package var options: Options
+
+        package init(
+            _ left: Expression, _ operator: Operator, _ right: Expression, modifier: Modifier = .direct,
+            options: Options = []
+        ) {
+            self.left = left
+            self.operator = `operator`
+            self.right = right
+            self.modifier = modifier
+            self.options = options
+        }
+    }
+
+    /// With the numbers of `NSPredicateOperatorType`.
+    package enum Operator: Int, Sendable, Hashable, CaseIterable {
+        case lessThan = 0
+        case lessThanOrEqual = 1
+        case greaterThan = 2
+        case greaterThanOrEqual = 3
+        case equal = 4
+        case notEqual = 5
+        case matches = 6
+        case like = 7
+        case beginsWith = 8
+        case endsWith = 9
+        case `in` = 10
+        case contains = 99
+        case between = 100
+
+        /// As `predicateFormat` spells it.
+        package var symbol: String {
+            switch self {
+            case .lessThan: "<"
+            case .lessThanOrEqual: "<="
+            case .greaterThan: ">"
+            case .greaterThanOrEqual: ">="
+            case .equal: "=="
+            case .notEqual: "!="
+            case .matches: "MATCHES"
+            case .like: "LIKE"
+            case .beginsWith: "BEGINSWITH"
+            case .endsWith: "ENDSWITH"
+            case .in: "IN"
+            case .contains: "CONTAINS"
+            case .between: "BETWEEN"
+            }
+        }
+    }
+
+    /// Whether a comparison holds for the value, all or any of a to-many left side (`NSComparisonPredicate.Modifier`).
+    package enum Modifier: Int, Sendable, Hashable {
+        case direct = 0
+        case all = 1
+        case any = 2
+    }
+
+    /// `[cd]` behind an operator (`NSComparisonPredicate.Options`).
+    package struct Options: OptionSet, Sendable, Hashable {
+        package let rawValue: Int
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        package static let caseInsensitive = Options(rawValue: 1)
+        package static let diacriticInsensitive = Options(rawValue: 2)
+        package static let normalized = Options(rawValue: 4)
+        package static let localeSensitive = Options(rawValue: 8)
+    }
+}

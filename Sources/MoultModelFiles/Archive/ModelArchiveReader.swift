@@ -1,0 +1,176 @@
+import MoultModel
+import MoultPropertyList
+
+/// Makes the values of a model from the objects of its archive.
+struct ModelArchiveReader {
+    private let archive: KeyedArchive
+    private(set) var findings: [Finding] = []
+    private var reported: Set<String> = []
+
+    init(archive: KeyedArchive) { self.archive = archive }
+
+    mutating func model() throws -> ManagedObjectModel {
+        guard let root = archive.root, let entries = root["NSEntities"]?.entries else {
+            throw MigrationError.modelInvalid(
+                "The archive holds no managed object model.", place: archive.root?.className ?? "",
+                remedy: "Give a compiled model (.mom) or a model bundle.")
+        }
+        reportUnknown(in: root, place: "")
+        var entities: [EntityDescription] = []
+        for entry in entries { entities.append(try entity(entry.value, name: entry.key)) }
+        return try ManagedObjectModel(
+            entities: entities,
+            configurations: (root["NSConfigurations"]?.entries ?? []).map { name, members in
+                let names = (members.elements ?? []).compactMap { $0["NSEntityName"]?.string }
+                return Configuration(name: name, entityNames: names.sorted { $0.precedesInByteOrder($1) })
+            },
+            fetchRequestTemplates: (root["NSFetchRequestTemplates"]?.entries ?? []).map { name, request in
+                FetchRequestTemplate(
+                    name: name, entityName: request["NSEntity"]?["NSEntityName"]?.string ?? "",
+                    predicate: predicate(request["NSPredicate"], place: name),
+                    options: options(of: request, place: name))
+            },
+            versionIdentifiers: (root["NSVersionIdentifiers"]?.elements ?? []).compactMap(\.string)
+                .sorted { $0.precedesInByteOrder($1) })
+    }
+
+    // MARK: Entities
+
+    private mutating func entity(_ value: KeyedArchive.Value, name key: String) throws -> EntityDescription {
+        let name = value["NSEntityName"]?.string ?? key
+        reportUnknown(in: value, place: name)
+        let parents = superentities(of: value)
+        // A cache repeats inherited properties in each entity, some behind a proxy.
+        let inherited = Set(parents.flatMap { ($0["NSProperties"]?.entries ?? []).map(\.key) })
+        var entity = EntityDescription(
+            name: name,
+            managedObjectClassName: value["NSClassNameForEntity"]?.string,
+            isAbstract: value["NSIsAbstract"]?.boolean ?? false,
+            superentityName: value["NSSuperentity"]?["NSEntityName"]?.string,
+            compoundIndexes: nameLists(value["NSCompoundIndexes"]),
+            uniquenessConstraints: nameLists(value["NSUniqueTuples"]),
+            renamingIdentifier: renamingIdentifier(of: value, name: name),
+            versionHashModifier: value["NSVersionHashModifier"]?.string,
+            userInfo: userInfo(of: value, place: name))
+        for (propertyName, property) in value["NSProperties"]?.entries ?? [] where !inherited.contains(propertyName) {
+            try add(property["NSUnderlyingProperty"] ?? property, named: propertyName, to: &entity)
+        }
+        entity.attributes.sort { $0.name.precedesInByteOrder($1.name) }
+        entity.relationships.sort { $0.name.precedesInByteOrder($1.name) }
+        entity.fetchedProperties.sort { $0.name.precedesInByteOrder($1.name) }
+        let own = inherited.union(entity.propertyNames)
+        let inheritedIndexes = parents.flatMap { $0["NSFetchIndexDescriptions"]?.elements ?? [] }.compactMap(\.identity)
+        for index in value["NSFetchIndexDescriptions"]?.elements ?? [] {
+            if let identity = index.identity, inheritedIndexes.contains(identity) { continue }
+            entity.fetchIndexes.append(fetchIndex(index, of: name, properties: own))
+        }
+        return entity
+    }
+
+    /// The entities above, nearest first; a cycle ends where it closes.
+    private func superentities(of value: KeyedArchive.Value) -> [KeyedArchive.Value] {
+        var above: [KeyedArchive.Value] = []
+        var seen: Set<Int?> = [value.identity]
+        var current = value
+        while let parent = current["NSSuperentity"], seen.insert(parent.identity).inserted {
+            above.append(parent)
+            current = parent
+        }
+        return above
+    }
+
+    private mutating func add(
+        _ value: KeyedArchive.Value, named name: String, to entity: inout EntityDescription
+    ) throws {
+        let place = "\(entity.name).\(name)"
+        reportUnknown(in: value, place: place)
+        switch value.className {
+        case "NSAttributeDescription", "NSDerivedAttributeDescription", "NSCompositeAttributeDescription":
+            entity.attributes.append(try attribute(value, name: name, place: place))
+        case "NSRelationshipDescription":
+            entity.relationships.append(try relationship(value, name: name, place: place))
+        case "NSFetchedPropertyDescription":
+            entity.fetchedProperties.append(fetchedProperty(value, name: name, place: place))
+        default: report("The property \(place) is of the unknown class \(value.className ?? "none").", place: place)
+        }
+    }
+
+    private mutating func fetchIndex(
+        _ value: KeyedArchive.Value, of entity: String, properties: Set<String>
+    ) -> FetchIndexDescription {
+        let name = value["NSIndexName"]?.string ?? ""
+        reportUnknown(in: value, place: "\(entity).\(name)")
+        var elements: [FetchIndexDescription.Element] = []
+        for element in value["NSIndexElements"]?.elements ?? [] {
+            reportUnknown(in: element, place: "\(entity).\(name)")
+            let subject = element["NSPropertyName"]?.string ?? ""
+            elements.append(
+                FetchIndexDescription.Element(
+                    subject: properties.contains(subject) ? .property(subject) : .expression(subject),
+                    kind: element["NSFetchIndexElementType"]?.integer == 1 ? .rTree : .binary,
+                    isAscending: element["NSAscending"]?.boolean ?? true))
+        }
+        return FetchIndexDescription(
+            name: name, elements: elements,
+            partialIndexPredicate: predicate(value["NSPartialIndexPredicate"], place: "\(entity).\(name)"))
+    }
+
+    // MARK: What all have
+
+    /// Nil where it is the name itself, which is what Core Data writes when a model gives none.
+    func renamingIdentifier(of value: KeyedArchive.Value, name: String) -> String? {
+        value["NSRenamingIdentifier"]?.string.flatMap { $0 == name ? nil : $0 }
+    }
+
+    mutating func userInfo(of value: KeyedArchive.Value, place: String) -> [String: String] {
+        var userInfo: [String: String] = [:]
+        for (key, entry) in value["NSUserInfo"]?.entries ?? [] {
+            if let text = entry.string {
+                userInfo[key] = text
+            } else {
+                report("The user info \(key) of \(place) is no string.", place: place)
+            }
+        }
+        return userInfo
+    }
+
+    private func nameLists(_ value: KeyedArchive.Value?) -> [[String]] {
+        // Old models list properties themselves rather than their names.
+        (value?.elements ?? []).map { list in
+            (list.elements ?? []).compactMap { $0.string ?? $0["NSPropertyName"]?.string }
+        }
+    }
+
+    mutating func predicate(_ value: KeyedArchive.Value?, place: String) -> String? {
+        guard let value else { return nil }
+        if let predicate = Predicate(archived: value) { return predicate.format }
+        report("A predicate of \(place) has parts that Moult does not know.", place: place)
+        return nil
+    }
+
+    mutating func expression(_ value: KeyedArchive.Value?, place: String) -> String? {
+        guard let value else { return nil }
+        if let expression = Expression(archived: value) { return expression.format }
+        report("An expression of \(place) has parts that Moult does not know.", place: place)
+        return nil
+    }
+
+    // MARK: Findings
+
+    /// One finding for each class and key, at the first place where it stands.
+    private mutating func reportUnknown(in value: KeyedArchive.Value, place: String) {
+        let className = value.className ?? ""
+        guard let known = ModelArchive.knownKeys[className] else { return }
+        for key in value.keys where !known.contains(key) && value[key] != nil {
+            guard reported.insert("\(className).\(key)").inserted else { continue }
+            report("The compiled model says \(key) of \(className), which Moult does not know.", place: place)
+        }
+    }
+
+    mutating func report(_ message: String, place: String) {
+        findings.append(
+            Finding(
+                code: "unknown-element", severity: .warning, place: place, message: message,
+                remedy: "Check whether the part of the model that is left out matters for this store."))
+    }
+}
