@@ -67,6 +67,7 @@ let package = Package(
                 "MoultSystem", "TestSupport",
             ]),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
+        tests("MoultPlanTests", ["MoultModel", "MoultPlan", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -30,7 +30,7 @@ package struct EntityMapping: Sendable, Equatable {
     /// One for each stored attribute of the destination, inherited ones included, by name. Derived attributes are left
     /// out: their values are computed.
     package var attributes: [String: AttributeSource]
-    /// One for each relationship of the destination, inherited ones included, by name.
+    /// One for each stored relationship of the destination, inherited ones included, by name.
     package var relationships: [String: RelationshipSource]
 
     package init(

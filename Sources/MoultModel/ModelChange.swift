@@ -1,0 +1,110 @@
+/// One difference between two versions of a model: what changes, where, and what that means for a store.
+///
+/// Differences, plans, checks and reports all speak of change in these values.
+package struct ModelChange: Sendable, Hashable {
+    package var kind: Kind
+    /// The entity, by its name in the newer version, or in the older one where it is removed; nil for a change of
+    /// the model as a whole.
+    package var entity: String?
+    /// The property, index or other part of the entity; without an entity, the part of the model.
+    package var member: String?
+    /// What was, as a person reads it; nil for none.
+    package var old: String?
+    /// What is, as a person reads it; nil for none.
+    package var new: String?
+    /// Whether the version hash changes with it, so that Core Data itself would notice.
+    package var isHashed: Bool
+    /// Whether values or rows that a store holds may not be in the result.
+    package var losesData: Bool
+    /// Whether it depends on the rows of a store that the migration succeeds.
+    package var mayFail: Bool
+
+    package init(
+        _ kind: Kind, entity: String? = nil, member: String? = nil, old: String? = nil, new: String? = nil,
+        isHashed: Bool, losesData: Bool = false, mayFail: Bool = false
+    ) {
+        self.kind = kind
+        self.entity = entity
+        self.member = member
+        self.old = old
+        self.new = new
+        self.isHashed = isHashed
+        self.losesData = losesData
+        self.mayFail = mayFail
+    }
+
+    /// `Entity.property`, `Entity`, or the part of the model.
+    package var place: String { [entity, member].compactMap { $0 }.joined(separator: ".") }
+}
+
+extension ModelChange {
+    /// What kind of change; the raw value is the stable code that leaves the process.
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        case entityAdded = "entity-added"
+        case entityRemoved = "entity-removed"
+        case entityRenamed = "entity-renamed"
+        case parent = "parent-changed"
+        case abstract = "abstract-changed"
+        case className = "class-name-changed"
+
+        case attributeAdded = "attribute-added"
+        case attributeRemoved = "attribute-removed"
+        case attributeRenamed = "attribute-renamed"
+        case attributeMoved = "attribute-moved"
+        case type = "type-changed"
+        case defaultValue = "default-value-changed"
+        case externalStorage = "external-storage-changed"
+        case derivation = "derivation-changed"
+        case preservesValueInHistory = "history-preservation-changed"
+        case cloudEncryption = "cloud-encryption-changed"
+        case valueTransformer = "value-transformer-changed"
+        case valueClass = "value-class-changed"
+        case scalar = "scalar-type-changed"
+        case validation = "validation-changed"
+        case compositeName = "composite-type-changed"
+
+        case relationshipAdded = "relationship-added"
+        case relationshipRemoved = "relationship-removed"
+        case relationshipRenamed = "relationship-renamed"
+        case relationshipMoved = "relationship-moved"
+        case destination = "destination-changed"
+        case inverse = "inverse-changed"
+        case cardinality = "cardinality-changed"
+        case maximumCount = "maximum-count-changed"
+        case minimumCount = "minimum-count-changed"
+        case order = "order-changed"
+        case deleteRule = "delete-rule-changed"
+
+        case optional = "optional-changed"
+        case transient = "transient-changed"
+        case indexed = "indexed-changed"
+        case spotlight = "spotlight-changed"
+        case externalRecord = "external-record-changed"
+        case syncable = "syncable-changed"
+        case modifier = "hash-modifier-changed"
+        case renamingIdentifier = "renaming-identifier-changed"
+        case userInfo = "user-info-changed"
+
+        case fetchedPropertyAdded = "fetched-property-added"
+        case fetchedPropertyRemoved = "fetched-property-removed"
+        case fetchedProperty = "fetched-property-changed"
+        case indexAdded = "index-added"
+        case indexRemoved = "index-removed"
+        case index = "index-changed"
+        case compoundIndexAdded = "compound-index-added"
+        case compoundIndexRemoved = "compound-index-removed"
+        case constraintAdded = "uniqueness-constraint-added"
+        case constraintRemoved = "uniqueness-constraint-removed"
+
+        case configurationAdded = "configuration-added"
+        case configurationRemoved = "configuration-removed"
+        case configuration = "configuration-changed"
+        case compositeAdded = "composite-added"
+        case compositeRemoved = "composite-removed"
+        case composite = "composite-changed"
+        case fetchRequestAdded = "fetch-request-added"
+        case fetchRequestRemoved = "fetch-request-removed"
+        case fetchRequest = "fetch-request-changed"
+        case versionIdentifiers = "version-identifiers-changed"
+    }
+}

@@ -1,0 +1,142 @@
+import MoultModel
+
+/// Walks a correspondence and writes down each difference, entity by entity.
+struct Differ {
+    let correspondence: Correspondence
+    private(set) var changes: [ModelChange] = []
+    /// For each property that the source declares: where it went.
+    private(set) var fates: [PropertyID: Fate] = [:]
+    /// For each property that the destination declares: the properties it comes from.
+    private(set) var origins: [PropertyID: Set<PropertyID>] = [:]
+
+    /// A property by the entity that declares it.
+    struct PropertyID: Hashable {
+        var entity: String
+        var name: String
+        var text: String { "\(entity).\(name)" }
+    }
+
+    struct Fate {
+        var goesOn = false
+        /// Whether objects of some entity lose its values.
+        var losesData = false
+    }
+
+    init(_ correspondence: Correspondence) { self.correspondence = correspondence }
+
+    mutating func run() {
+        tracePropertiesThroughEntities()
+        for name in entityNames {
+            if let pair = correspondence.pair(name) {
+                compare(pair)
+            } else if let added = correspondence.destination[name] {
+                reportAdded(added.description)
+            }
+            if correspondence.entityDestinations[name] == nil, let removed = correspondence.source[name] {
+                reportRemoved(removed.description)
+            }
+        }
+        compareModels()
+    }
+
+    /// The entities of both versions, each once, in byte order.
+    private var entityNames: [String] {
+        let removed = correspondence.source.model.entities.map(\.name).filter {
+            correspondence.entityDestinations[$0] == nil
+        }
+        return Set(removed + correspondence.destination.model.entities.map(\.name))
+            .sorted { $0.precedesInByteOrder($1) }
+    }
+
+    mutating func report(_ change: ModelChange) { changes.append(change) }
+
+    /// Compares what two subjects say, fact by fact.
+    mutating func compare<Subject>(
+        _ old: Subject, _ new: Subject, by facts: [Fact<Subject>], entity: String, member: String? = nil,
+        isHashed: (ModelChange.Kind) -> Bool = { _ in true }
+    ) {
+        for fact in facts {
+            let (before, after) = (fact.read(old), fact.read(new))
+            guard before != after else { continue }
+            report(
+                ModelChange(
+                    fact.kind, entity: entity, member: member, old: before, new: after,
+                    isHashed: fact.isHashed && isHashed(fact.kind), losesData: fact.losesData(old, new),
+                    mayFail: fact.mayFail(old, new)))
+        }
+    }
+
+    /// Follows each property through every entity that has it, so that a move up or down the hierarchy is seen.
+    private mutating func tracePropertiesThroughEntities() {
+        for entity in correspondence.source.model.entities {
+            guard let source = correspondence.source[entity.name] else { continue }
+            guard let name = correspondence.entityDestinations[entity.name], let pair = correspondence.pair(name)
+            else { continue }
+            let destinations = Dictionary(
+                (correspondence.propertySources[name] ?? [:]).map { ($0.value, $0.key) }
+            ) { first, _ in first }
+            for property in Array(source.attributes.keys) + Array(source.relationships.keys) {
+                let id = PropertyID(entity: source.declaringEntity(of: property), name: property)
+                guard let goal = destinations[property] else {
+                    if holdsData(property, in: source) { fates[id, default: Fate()].losesData = true }
+                    continue
+                }
+                fates[id, default: Fate()].goesOn = true
+                let goalID = PropertyID(entity: pair.destination.declaringEntity(of: goal), name: goal)
+                origins[goalID, default: []].insert(id)
+            }
+        }
+    }
+
+    private func holdsData(_ property: String, in entity: ResolvedEntity) -> Bool {
+        guard !entity.description.isAbstract else { return false }
+        if let attribute = entity.attributes[property] { return attribute.isStored && attribute.derivation == nil }
+        return entity.relationships[property]?.isTransient == false
+    }
+}
+
+// MARK: - Entities
+
+extension Differ {
+    private mutating func reportAdded(_ entity: EntityDescription) {
+        report(ModelChange(.entityAdded, entity: entity.name, new: summary(entity), isHashed: true))
+    }
+
+    private mutating func reportRemoved(_ entity: EntityDescription) {
+        report(
+            ModelChange(
+                .entityRemoved, entity: entity.name, old: summary(entity), isHashed: true,
+                losesData: !entity.isAbstract))
+        // Its sub-entities may stay and miss what they inherited.
+        reportRemovedProperties(of: entity, named: entity.name)
+    }
+
+    private func summary(_ entity: EntityDescription) -> String {
+        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+        let parent = entity.superentityName.map { ", a kind of \($0)" } ?? ""
+        return count(entity.attributes.count, "attribute") + ", " + count(entity.relationships.count, "relationship")
+            + parent
+    }
+
+    private mutating func compare(_ pair: Correspondence.Pair) {
+        let (old, new) = (pair.source.description, pair.destination.description)
+        if old.name != new.name {
+            report(ModelChange(.entityRenamed, entity: new.name, old: old.name, isHashed: true))
+        }
+        compareParents(old, new)
+        compare(old, new, by: entityFacts, entity: new.name)
+        compareProperties(of: pair)
+        compareFetchedProperties(old, new)
+        compareIndexes(old, new)
+        compareConstraints(old, new)
+    }
+
+    private mutating func compareParents(_ old: EntityDescription, _ new: EntityDescription) {
+        let mapped = new.superentityName.flatMap { correspondence.entitySources[$0] }
+        guard mapped != old.superentityName || (new.superentityName == nil) != (old.superentityName == nil) else {
+            return
+        }
+        report(
+            ModelChange(.parent, entity: new.name, old: old.superentityName, new: new.superentityName, isHashed: true))
+    }
+}

@@ -1,0 +1,36 @@
+import MoultModel
+
+/// Everything that differs between two versions of a model.
+package struct ModelDiff: Sendable, Equatable {
+    /// The names of the versions.
+    package let from: String
+    package let to: String
+    /// Entities in the order of their names, then the model as a whole.
+    package let changes: [ModelChange]
+
+    /// - Parameter answers: recorded answers about the two versions; what is not answered counts as removed and added.
+    /// - Throws: `usage` where an answer is about nothing that the versions have.
+    package init(
+        from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
+        history: RenamingHistory = RenamingHistory()
+    ) throws(MigrationError) {
+        self.init(try Correspondence(from: older, to: newer, answers: answers, history: history))
+    }
+
+    package init(_ correspondence: Correspondence) {
+        var differ = Differ(correspondence)
+        differ.run()
+        from = correspondence.from
+        to = correspondence.to
+        changes = differ.changes
+    }
+
+    package var isEmpty: Bool { changes.isEmpty }
+
+    /// What Core Data would notice.
+    package var hashed: [ModelChange] { changes.filter(\.isHashed) }
+    /// What changed and does not change the version hash: Core Data would not migrate for it.
+    package var unhashed: [ModelChange] { changes.filter { !$0.isHashed } }
+    /// What may leave values or rows behind.
+    package var losses: [ModelChange] { changes.filter(\.losesData) }
+}

@@ -1,0 +1,37 @@
+import MoultModel
+
+extension AttributeType {
+    /// The types that hold every value of this one exactly, one step wider.
+    ///
+    /// Integer 16 and 32 fit the 24 and 53 bits of a Float and a Double; Integer 64 fits only Decimal's 38 digits. A
+    /// Double has no exact Decimal of 38 digits, a Boolean is 0 or 1.
+    private var nextWider: [AttributeType] {
+        switch self {
+        case .boolean: [.integer16]
+        case .integer16: [.integer32, .float]
+        case .integer32: [.integer64, .double]
+        case .integer64: [.decimal]
+        case .float: [.double]
+        default: []
+        }
+    }
+
+    /// Whether every value of this type has exactly one equal value of the other, so that nothing is lost. A type
+    /// does not widen to itself. Widening of widening is widening.
+    package func widens(to other: AttributeType) -> Bool {
+        nextWider.contains { $0 == other || $0.widens(to: other) }
+    }
+}
+
+extension AttributeValue {
+    /// The equal value of a wider type; the value itself where nothing needs to be converted.
+    package func widened(to type: AttributeType) -> AttributeValue {
+        switch (self, type) {
+        case (.boolean(let value), _) where type != .boolean:
+            AttributeValue.integer(value ? 1 : 0).widened(to: type)
+        case (.integer(let value), .float), (.integer(let value), .double): .double(Double(value))
+        case (.integer(let value), .decimal): .decimal(String(value))
+        default: self
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import MoultModel
+
+extension Inference {
+    /// Where an attribute's values come from, in the objects of one entity.
+    mutating func source(of attribute: AttributeDescription, in pair: Correspondence.Pair) throws(MigrationError)
+        -> AttributeSource
+    {
+        let place = Place(attribute.name, in: pair.destination)
+        let answer = correspondence.answers.property(attribute.name, declaredBy: place.entity)
+        guard let name = correspondence.source(of: attribute.name, in: pair.destination.name),
+            let old = pair.source.attributes[name], old.isStored
+        else {
+            if let answer, answer.is == .keep || answer.is == .drop {
+                throw answer.refused("\(place) has no values before")
+            }
+            return startAnew(attribute, at: place, in: pair)
+        }
+        if old.type != attribute.type {
+            guard try keepsValues(of: old, in: attribute, at: place, answer: answer) else {
+                return startAnew(attribute, at: place, in: pair)
+            }
+        } else if let answer, answer.is == .keep || answer.is == .drop {
+            throw answer.refused("the type of \(place) does not change")
+        }
+        refuseChangedComposite(old, attribute, at: place)
+        guard old.isOptional, !attribute.isOptional else { return .attribute(name, ifNil: nil) }
+        if attribute.defaultValue == nil { refuseMissingDefault(attribute, at: place, in: pair) }
+        return .attribute(name, ifNil: attribute.defaultValue)
+    }
+
+    /// A new attribute: its default in every object, whether optional or not, or nil.
+    private mutating func startAnew(
+        _ attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
+    ) -> AttributeSource {
+        if !attribute.isOptional, attribute.defaultValue == nil { refuseMissingDefault(attribute, at: place, in: pair) }
+        return .constant(attribute.defaultValue)
+    }
+
+    /// An abstract entity has no objects that could miss a value.
+    private mutating func refuseMissingDefault(
+        _ attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
+    ) {
+        guard !pair.source.description.isAbstract else { return }
+        let name = correspondence.source(of: attribute.name, in: pair.destination.name)
+        let wasOptional = name.flatMap { pair.source.attributes[$0] }?.isStored == true
+        refuse(
+            .requiredWithoutDefault, place.description,
+            wasOptional
+                ? "\(place) becomes required and has no default value for the objects that have none."
+                : "\(place) is required and has no default value for the objects that there are.",
+            remedy: "Give it a default value or make it optional.")
+    }
+
+    /// A change of type is never silent: it keeps the values only where the type is wider and an answer says keep.
+    private mutating func keepsValues(
+        of old: AttributeDescription, in new: AttributeDescription, at place: Place, answer: Answer?
+    ) throws(MigrationError) -> Bool {
+        let isWider = old.type.widens(to: new.type)
+        switch answer?.is {
+        case .keep where isWider: return true
+        case .keep:
+            refuse(
+                .typeNotConvertible, place.description,
+                "\(old.type.name) does not convert to \(new.type.name) for every value of \(place).",
+                remedy: "Answer drop, or keep the old attribute and fill a new one in a custom stage.")
+            return true
+        case .drop: return false
+        case .rename, .new, nil:
+            ask(
+                place.conversion(
+                    "\(place) changes its type from \(old.type.name) to \(new.type.name).", old: old.name,
+                    evidence: isWider
+                        ? "\(new.type.name) holds every \(old.type.name) exactly"
+                        : "not every \(old.type.name) is a \(new.type.name): keep needs a mapping or a custom stage",
+                    canKeep: isWider, in: correspondence))
+            return true
+        }
+    }
+
+    /// The columns of a composite attribute are those of its elements; other elements are other columns.
+    private mutating func refuseChangedComposite(
+        _ old: AttributeDescription, _ new: AttributeDescription, at place: Place
+    ) {
+        guard old.type == .composite, new.type == .composite else { return }
+        let before = correspondence.source.model.composites.first { $0.name == old.compositeName }
+        let after = correspondence.destination.model.composites.first { $0.name == new.compositeName }
+        guard before?.elements != after?.elements else { return }
+        refuse(
+            .compositeChanged, place.description, "The elements of the composite attribute \(place) change.",
+            remedy: "Write a mapping or a custom stage for it.")
+    }
+}
+
+/// A property by the entity that declares it.
+struct Place: CustomStringConvertible {
+    var entity: String
+    var property: String
+
+    init(_ property: String, in entity: ResolvedEntity) {
+        self.entity = entity.declaringEntity(of: property)
+        self.property = property
+    }
+
+    var description: String { "\(entity).\(property)" }
+
+    /// The question whether the values are kept or dropped.
+    func conversion(
+        _ sentence: String, old: String, evidence: String, canKeep: Bool, in correspondence: Correspondence
+    ) -> Question {
+        let verdicts: [Answer.Verdict] = canKeep ? [.keep, .drop] : [.drop]
+        return Question(
+            kind: .conversion, from: correspondence.from, to: correspondence.to, entity: entity, property: property,
+            sentence: "\(sentence) \(canKeep ? "Are its values kept or dropped?" : "Are its values dropped?")",
+            candidates: [.init(name: old, evidence: [evidence])],
+            answers: verdicts.map {
+                Answer(from: correspondence.from, to: correspondence.to, entity: entity, property: property, is: $0)
+            })
+    }
+}

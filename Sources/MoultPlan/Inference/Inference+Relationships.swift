@@ -1,0 +1,124 @@
+import MoultModel
+
+extension Inference {
+    /// Where a relationship's destinations come from, in the objects of one entity.
+    mutating func source(of relationship: RelationshipDescription, in pair: Correspondence.Pair)
+        throws(MigrationError) -> RelationshipSource
+    {
+        let place = Place(relationship.name, in: pair.destination)
+        let answer = correspondence.answers.property(relationship.name, declaredBy: place.entity)
+        let name = correspondence.source(of: relationship.name, in: pair.destination.name)
+        guard let name, let old = pair.source.relationships[name], !old.isTransient else {
+            if let answer, answer.is == .keep || answer.is == .drop {
+                throw answer.refused("\(place) has no values before")
+            }
+            return .empty
+        }
+        let destinations = destinations(of: old)
+        if destinations.isEmpty, correspondence.entitySources[relationship.destinationEntityName] != nil {
+            return .empty
+        }
+        if destinations.allSatisfy({ $0.isKind(of: relationship.destinationEntityName) }) {
+            if let answer, answer.is == .keep || answer.is == .drop {
+                throw answer.refused("every destination of \(place) stays one")
+            }
+            return .relationship(name)
+        }
+        switch answer?.is {
+        case .drop: return .empty
+        case .keep:
+            refuse(
+                .destinationNotConvertible, place.description,
+                "Not every \(old.destinationEntityName) is a \(relationship.destinationEntityName) for \(place).",
+                remedy: "Answer drop, or add a new relationship and fill it in a custom stage.")
+        case .rename, .new, nil: askAboutDestination(old, relationship, at: place)
+        }
+        return .relationship(name)
+    }
+
+    /// What the objects become that a relationship can lead to, without those that are removed.
+    private func destinations(of old: RelationshipDescription) -> [ResolvedEntity] {
+        correspondence.source.family(of: old.destinationEntityName).compactMap {
+            correspondence.entityDestinations[$0].flatMap { correspondence.destination[$0] }
+        }
+    }
+
+    private mutating func askAboutDestination(
+        _ old: RelationshipDescription, _ new: RelationshipDescription, at place: Place
+    ) {
+        ask(
+            place.conversion(
+                "\(place) changes its destination from \(old.destinationEntityName) to "
+                    + "\(new.destinationEntityName).",
+                old: old.name,
+                evidence: "not every \(old.destinationEntityName) becomes a "
+                    + "\(new.destinationEntityName): keep needs a mapping or a custom stage",
+                canKeep: false, in: correspondence))
+    }
+
+    /// A relationship has no default: a new one that is required is refused, unless its inverse fills it.
+    mutating func refuseUnfilledRelationships() {
+        for entity in correspondence.destination.model.entities {
+            guard let pair = correspondence.pair(entity.name), !pair.source.description.isAbstract else { continue }
+            let required = correspondence.destination.model.relationships(of: entity).filter {
+                !$0.isOptional && !$0.isTransient
+            }
+            for relationship in required where oldRelationship(relationship.name, of: entity.name) == nil {
+                if let inverse = relationship.inverseName,
+                    oldRelationship(inverse, of: relationship.destinationEntityName) != nil
+                {
+                    continue
+                }
+                let place = Place(relationship.name, in: pair.destination).description
+                refuse(
+                    .requiredRelationship, place,
+                    "\(place) is required and new, and a relationship has no default value.",
+                    remedy: "Make it optional, or fill it in a custom stage.")
+            }
+        }
+    }
+
+    /// The relationship that feeds one of the destination, by the mapping made.
+    private func oldRelationship(_ name: String, of entity: String) -> String? {
+        guard case .relationship(let old)? = mappings[entity]?.relationships[name] else { return nil }
+        return old
+    }
+
+    /// Two ends that were ends of two different links cannot become the ends of one.
+    mutating func refuseDisagreeingInverses() {
+        for entity in correspondence.destination.model.entities {
+            guard let pair = correspondence.pair(entity.name) else { continue }
+            for relationship in pair.destination.description.relationships {
+                guard let inverse = relationship.inverseName,
+                    let old = oldRelationship(relationship.name, of: entity.name),
+                    let oldInverse = oldRelationship(inverse, of: relationship.destinationEntityName),
+                    pair.source.relationships[old]?.inverseName != oldInverse
+                else { continue }
+                let places = [
+                    "\(entity.name).\(relationship.name)", "\(relationship.destinationEntityName).\(inverse)",
+                ]
+                let ordered = places.sorted { $0.precedesInByteOrder($1) }
+                refuse(
+                    .inversesDisagree, ordered[0],
+                    "\(ordered[0]) and \(ordered[1]) become each other's inverse and were not before.",
+                    remedy: "Give one of them a new name, so that it starts anew and the other fills it.")
+            }
+        }
+    }
+
+    /// "You can't merge entity hierarchies": objects of two tables cannot move into one, for each has its own keys.
+    mutating func refuseMergedHierarchies() {
+        var rootsByRoot: [String: [String: [String]]] = [:]
+        for entity in correspondence.destination.model.entities {
+            guard let pair = correspondence.pair(entity.name), !pair.source.description.isAbstract else { continue }
+            rootsByRoot[pair.destination.rootName, default: [:]][pair.source.rootName, default: []].append(entity.name)
+        }
+        for (root, members) in rootsByRoot.sorted(by: { $0.key.precedesInByteOrder($1.key) }) where members.count > 1 {
+            let names = members.values.compactMap(\.first).sorted { $0.precedesInByteOrder($1) }
+            refuse(
+                .hierarchiesMerged, root,
+                "\(names.joined(separator: " and ")) come under the one root \(root) and had no common one before.",
+                remedy: "Keep their hierarchies apart, or copy the objects in a custom stage.")
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import MoultModel
+
+/// Goes through a correspondence once and writes the mapping, a question or a reason for each property.
+struct Inference {
+    let correspondence: Correspondence
+    /// By destination entity.
+    private(set) var mappings: [String: EntityMapping] = [:]
+    private(set) var questions: [Question] = []
+    private(set) var refusals: [Refusal] = []
+    /// A property that several entities inherit is spoken of once.
+    private var spokenOf: Set<String> = []
+
+    init(_ correspondence: Correspondence) { self.correspondence = correspondence }
+
+    mutating func run() throws(MigrationError) -> MappingModel {
+        for entity in correspondence.destination.model.entities {
+            guard let destination = correspondence.destination[entity.name] else { continue }
+            mappings[entity.name] = try mapping(to: destination)
+        }
+        refuseUnfilledRelationships()
+        refuseDisagreeingInverses()
+        refuseMergedHierarchies()
+        let removed = correspondence.source.model.entities.filter {
+            correspondence.entityDestinations[$0.name] == nil
+        }
+        return MappingModel(
+            entityMappings: correspondence.destination.model.entities.compactMap { mappings[$0.name] }
+                + removed.map { EntityMapping(sourceEntityName: $0.name, destinationEntityName: nil) })
+    }
+
+    /// Adds a reason, once for a place.
+    mutating func refuse(_ reason: Refusal.Reason, _ place: String, _ message: String, remedy: String) {
+        guard spokenOf.insert(reason.rawValue + " " + place).inserted else { return }
+        refusals.append(Refusal(reason: reason, place: place, message: message, remedy: remedy))
+    }
+
+    /// Adds a question, once for a place.
+    mutating func ask(_ question: Question) {
+        guard spokenOf.insert("question " + question.place).inserted else { return }
+        questions.append(question)
+    }
+
+    private mutating func mapping(to destination: ResolvedEntity) throws(MigrationError) -> EntityMapping {
+        let pair = correspondence.pair(destination.name)
+        var mapping = EntityMapping(sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
+        for attribute in destination.attributes.values where attribute.isStored && attribute.derivation == nil {
+            mapping.attributes[attribute.name] =
+                if let pair {
+                    try source(of: attribute, in: pair)
+                } else {
+                    .constant(attribute.defaultValue)
+                }
+        }
+        for relationship in destination.relationships.values where !relationship.isTransient {
+            mapping.relationships[relationship.name] =
+                if let pair {
+                    try source(of: relationship, in: pair)
+                } else {
+                    .empty
+                }
+        }
+        return mapping
+    }
+}

@@ -1,0 +1,64 @@
+/// What somebody decided about one thing that the models alone do not tell.
+package struct Answer: Sendable, Hashable, Codable {
+    package enum Verdict: String, Sendable, Hashable, Codable {
+        /// It is the thing that was called `old`.
+        case rename
+        /// It is a new thing; what resembles it was really removed.
+        case new
+        /// Its values stay: converted where the type is wider, carried over a gap of versions.
+        case keep
+        /// Its values go; it starts anew with its default or nil.
+        case drop
+    }
+
+    /// The version before, by name.
+    package var from: String
+    /// The version after, by name.
+    package var to: String
+    /// The entity, by its name in the version after.
+    package var entity: String
+    /// The property, by its name in the version after; nil for the entity itself.
+    package var property: String?
+    package var `is`: Verdict
+    /// The name in the version before, for a rename.
+    package var old: String?
+
+    package init(
+        from: String, to: String, entity: String, property: String? = nil, is verdict: Verdict, old: String? = nil
+    ) {
+        self.from = from
+        self.to = to
+        self.entity = entity
+        self.property = property
+        self.is = verdict
+        self.old = old
+    }
+
+    /// `Entity.property`, or `Entity`.
+    package var place: String { [entity, property].compactMap { $0 }.joined(separator: ".") }
+
+    /// One line of JSON, ready to paste into a file of answers.
+    package var json: String {
+        var fields = [("from", from), ("to", to), ("entity", entity)]
+        if let property { fields.append(("property", property)) }
+        fields.append(("is", self.is.rawValue))
+        if let old { fields.append(("old", old)) }
+        return "{" + fields.map { "\"\($0.0)\": \(quoted($0.1))" }.joined(separator: ", ") + "}"
+    }
+
+    private func quoted(_ text: String) -> String {
+        let escaped = text.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\"": "\\\""
+            case "\\": "\\\\"
+            case "\n": "\\n"
+            case "\t": "\\t"
+            case "\r": "\\r"
+            case _ where scalar.value < 0x20:
+                "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+            default: String(scalar)
+            }
+        }
+        return "\"" + escaped.joined() + "\""
+    }
+}

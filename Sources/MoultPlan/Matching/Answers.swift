@@ -1,0 +1,111 @@
+import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The recorded answers, as a file keeps them: `{"format": 1, "answers": [...]}`.
+package struct Answers: Sendable, Equatable {
+    package let list: [Answer]
+
+    package static let none = Answers(unchecked: [])
+
+    private init(unchecked list: [Answer]) { self.list = list }
+
+    /// - Throws: `usage` where two answers contradict each other or one lacks what its verdict needs.
+    package init(_ list: [Answer]) throws(MigrationError) {
+        var verdicts: [Key: Answer] = [:]
+        var heirs: [Key: Answer] = [:]
+        for answer in list {
+            try answer.checkShape()
+            let key = Key(answer, name: answer.property)
+            if let other = verdicts.updateValue(answer, forKey: key), other != answer {
+                throw .contradiction(other, answer)
+            }
+            guard answer.is == .rename else { continue }
+            // Two properties of one entity, or two entities, cannot both be the former one.
+            var heir = Key(answer, name: answer.old)
+            if answer.property == nil { heir.entity = "" }
+            if let other = heirs.updateValue(answer, forKey: heir), other != answer {
+                throw .contradiction(other, answer)
+            }
+        }
+        self.list = list
+    }
+
+    private struct Key: Hashable {
+        var from: String, to: String, entity: String, isEntity: Bool, name: String?
+
+        init(_ answer: Answer, name: String?) {
+            from = answer.from
+            to = answer.to
+            entity = answer.entity
+            isEntity = answer.property == nil
+            self.name = name
+        }
+    }
+
+    /// The answers about the change from one version to another, each known by any of its names.
+    package func about(_ from: ModelVersion, _ to: ModelVersion) -> [Answer] {
+        list.filter { from.names.contains($0.from) && to.names.contains($0.to) }
+    }
+}
+
+// MARK: - JSON
+
+extension Answers {
+    private struct File: Codable {
+        var format: Int
+        var answers: [Answer]
+    }
+
+    /// - Throws: `usage` where the text is not a file of answers of format 1, or its answers contradict each other.
+    package init(json: [UInt8]) throws(MigrationError) {
+        let file: File
+        do {
+            file = try JSONDecoder().decode(File.self, from: Data(json))
+        } catch {
+            throw MigrationError(
+                .usage, "The file of answers cannot be read.",
+                remedy: "Write it as {\"format\": 1, \"answers\": [ ... ]}, with the answers that Moult printed.",
+                cause: "\(error)")
+        }
+        guard file.format == 1 else {
+            throw MigrationError(
+                .usage, "The file of answers has format \(file.format), and this Moult knows format 1.",
+                remedy: "Use the Moult that wrote it, or write it anew.")
+        }
+        try self.init(file.answers)
+    }
+
+    /// The file's text, one answer a line.
+    package var json: [UInt8] {
+        let lines = list.map { "    \($0.json)" }.joined(separator: ",\n")
+        return Array("{\n  \"format\": 1,\n  \"answers\": [\n\(lines)\n  ]\n}\n".utf8)
+    }
+}
+
+extension Answer {
+    fileprivate func checkShape() throws(MigrationError) {
+        let fault: String? =
+            switch self.is {
+            case .rename where old == nil: "is a rename and does not name the old one"
+            case .new where old != nil: "says new and names an old one"
+            default: nil
+            }
+        if let fault {
+            throw MigrationError(
+                .usage, "The answer about \(place) \(fault).", place: place, remedy: "Correct it: \(json)")
+        }
+    }
+}
+
+extension MigrationError {
+    fileprivate static func contradiction(_ first: Answer, _ second: Answer) -> MigrationError {
+        MigrationError(
+            .usage, "Two answers contradict each other: \(first.json) and \(second.json).", place: second.place,
+            remedy: "Remove one of them.")
+    }
+}

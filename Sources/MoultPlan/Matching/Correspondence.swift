@@ -1,0 +1,141 @@
+import MoultModel
+
+/// Which entity and property of one version is which of another.
+///
+/// Names, renaming identifiers with their history, and recorded answers decide; whatever they leave open is a
+/// question, and until it is answered the thing counts as removed and added.
+package struct Correspondence: Sendable {
+    package let source: ResolvedModel
+    package let destination: ResolvedModel
+    /// The version names that answers go by.
+    package let from: String
+    package let to: String
+    /// Source entity by destination entity.
+    package let entitySources: [String: String]
+    /// By destination entity: source property by destination property, inherited ones included.
+    package private(set) var propertySources: [String: [String: String]]
+    package private(set) var questions: [Question]
+    let answers: EdgeAnswers
+    /// Destination entity by source entity.
+    let entityDestinations: [String: String]
+
+    /// - Throws: `usage` where an answer is about nothing that the versions have.
+    package init(
+        from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
+        history: RenamingHistory = RenamingHistory()
+    ) throws(MigrationError) {
+        try self.init(
+            from: ResolvedModel(older.model), named: older.name, to: ResolvedModel(newer.model), named: newer.name,
+            answers: EdgeAnswers(answers.about(older, newer)), history: history)
+    }
+
+    init(
+        from source: ResolvedModel, named from: String, to destination: ResolvedModel, named to: String,
+        answers: EdgeAnswers, history: RenamingHistory
+    ) throws(MigrationError) {
+        let matching = NameMatching(
+            from: source.model.entities.map {
+                .init(
+                    name: $0.name, identifier: $0.renamingIdentifier, formerNames: history.entities[$0.name] ?? [])
+            },
+            to: destination.model.entities.map { .init(name: $0.name, identifier: $0.renamingIdentifier) },
+            answers: answers.entityNames)
+        try answers.check(from: source, to: destination, sourceOf: matching.sources)
+        self.source = source
+        self.destination = destination
+        self.from = from
+        self.to = to
+        self.answers = answers
+        entitySources = matching.sources
+        entityDestinations = Dictionary(matching.sources.map { ($0.value, $0.key) }) { first, _ in first }
+        propertySources = [:]
+        questions = []
+        var asked = QuestionList(from: from, to: to)
+        asked.askAboutEntities(ambiguities: matching.ambiguities, in: self)
+        var ambiguous: [String: [String: [String]]] = [:]
+        for entity in destination.model.entities {
+            guard let pair = pair(entity.name) else { continue }
+            let matched = match(pair, history: history)
+            propertySources[entity.name] = matched.sources
+            if !matched.ambiguities.isEmpty { ambiguous[entity.name] = matched.ambiguities }
+        }
+        matchInverses(except: ambiguous)
+        asked.askAboutProperties(ambiguities: ambiguous, in: self)
+        questions = asked.questions
+    }
+
+    /// An entity of the destination with the one it comes from.
+    struct Pair {
+        var source: ResolvedEntity
+        var destination: ResolvedEntity
+    }
+
+    func pair(_ destinationEntity: String) -> Pair? {
+        guard let sourceName = entitySources[destinationEntity], let old = source[sourceName],
+            let new = destination[destinationEntity]
+        else { return nil }
+        return Pair(source: old, destination: new)
+    }
+
+    /// The source property of a destination property, in the entity named or one that inherits it.
+    func source(of property: String, in destinationEntity: String) -> String? {
+        propertySources[destinationEntity]?[property]
+    }
+}
+
+// MARK: - Properties
+
+extension Correspondence {
+    private func match(_ pair: Pair, history: RenamingHistory) -> (
+        sources: [String: String], ambiguities: [String: [String]]
+    ) {
+        let former = history.properties[pair.source.name] ?? [:]
+        let decided = answers.propertyNames(of: pair.destination)
+        let attributes = NameMatching(
+            from: pair.source.attributes.values.map {
+                .init(name: $0.name, identifier: $0.renamingIdentifier, formerNames: former[$0.name] ?? [])
+            },
+            to: pair.destination.attributes.values.map { .init(name: $0.name, identifier: $0.renamingIdentifier) },
+            answers: decided.filter { pair.destination.attributes[$0.key] != nil })
+        let relationships = NameMatching(
+            from: pair.source.relationships.values.map {
+                .init(name: $0.name, identifier: $0.renamingIdentifier, formerNames: former[$0.name] ?? [])
+            },
+            to: pair.destination.relationships.values.map {
+                .init(name: $0.name, identifier: $0.renamingIdentifier)
+            },
+            answers: decided.filter { pair.destination.relationships[$0.key] != nil })
+        return (
+            attributes.sources.merging(relationships.sources) { first, _ in first },
+            attributes.ambiguities.merging(relationships.ambiguities) { first, _ in first }
+        )
+    }
+
+    /// A relationship whose inverse is matched is matched by it: the two are one link, seen from its two ends.
+    private mutating func matchInverses(except ambiguous: [String: [String: [String]]]) {
+        for entity in destination.model.entities {
+            guard let pair = pair(entity.name) else { continue }
+            for relationship in destination.model.relationships(of: entity) {
+                guard source(of: relationship.name, in: entity.name) == nil,
+                    ambiguous[entity.name]?[relationship.name] == nil,
+                    let old = sourceByInverse(of: relationship, in: pair),
+                    propertySources[entity.name]?.values.contains(old) != true
+                else { continue }
+                propertySources[entity.name]?[relationship.name] = old
+            }
+        }
+    }
+
+    private func sourceByInverse(of relationship: RelationshipDescription, in pair: Pair) -> String? {
+        let declaring = pair.destination.declaringEntity(of: relationship.name)
+        guard answers.property(relationship.name, declaredBy: declaring)?.is != .new,
+            let inverse = relationship.inverseName,
+            let otherEnd = self.pair(relationship.destinationEntityName),
+            let oldInverse = source(of: inverse, in: relationship.destinationEntityName),
+            let old = otherEnd.source.relationships[oldInverse]?.inverseName,
+            let candidate = pair.source.relationships[old], candidate.inverseName == oldInverse,
+            otherEnd.source.isKind(of: candidate.destinationEntityName)
+        else { return nil }
+        return old
+    }
+}

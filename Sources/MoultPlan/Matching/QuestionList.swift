@@ -1,0 +1,120 @@
+import MoultModel
+
+/// Gathers the questions of one pair of versions.
+///
+/// The rule is simple, so that a person can foresee it. An added entity is asked about when a removed one shares at
+/// least half of the properties of each, by name, kind and type. An added attribute is asked about when the entity it
+/// comes from loses one of the same type; an added relationship when the entity loses one of the same cardinality
+/// to the same destination. What holds no data of its own (abstract, transient, derived) is never asked about.
+struct QuestionList {
+    let from: String
+    let to: String
+    private(set) var questions: [Question] = []
+    private var positions: [String: Int] = [:]
+
+    init(from: String, to: String) {
+        self.from = from
+        self.to = to
+    }
+
+    /// Adds a question, or its candidates to the question already asked about the same place.
+    private mutating func ask(_ question: Question) {
+        guard let position = positions[question.place] else {
+            positions[question.place] = questions.count
+            questions.append(question)
+            return
+        }
+        for candidate in question.candidates
+        where !questions[position].candidates.contains(where: { $0.name == candidate.name }) {
+            questions[position].candidates.append(candidate)
+        }
+        for answer in question.answers where !questions[position].answers.contains(answer) {
+            questions[position].answers.append(answer)
+        }
+        // The answer that it is new stays last.
+        questions[position].answers =
+            questions[position].answers.filter { $0.is != .new }
+            + questions[position].answers.filter { $0.is == .new }
+    }
+
+    private mutating func askWhich(
+        _ kind: Question.Kind, entity: String, property: String?, sentence: String, candidates: [Question.Candidate]
+    ) {
+        var answers = candidates.map {
+            Answer(from: from, to: to, entity: entity, property: property, is: .rename, old: $0.name)
+        }
+        answers.append(Answer(from: from, to: to, entity: entity, property: property, is: .new))
+        ask(
+            Question(
+                kind: kind, from: from, to: to, entity: entity, property: property, sentence: sentence,
+                candidates: candidates, answers: answers))
+    }
+}
+
+// MARK: - Entities
+
+extension QuestionList {
+    mutating func askAboutEntities(ambiguities: [String: [String]], in correspondence: Correspondence) {
+        let matched = Set(correspondence.entitySources.values)
+        let removed = correspondence.source.model.entities.filter { !matched.contains($0.name) && !$0.isAbstract }
+        for entity in correspondence.destination.model.entities
+        where correspondence.entitySources[entity.name] == nil {
+            if let candidates = ambiguities[entity.name] {
+                askWhich(
+                    .ambiguousIdentifier, entity: entity.name, property: nil,
+                    sentence: "The renaming identifier of the entity \(entity.name) could mean more than one thing.",
+                    candidates: candidates.map { .init(name: $0, evidence: ["bears or bore that name"]) })
+                continue
+            }
+            guard !entity.isAbstract, correspondence.answers.entity(entity.name) == nil,
+                let added = correspondence.destination[entity.name]
+            else { continue }
+            let candidates = removed.compactMap { old in
+                correspondence.source[old.name].flatMap { Resemblance.candidate($0, for: added) }
+            }
+            guard !candidates.isEmpty else { continue }
+            askWhich(
+                .rename, entity: entity.name, property: nil,
+                sentence: "Is the entity \(entity.name) new, or one that was called differently?",
+                candidates: candidates)
+        }
+    }
+}
+
+// MARK: - Properties
+
+extension QuestionList {
+    mutating func askAboutProperties(ambiguities: [String: [String: [String]]], in correspondence: Correspondence) {
+        for entity in correspondence.destination.model.entities {
+            guard let pair = correspondence.pair(entity.name) else { continue }
+            let sources = correspondence.propertySources[entity.name] ?? [:]
+            let ambiguous = ambiguities[entity.name] ?? [:]
+            askAboutIdentifiers(ambiguous, in: pair)
+            guard !pair.source.description.isAbstract else { continue }
+            let matched = Set(sources.values)
+            let added = Resemblance.Added(
+                attributes: pair.destination.attributes.values.filter { sources[$0.name] == nil },
+                relationships: pair.destination.relationships.values.filter { sources[$0.name] == nil })
+            guard !added.isEmpty else { continue }
+            let resemblance = Resemblance(correspondence, pair: pair, matched: matched)
+            for (name, candidates) in resemblance.candidates(for: added) where ambiguous[name] == nil {
+                let declaring = pair.destination.declaringEntity(of: name)
+                guard correspondence.answers.property(name, declaredBy: declaring) == nil else { continue }
+                askWhich(
+                    .rename, entity: declaring, property: name,
+                    sentence: "Is \(declaring).\(name) new, or a property that was called differently?",
+                    candidates: candidates)
+            }
+        }
+    }
+
+    private mutating func askAboutIdentifiers(_ ambiguous: [String: [String]], in pair: Correspondence.Pair) {
+        for (name, candidates) in ambiguous.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            let declaring = pair.destination.declaringEntity(of: name)
+            askWhich(
+                .ambiguousIdentifier, entity: declaring, property: name,
+                sentence: "The renaming identifier of \(declaring).\(name) could mean more than one thing.",
+                candidates: candidates.map { .init(name: $0, evidence: ["bears or bore that name"]) })
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import MoultModel
+
+/// What the entities and properties of one version were called before: renames through all the versions so far.
+///
+/// It holds entries only for what was ever renamed, so that carrying it along costs nothing for the rest.
+package struct RenamingHistory: Sendable, Equatable {
+    private(set) var entities: [String: Set<String>] = [:]
+    /// By entity, inherited properties included.
+    private(set) var properties: [String: [String: Set<String>]] = [:]
+
+    package init() {}
+
+    /// The history one version later.
+    func advanced(along correspondence: Correspondence) -> RenamingHistory {
+        var next = RenamingHistory()
+        for (entity, source) in correspondence.entitySources {
+            var names = entities[source] ?? []
+            if source != entity { names.insert(source) }
+            if let identifier = correspondence.source[source]?.description.renamingIdentifier {
+                names.insert(identifier)
+            }
+            names.remove(entity)
+            if !names.isEmpty { next.entities[entity] = names }
+            let known = advancedProperties(of: entity, from: source, along: correspondence)
+            if !known.isEmpty { next.properties[entity] = known }
+        }
+        return next
+    }
+
+    private func advancedProperties(of entity: String, from source: String, along correspondence: Correspondence)
+        -> [String: Set<String>]
+    {
+        var known: [String: Set<String>] = [:]
+        let former = properties[source] ?? [:]
+        let old = correspondence.source[source]
+        for (property, sourceProperty) in correspondence.propertySources[entity] ?? [:] {
+            var names = former[sourceProperty] ?? []
+            if property != sourceProperty { names.insert(sourceProperty) }
+            let identifier =
+                old?.attributes[sourceProperty]?.renamingIdentifier
+                ?? old?.relationships[sourceProperty]?.renamingIdentifier
+            if let identifier { names.insert(identifier) }
+            names.remove(property)
+            if !names.isEmpty { known[property] = names }
+        }
+        return known
+    }
+}

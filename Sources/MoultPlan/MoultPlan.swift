@@ -1,1 +1,0 @@
-// MoultPlan. Pure: differences, renames and questions, inference, composition, planning.

@@ -1,0 +1,76 @@
+import MoultModel
+import Testing
+
+@testable import MoultPlan
+
+@Suite struct RefusalTests {
+    struct Refused: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var before: [EntityDescription]
+        var after: [EntityDescription]
+        var answers: [Answer] = []
+        var expected: [String]
+    }
+
+    static let refused: [Refused] = [
+        .init(
+            testDescription: "required attribute without default, new and formerly optional",
+            before: [entity("Cat", [attribute("name")])],
+            after: [entity("Cat", [attribute("name", required: true), attribute("age", .integer16, required: true)])],
+            expected: ["required-without-default Cat.age", "required-without-default Cat.name"]),
+        .init(
+            testDescription: "required relationship that nobody fills", before: [entity("Cat"), entity("Toy")],
+            after: [entity("Cat", [], [toOne("toy", "Toy", required: true)]), entity("Toy")],
+            expected: ["required-relationship Cat.toy"]),
+        .init(
+            testDescription: "two hierarchies under one root",
+            before: [entity("Cat", [attribute("mews")]), entity("Dog", [attribute("barks")])],
+            after: [
+                entity("Animal"), entity("Cat", [attribute("mews")], parent: "Animal"),
+                entity("Dog", [attribute("barks")], parent: "Animal"),
+            ],
+            expected: ["hierarchies-merged Animal"]),
+        .init(
+            testDescription: "an entity moves under one that was there apart",
+            before: [entity("Animal"), entity("Cat", [attribute("mews")])],
+            after: [entity("Animal"), entity("Cat", [attribute("mews")], parent: "Animal")],
+            expected: ["hierarchies-merged Animal"]),
+        .init(
+            testDescription: "kept although the type does not convert",
+            before: [entity("Cat", [attribute("age")])], after: [entity("Cat", [attribute("age", .date)])],
+            answers: [answer("Cat", "age", .keep)], expected: ["type-not-convertible Cat.age"]),
+        .init(
+            testDescription: "two links become the two ends of one",
+            before: [entity("Cat", [], [toOne("toy", "Toy")]), entity("Toy", [], [toOne("cat", "Cat")])],
+            after: [
+                entity("Cat", [], [toOne("toy", "Toy", inverse: "cat")]),
+                entity("Toy", [], [toOne("cat", "Cat", inverse: "toy")]),
+            ],
+            expected: ["inverses-disagree Cat.toy"]),
+    ]
+
+    @Test(arguments: refused) func `what cannot be inferred is refused with its reason`(_ row: Refused) throws {
+        let inferred = try infer(row.before, row.after, row.answers)
+        #expect(inferred.questions.isEmpty)
+        #expect(inferred.mapping == nil)
+        #expect(
+            inferred.refusals.map { "\($0.reason.rawValue) \($0.place)" }.sorted() == row.expected)
+    }
+
+    @Test func `an abstract entity has no objects that could miss a value`() throws {
+        let inferred = try infer(
+            [entity("Animal", isAbstract: true)],
+            [entity("Animal", [attribute("name", required: true)], isAbstract: true)])
+        #expect(inferred.mapping != nil)
+    }
+
+    @Test func `all reasons are reported at once with the code cannotInfer`() throws {
+        let older = try version("V1", entity("Cat"))
+        let newer = try version(
+            "V2", entity("Cat", [attribute("a", required: true), attribute("b", required: true)]))
+        let error = #expect(throws: MigrationError.self) { try MappingModel(inferring: older, to: newer) }
+        #expect(error?.code == .cannotInfer)
+        #expect(error?.message.contains("Cat.a") == true)
+        #expect(error?.message.contains("Cat.b") == true)
+    }
+}
