@@ -22,7 +22,8 @@ extension Expression {
         if let arithmetic = Arithmetic(rawValue: selector), arguments.count == 2 {
             return "\(arguments[0].formatAsOperand) \(arithmetic.symbol) \(arguments[1].formatAsOperand)"
         }
-        return "\(selector)(\(arguments.map(\.format).joined(separator: ", ")))"
+        let name = selector == "castObject:toType:" ? "CAST" : selector
+        return "\(name)(\(arguments.map(\.format).joined(separator: ", ")))"
     }
 
     /// Arithmetic inside of arithmetic stands in parentheses.

@@ -71,7 +71,8 @@ private struct EntityHasher {
 
     private func hash(of attribute: AttributeDescription) -> [UInt8] {
         if let derivation = attribute.derivation {
-            return Digest.sha256(Array((derivation.expression + (derivation.filter ?? "")).utf8))
+            let filter = derivation.filter.map(Predicate.canonicalFormat) ?? ""
+            return Digest.sha256(Array((Expression.canonicalFormat(derivation.expression) + filter).utf8))
         }
         if attribute.type == .composite {
             let leaves = leaves(of: attribute, depth: 0).filter { !$0.isTransient }

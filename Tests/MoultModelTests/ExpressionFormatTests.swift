@@ -1,0 +1,81 @@
+import MoultModel
+import TestSupport
+import Testing
+
+/// The texts are those of Apple's documentation, of VERSION_HASH and of what Core Data is known to print.
+@Suite struct ExpressionFormatTests {
+    @Test(
+        arguments: [
+            ("pages.@count", "count:(pages)"), ("@count", "count:(SELF)"), ("canonical:(name)", "canonical:(name)"),
+            ("now()", "now()"), ("sum:( pages.number )", "sum:(pages.number)"), ("publisher.name", "publisher.name"),
+            ("SELF.name", "name"), ("$source.name", "$source.name"),
+            ("FUNCTION($x , 'twice:', 2)", "FUNCTION($x, \"twice:\", 2)"),
+            ("1 + 2 * x", "1 + (2 * x)"), ("(1 + 2) * x", "(1 + 2) * x"), ("a - b - c", "(a - b) - c"),
+            ("-5", "-5"), ("2 ** 3", "2 ** 3"), ("add:to:(a, b)", "a + b"), ("{1, 'two', NULL}", "{1, \"two\", nil}"),
+            ("0x1F", "31"), ("1.50", "1.5"), ("1e3", "1000.0"), ("'it''s'", nil), ("#first.#size", "#first.#size"),
+            ("'a\\'b\"c\\n'", "\"a'b\\\"c\\n\""),
+            ("CAST('1.50', 'NSDecimalNumber')", "CAST(\"1.50\", \"NSDecimalNumber\")"),
+            ("CAST(x, 'NSDate')", "CAST(x, \"NSDate\")"), ("TERNARY(a > 1, 'x', 'y')", "TERNARY(a > 1, \"x\", \"y\")"),
+            ("SUBQUERY(pages, $p, $p.number > 1).@count", "count:(SUBQUERY(pages, $p, $p.number > 1))"),
+        ] as [(String, String?)])
+    func `an expression prints as Core Data prints it`(text: String, expected: String?) throws {
+        guard let expected else {
+            #expect(throws: MigrationError.self) { try Expression(parsing: text) }
+            return
+        }
+        let expression = try Expression(parsing: text)
+        #expect(expression.format == expected)
+        #expect(try Expression(parsing: expected) == expression)
+    }
+
+    @Test(arguments: [
+        ("name = 'x'", "name == \"x\""), ("a <> 1 && b >= 2", "a != 1 AND b >= 2"),
+        ("a == 1 or b == 2 and not c == 3", "a == 1 OR (b == 2 AND NOT c == 3)"),
+        ("(a == 1 OR b == 2) AND c == 3", "(a == 1 OR b == 2) AND c == 3"),
+        ("(a + b) > c", "a + b > c"), ("((a)) > 1", "a > 1"), ("NOT (a == 1 AND b == 2)", "NOT (a == 1 AND b == 2)"),
+        ("name beginswith[cd] \"A\"", "name BEGINSWITH[cd] \"A\""), ("x BETWEEN {1, 10}", "x BETWEEN {1, 10}"),
+        ("ANY pages.number > 3", "ANY pages.number > 3"), ("NONE tags.name == 'a'", "NOT ANY tags.name == \"a\""),
+        ("ALL pages.number IN {1, 2}", "ALL pages.number IN {1, 2}"), ("flag == YES", "flag == 1"),
+        ("authorAlias == $FETCH_SOURCE.alias", "authorAlias == $FETCH_SOURCE.alias"),
+        ("TRUEPREDICATE", "TRUEPREDICATE"),
+        ("name LIKE '*x?' AND name MATCHES '.*'", "name LIKE \"*x?\" AND name MATCHES \".*\""),
+        ("SELF contains 'great'", "SELF CONTAINS \"great\""), ("deletedAt == nil", "deletedAt == nil"),
+    ])
+    func `a predicate prints as Core Data prints it`(text: String, expected: String) throws {
+        let predicate = try Predicate(parsing: text)
+        #expect(predicate.format == expected)
+        #expect(try Predicate(parsing: expected).format == expected)
+    }
+
+    @Test(arguments: [
+        ("", 0), ("pages.", 6), ("count:(pages", 12), ("a ==", 4), ("a == 1", 0), ("(a", 2), ("{1,", 3), ("'open", 0),
+        ("a b", 2), ("$x ? 1", 3), ("FUNCTION(a)", 9), ("AND", 0),
+    ])
+    func `a fault is found where it stands`(text: String, character: Int) {
+        let error = #expect(throws: MigrationError.self) { try Expression(parsing: text) }
+        #expect(error?.code == .modelInvalid)
+        #expect(error?.place == "character \(character)")
+    }
+
+    @Test func `endless nesting is refused`() {
+        let texts = [
+            String(repeating: "(", count: 20_000), String(repeating: "NOT ", count: 20_000) + "a == 1",
+            "a" + String(repeating: " + a", count: 20_000), String(repeating: "{", count: 20_000),
+        ]
+        for text in texts { #expect(throws: MigrationError.self) { try Predicate(parsing: text) } }
+        #expect((try? Expression(parsing: "a" + String(repeating: ".a", count: 10_000))) != nil)
+    }
+
+    @Test func `mutated texts never crash, and what parses prints and parses again`() throws {
+        let text =
+            "ANY pages.number > 3 AND (name BEGINSWITH[cd] \"A\" OR SUBQUERY(a, $b, $b.c IN {1, 2.5}).@count == -1)"
+        var parsed = 0
+        for seed in UInt64(0)..<5000 {
+            let mutated = String(decoding: Array(text.utf8).mutated(seed: seed), as: UTF8.self)
+            guard let predicate = try? Predicate(parsing: mutated) else { continue }
+            #expect((try? Predicate(parsing: predicate.format))?.format == predicate.format, "\(mutated)")
+            parsed += 1
+        }
+        #expect(parsed > 100)
+    }
+}
