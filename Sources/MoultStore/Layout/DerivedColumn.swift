@@ -1,5 +1,4 @@
 import MoultModel
-import MoultSQLite
 
 /// A derived attribute's column, which writes the text of its triggers.
 struct DerivedColumn {
@@ -49,7 +48,7 @@ struct DerivedColumn {
         let function =
             inserting
             ? "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue" : "NSCoreDataDATriggerUpdatedAffectedObjectValue"
-        let arguments = "\(table.quotedLiteral), Z_ENT, Z_PK, \(attribute.quotedLiteral), \(column)"
+        let arguments = "\(table.sqlLiteral), Z_ENT, Z_PK, \(attribute.sqlLiteral), \(column)"
         return "UPDATE \(table.sqlName) SET \(column) = \(value) WHERE \(condition); "
             + "SELECT \(function)(\(arguments)) FROM \(table.sqlName) WHERE \(condition);"
     }

@@ -7,6 +7,11 @@ package struct EntityNumbering: Sendable, Equatable {
     package let entities: [EntityDescription]
     package let numbers: [String: Int]
 
+    init(entities: [EntityDescription], numbers: [String: Int]) {
+        self.entities = entities
+        self.numbers = numbers
+    }
+
     package init(of model: ManagedObjectModel) {
         var order: [EntityDescription] = []
         var pending = Self.sorted(model.entities.filter { $0.superentityName == nil }).reversed() as [EntityDescription]

@@ -1,5 +1,3 @@
-import MoultSQLite
-
 /// One row of `Z_PRIMARYKEY`: an entity's number and the highest key handed out in its table.
 package struct PrimaryKeyRow: Sendable, Hashable {
     package let number: Int
@@ -18,6 +16,6 @@ package struct PrimaryKeyRow: Sendable, Hashable {
 
     package var insertStatement: String {
         "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) "
-            + "VALUES (\(number), \(name.quotedLiteral), \(superNumber), \(max))"
+            + "VALUES (\(number), \(name.sqlLiteral), \(superNumber), \(max))"
     }
 }

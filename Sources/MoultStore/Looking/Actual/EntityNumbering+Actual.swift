@@ -1,0 +1,86 @@
+import MoultModel
+
+extension EntityNumbering {
+    /// The numbers that a store gave the entities of `model` that it holds.
+    ///
+    /// After a rename `Z_NAME` may keep the old name (STORE_FORMAT 2): a row is matched by the entity's name, then by
+    /// its renaming identifier, then by the number a fresh store would give, then as the only one left under a parent.
+    init(actual snapshot: StoreSnapshot, model: ManagedObjectModel, findings: inout [Finding]) throws {
+        let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
+        var matching = RowMatching(rows: snapshot.entityRows, model: model)
+        for entity in held { matching.match(entity) { $0.name == entity.name } }
+        for entity in held { matching.match(entity) { $0.name == entity.renamingIdentifier } }
+        let fresh = EntityNumbering(of: model).entities.filter { held.contains($0) }
+        for (position, entity) in fresh.enumerated() { matching.match(entity) { $0.number == position + 1 } }
+        for entity in held { matching.match(entity) { _ in true } }
+        for entity in held where matching.numbers[entity.name] == nil {
+            throw MigrationError(
+                .storeCorrupted, "The store has no number for the entity \(entity.name).", place: "Z_PRIMARYKEY",
+                remedy: "Name the model that made the store, or restore the store from a backup.")
+        }
+        findings += matching.unmatched.map { row in
+            Finding(
+                code: "entity-unknown", severity: .warning, place: row.name,
+                message: "Z_PRIMARYKEY names the entity \(row.name), which the model does not have.",
+                remedy: "Name the model that made the store.")
+        }
+        let numbers = matching.numbers
+        self.init(entities: held.sorted { numbers[$0.name] ?? 0 < numbers[$1.name] ?? 0 }, numbers: numbers)
+    }
+
+    /// The roots of the trees that the entities belong to, in the order of the numbers.
+    func roots(in model: ManagedObjectModel) -> [EntityDescription] {
+        var seen: Set<String> = []
+        return entities.map { model.root(of: $0) }.filter { seen.insert($0.name).inserted }
+    }
+
+    private static func entitiesHeld(
+        by snapshot: StoreSnapshot, of model: ManagedObjectModel, findings: inout [Finding]
+    ) throws -> [EntityDescription] {
+        let hashed = Set(snapshot.metadata.versionHashes.entities.keys)
+        let named = hashed.isEmpty ? Set(snapshot.entityRows.map(\.name)) : hashed
+        let held = model.entities.filter { named.contains($0.name) }
+        guard !held.isEmpty || model.entities.isEmpty else {
+            throw MigrationError(
+                .storeUnknown, "The store has none of the model's entities.", place: snapshot.path,
+                remedy: "Name the model that made the store.")
+        }
+        let strangers = named.subtracting(held.map(\.name)).sorted()
+        if !strangers.isEmpty {
+            findings.append(
+                Finding(
+                    code: "model-does-not-fit", severity: .error, place: strangers.joined(separator: ", "),
+                    message: "The store's metadata name entities that the model does not have.",
+                    remedy: "Name the model that made the store."))
+        }
+        return held
+    }
+}
+
+/// Rows of `Z_PRIMARYKEY` on their way to the entities they stand for.
+private struct RowMatching {
+    private(set) var unmatched: [PrimaryKeyRow]
+    private(set) var numbers: [String: Int] = [:]
+    private let model: ManagedObjectModel
+
+    init(rows: [PrimaryKeyRow], model: ManagedObjectModel) {
+        unmatched = rows
+        self.model = model
+    }
+
+    /// Gives `entity` the one row left that fits and stands under the same parent, if there is exactly one.
+    mutating func match(_ entity: EntityDescription, where fits: (PrimaryKeyRow) -> Bool) {
+        guard numbers[entity.name] == nil else { return }
+        let fitting = unmatched.filter { fits($0) && isParent($0.superNumber, of: entity, row: $0) }
+        guard fitting.count == 1, let row = fitting.first else { return }
+        numbers[entity.name] = row.number
+        unmatched.removeAll { $0.number == row.number }
+    }
+
+    /// A row under its own name is believed whatever its parent; any other must stand where the entity stands.
+    private func isParent(_ number: Int, of entity: EntityDescription, row: PrimaryKeyRow) -> Bool {
+        if row.name == entity.name { return true }
+        guard let parent = entity.superentityName else { return number == 0 }
+        return numbers[parent] == number
+    }
+}

@@ -1,0 +1,109 @@
+import MoultModel
+import MoultSQLite
+
+extension EntityTable {
+    /// The table of a real store that plays the part of `expected`, a fresh one.
+    ///
+    /// - Parameter formerNames: what else the root entity was called, after which the table may still be named.
+    init(
+        _ expected: EntityTable, formerNames: [String], in tables: inout CatalogueTables, findings: inout [Finding]
+    ) throws {
+        let names = [expected.name] + formerNames.map { "Z" + $0.uppercased() }
+        guard let table = tables.claim(named: names) else {
+            throw MigrationError(
+                .storeCorrupted, "The table \(expected.name) of the entity \(expected.rootEntityName) is missing.",
+                place: expected.name,
+                remedy: "Name the model that made the store, or restore the store from a backup.")
+        }
+        var matching = ColumnMatching(table.columns)
+        matching.match(expected.columns)
+        findings += matching.findings(in: table.name)
+        self.init(
+            name: table.name, rootEntityName: expected.rootEntityName, columns: matching.columns,
+            constraints: expected.constraints,
+            sql: table.sql)
+        for role in [Column.Role.primaryKey, .entity] where column(role) == nil {
+            throw MigrationError(
+                .storeCorrupted,
+                "The table \(table.name) has no column \(role == .primaryKey ? "Z_PK" : "Z_ENT").", place: table.name,
+                remedy: "Restore the store from a backup.")
+        }
+    }
+}
+
+/// The columns of a real table on their way to the parts they play.
+private struct ColumnMatching {
+    private let actual: [Catalogue.Column]
+    private var roles: [Int: EntityTable.Column.Role] = [:]
+    private var missing: [EntityTable.Column] = []
+    private var retyped: [(name: String, expected: String)] = []
+
+    init(_ actual: [Catalogue.Column]) { self.actual = actual }
+
+    /// By name and type first; then the same property under another suffix or an old number; then whatever has the
+    /// name, though its type differs.
+    mutating func match(_ expected: [EntityTable.Column]) {
+        var left = assign(expected) { $1.name.uppercased() == $0.name.uppercased() && $1.declaredType == $0.type }
+        left = assign(left) { $0.role.pattern?.matches($1.name.uppercased()) == true && $1.declaredType == $0.type }
+        let untyped = left
+        left = assign(left) { $1.name.uppercased() == $0.name.uppercased() }
+        let nameless = Set(left.map(\.name))
+        retyped = untyped.filter { !nameless.contains($0.name) }.map { ($0.name, $0.type) }
+        missing = left
+    }
+
+    /// The columns in the table's order, each with its part.
+    var columns: [EntityTable.Column] {
+        actual.enumerated().map { position, column in
+            EntityTable.Column(name: column.name, type: column.declaredType, role: roles[position] ?? .unknown)
+        }
+    }
+
+    func findings(in table: String) -> [Finding] {
+        let unknown = columns.filter { $0.role == .unknown }.map { column in
+            Finding(
+                code: "column-unknown", severity: .warning, place: "\(table).\(column.name)",
+                message: "No part of the model explains the column \(column.name) of \(table).",
+                remedy: "Name the model that made the store, or say whose column it is before you migrate.")
+        }
+        let absent = missing.map { column in
+            Finding(
+                code: "column-missing", severity: .error, place: "\(table).\(column.name)",
+                message: "The table \(table) has no column \(column.name), which the model needs.",
+                remedy: "Name the model that made the store, or restore the store from a backup.")
+        }
+        let other = retyped.map { column in
+            Finding(
+                code: "column-type", severity: .warning, place: "\(table).\(column.name)",
+                message: "The column \(column.name) of \(table) is not declared \(column.expected).")
+        }
+        return unknown + absent + other
+    }
+
+    /// What is left over.
+    private mutating func assign(
+        _ expected: [EntityTable.Column], where fits: (EntityTable.Column, Catalogue.Column) -> Bool
+    ) -> [EntityTable.Column] {
+        expected.filter { column in
+            let position = actual.indices.first { roles[$0] == nil && fits(column, actual[$0]) }
+            if let position { roles[position] = column.role }
+            return position == nil
+        }
+    }
+}
+
+extension EntityTable.Column.Role {
+    /// How the column may be called where its name is not the one of a fresh store.
+    fileprivate var pattern: NumberedName? {
+        switch self {
+        case .primaryKey, .entity, .optimisticLock, .unknown: nil
+        case .attribute(_, let name):
+            NumberedName(before: "Z", name: (name.split(separator: ".").last ?? "").uppercased(), number: .none)
+        case .toOne(_, let name): NumberedName(before: "Z", name: name.uppercased(), number: .none)
+        case .toOneEntity(_, let name): NumberedName(before: "Z", name: "_" + name.uppercased())
+        case .inverselessToMany(_, let name): NumberedName(before: "Z", name: name.uppercased())
+        case .inverselessOrder(_, let name): NumberedName(before: "Z_FOK_", name: name.uppercased())
+        case .order(_, let name): NumberedName(before: "Z_FOK_", name: name.uppercased(), number: .optional)
+        }
+    }
+}

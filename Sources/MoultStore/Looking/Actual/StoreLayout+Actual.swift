@@ -1,0 +1,84 @@
+import MoultModel
+import MoultSQLite
+
+extension StoreLayout {
+    /// The layout of a real store: what `model` needs, found by name among the tables and columns that are there.
+    ///
+    /// The store may hold a part of the model's entities (a configuration, MORE 7): those that its metadata name.
+    /// Whatever the model does not explain is kept as `unknown` and told in ``findings``; so is a missing column, with
+    /// the severity `error`.
+    ///
+    /// - Parameters:
+    ///   - snapshot: the store.
+    ///   - model: the model that made the store, as recognition found it.
+    /// - Throws: `storeUnknown` where the store has none of the model's entities; `storeCorrupted` where an entity has
+    ///   no number or no table.
+    package init(actual snapshot: StoreSnapshot, model: ManagedObjectModel) throws {
+        var findings: [Finding] = []
+        let numbering = try EntityNumbering(actual: snapshot, model: model, findings: &findings)
+        let level = snapshot.framework
+        var tables = CatalogueTables(snapshot)
+        var entityTables: [EntityTable] = []
+        for root in numbering.roots(in: model) {
+            let expected = EntityTable(root: root, in: model, numbering: numbering, level: level)
+            let row = snapshot.entityRows.first { $0.number == numbering.numbers[root.name] }
+            let formerNames = [row?.name, root.renamingIdentifier].compactMap { $0 }
+            entityTables.append(
+                try EntityTable(expected, formerNames: formerNames, in: &tables, findings: &findings))
+        }
+        var joinTables: [JoinTable] = []
+        for expected in JoinTable.all(of: model, numbering: numbering)
+        where expected.relationships.allSatisfy({ numbering.numbers[$0.entity] != nil }) {
+            joinTables.append(try JoinTable(expected, in: &tables, findings: &findings))
+        }
+        let bare = StoreLayout(
+            model: model, level: level, entityNumbers: numbering.numbers, tables: entityTables, joinTables: joinTables)
+        let owned = Set(entityTables.map(\.name) + joinTables.map(\.name))
+        let indexes = snapshot.catalogue.indexes(of: owned)
+        findings += tables.unexplained() + bare.indexFindings(indexes, numbering: numbering)
+        self.init(
+            model: model, level: level, entityNumbers: numbering.numbers, tables: entityTables, joinTables: joinTables,
+            indexes: indexes, triggers: snapshot.catalogue.triggerDefinitions,
+            virtualTables: snapshot.catalogue.virtualTables, hasHistory: snapshot.hasHistory, findings: findings)
+    }
+
+    /// Indexes that the model does not ask for, left by earlier migrations, and such as it asks for in vain.
+    private func indexFindings(_ actual: [IndexDefinition], numbering: EntityNumbering) -> [Finding] {
+        let expected = Set(IndexDefinition.all(of: self, numbering: numbering).definitions.map(\.name))
+        let found = Set(actual.map(\.name))
+        let left = actual.map(\.name).filter { !expected.contains($0) }.map { name in
+            Finding(
+                code: "index-left-over", severity: .note, place: name,
+                message: "No part of the model asks for the index \(name); an earlier migration may have left it.")
+        }
+        let missing = expected.subtracting(found).sorted().map { name in
+            Finding(
+                code: "index-missing", severity: .note, place: name,
+                message: "The model asks for the index \(name), which the store does not have.")
+        }
+        return left + missing
+    }
+}
+
+extension Catalogue {
+    fileprivate func indexes(of tables: Set<String>) -> [IndexDefinition] {
+        entries.compactMap { entry in
+            guard entry.kind == .index, let sql = entry.sql, tables.contains(entry.tableName) else { return nil }
+            return IndexDefinition(
+                name: entry.name, table: entry.tableName, isUnique: sql.hasPrefix("CREATE UNIQUE"), sql: sql)
+        }
+    }
+
+    fileprivate var triggerDefinitions: [TriggerDefinition] {
+        entries.compactMap { entry in
+            guard entry.kind == .trigger, let sql = entry.sql else { return nil }
+            return TriggerDefinition(name: entry.name, table: entry.tableName, sql: sql)
+        }
+    }
+
+    fileprivate var virtualTables: [VirtualTable] {
+        tables.filter(\.isVirtual).compactMap { entry in
+            entry.sql.map { VirtualTable(name: entry.name, sql: $0) }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import MoultModel
+import MoultSQLite
+
+extension Catalogue {
+    /// SHA-256 of every entry's kind, name, table and text, in the order of the catalogue.
+    package var digest: [UInt8] {
+        Digest.sha256(
+            entries.flatMap { entry in
+                [entry.kind.rawValue, entry.name, entry.tableName, entry.sql ?? ""].flatMap { Array($0.utf8) + [0] }
+            })
+    }
+
+    /// The triggers by what they are for.
+    package var triggers: [(entry: Entry, kind: TriggerKind)] {
+        entries.filter { $0.kind == .trigger }.map { ($0, TriggerKind(name: $0.name)) }
+    }
+
+    /// What a trigger of a store is for, as its name says.
+    package enum TriggerKind: Sendable, Hashable {
+        /// Keeps a derived attribute (STORE_FORMAT 7, MORE 5).
+        case derivedAttribute
+        /// Keeps an R-tree index (MORE 6).
+        case rTree
+        /// Apple's own, seen in Photos (MORE 5).
+        case photos
+        /// Somebody else's.
+        case unknown
+
+        package init(name: String) {
+            self =
+                name.hasPrefix("Z_DA_")
+                ? .derivedAttribute : name.hasPrefix("Z_RT_") ? .rTree : name.hasPrefix("ZT_") ? .photos : .unknown
+        }
+    }
+}
+
+extension Catalogue.Entry {
+    package var isVirtual: Bool { kind == .table && (sql?.hasPrefix("CREATE VIRTUAL") ?? false) }
+
+    /// A table of Core Data's ends with ` )` or a compound uniqueness; a column that was added later ends it with `)`,
+    /// and a renamed table has its name in quotes (STORE_FORMAT 10).
+    var wasAlteredInPlace: Bool {
+        guard kind == .table, !isVirtual, let sql, name.hasPrefix("Z"), name.hasPrefix("Z_RT_") == false,
+            !["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"].contains(name)
+        else { return false }
+        return sql.hasPrefix("CREATE TABLE \"") || !(sql.hasSuffix(" )") || sql.hasSuffix("))"))
+    }
+}
+
+extension Connection {
+    /// The columns of every table but the virtual ones, whose modules this SQLite may not have.
+    func columnsOfTables() throws -> [String: [Catalogue.Column]] {
+        var columns: [String: [Catalogue.Column]] = [:]
+        let sql = """
+            SELECT t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk
+            FROM sqlite_master AS t, pragma_table_info(t.name) AS c
+            WHERE t.type = 'table' AND t.rootpage > 0
+            ORDER BY t.rowid, c.cid
+            """
+        try forEachRow(sql) { row in
+            let column = Catalogue.Column(
+                name: row.text(1) ?? "", declaredType: row.text(2) ?? "", isNotNull: row.integer(3) != 0,
+                defaultValue: row.text(4), primaryKeyPosition: Int(row.integer(5)))
+            columns[row.text(0) ?? "", default: []].append(column)
+        }
+        return columns
+    }
+}

@@ -1,0 +1,147 @@
+import MoultModel
+import MoultModelFiles
+import MoultSQLite
+
+/// What a store says of itself, read once: its catalogue, its metadata, its entity numbers, the model it carries.
+///
+/// Nothing here reads an object's row; ``rowCounts(of:over:)`` and `StoreReader` do.
+package struct StoreSnapshot: Sendable, Equatable {
+    package let path: String
+    /// `sqlite_master`, in its own order.
+    package let catalogue: Catalogue
+    /// The columns of each table but the virtual ones, by the table's name, in the table's order.
+    package let columns: [String: [Catalogue.Column]]
+    package let metadata: StoreMetadata
+    /// Every row of `Z_PRIMARYKEY` that has a name, by number; those of history and CloudKit too.
+    package let primaryKeyRows: [PrimaryKeyRow]
+    /// `Z_MODELCACHE`; nil where the table, its row or its content is missing.
+    package let modelCache: [UInt8]?
+    /// The model in the cache; nil where there is none that can be read.
+    package let cachedModel: ManagedObjectModel?
+    /// The rows of each table of persistent history, by the table's name; empty without history.
+    package let history: [String: Int64]
+    package let file: FileFacts
+    /// What was noticed, such as a damaged model cache or tables that were altered in place.
+    package let findings: [Finding]
+
+    /// Reads what the connection's main database says.
+    ///
+    /// - Parameter header: the first bytes of the file, at least 20, where the caller has them: a connection that
+    ///   takes no part in locking cannot tell the journal's mode.
+    /// - Throws: `notAStore` for a database that is no Core Data store, with the reason; `metadataInvalid` for NULL or
+    ///   damaged metadata; `storeCorrupted` for a damaged file.
+    package init(_ connection: Connection, header: [UInt8]? = nil) throws {
+        path = connection.path
+        catalogue = try connection.catalogue()
+        try Self.checkIsStore(catalogue, connection.path)
+        columns = try connection.columnsOfTables()
+        var findings: [Finding] = []
+        metadata = try StoreMetadata(connection, columns: columns["Z_METADATA"] ?? [], findings: &findings)
+        primaryKeyRows = try PrimaryKeyRow.all(connection, columns: columns["Z_PRIMARYKEY"] ?? [], findings: &findings)
+        modelCache = try Self.modelCache(connection, columns: columns["Z_MODELCACHE"], findings: &findings)
+        cachedModel = Self.model(from: modelCache, findings: &findings)
+        history = try Self.historyRows(connection, catalogue)
+        file = try FileFacts(connection, header: header)
+        self.findings = findings + Self.findings(in: catalogue)
+    }
+
+    /// SHA-256 of the catalogue: equal as long as no table, index, trigger or view changes.
+    package var catalogueDigest: [UInt8] { catalogue.digest }
+
+    /// A plain sentence why the file is no store, as an error.
+    private static func checkIsStore(_ catalogue: Catalogue, _ path: String) throws {
+        let missing = ["Z_METADATA", "Z_PRIMARYKEY"].filter { catalogue.table($0) == nil }
+        guard !missing.isEmpty else { return }
+        let found =
+            catalogue.entries.isEmpty
+            ? "The SQLite database is empty"
+            : "The SQLite database has no \(missing.joined(separator: " and no "))"
+        throw MigrationError(
+            .notAStore, "\(found), so it is no Core Data store.", place: path,
+            remedy: "Name a store that Core Data or SwiftData made.")
+    }
+}
+
+// MARK: - What the store has
+
+extension StoreSnapshot {
+    package var framework: FrameworkLevel { FrameworkLevel(metadata.framework) }
+    package var hasHistory: Bool { catalogue.table("ACHANGE") != nil && catalogue.table("ATRANSACTION") != nil }
+
+    /// The rows of `Z_PRIMARYKEY` that stand for the model's entities, without those of history and CloudKit.
+    package var entityRows: [PrimaryKeyRow] { primaryKeyRows.filter { $0.number < 16_001 } }
+
+    /// The tables of a CloudKit mirror (MORE 1).
+    package var cloudKitTables: [String] { catalogue.tables.map(\.name).filter { $0.hasPrefix("ANSCK") } }
+
+    /// Tables whose text shows that an earlier migration altered them in place (STORE_FORMAT 10, MORE 8).
+    package var tablesAlteredInPlace: [String] { catalogue.tables.filter(\.wasAlteredInPlace).map(\.name) }
+
+    /// Objects in each entity, by `Z_ENT`; a number that no entity has is there too, and -1 stands for NULL.
+    ///
+    /// - Parameter table: the name of an entity's table.
+    package func rowCounts(of table: String, over connection: Connection) throws -> [Int: Int64] {
+        let sql = "SELECT ifnull(Z_ENT, -1), count(*) FROM \(table.quotedName) GROUP BY 1"
+        let rows = try connection.rows(sql) { (Int($0.integer(0)), $0.integer(1)) }
+        return Dictionary(rows, uniquingKeysWith: +)
+    }
+}
+
+// MARK: - Reading
+
+extension StoreSnapshot {
+    static let historyTables = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
+
+    private static func historyRows(_ connection: Connection, _ catalogue: Catalogue) throws -> [String: Int64] {
+        var rows: [String: Int64] = [:]
+        for table in historyTables where catalogue.table(table) != nil {
+            rows[table] = try connection.integer("SELECT count(*) FROM \(table.quotedName)")
+        }
+        return rows
+    }
+
+    private static func modelCache(
+        _ connection: Connection, columns: [Catalogue.Column]?, findings: inout [Finding]
+    ) throws -> [UInt8]? {
+        guard let columns, columns.contains(where: { $0.name == "Z_CONTENT" }) else { return nil }
+        switch try connection.value("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1") {
+        case .blob(let bytes): return bytes
+        case nil, .null:
+            findings.append(.modelCache("The model cache is empty.", severity: .note))
+            return nil
+        default:
+            findings.append(.modelCache("The model cache holds no bytes but another kind of value."))
+            return nil
+        }
+    }
+
+    private static func model(from cache: [UInt8]?, findings: inout [Finding]) -> ManagedObjectModel? {
+        guard let cache else { return nil }
+        do {
+            return try ManagedObjectModel(modelCache: cache, findings: &findings)
+        } catch {
+            let cause = (error as? MigrationError)?.message ?? "\(error)"
+            findings.append(.modelCache("The model cache cannot be read: \(cause)"))
+            return nil
+        }
+    }
+
+    private static func findings(in catalogue: Catalogue) -> [Finding] {
+        let altered = catalogue.tables.filter(\.wasAlteredInPlace).map(\.name)
+        guard !altered.isEmpty else { return [] }
+        return [
+            Finding(
+                code: "altered-in-place", severity: .note, place: altered.joined(separator: ", "),
+                message: "An earlier migration has altered these tables in place; "
+                    + "their columns stand in another order than in a fresh store.")
+        ]
+    }
+}
+
+extension Finding {
+    fileprivate static func modelCache(_ message: String, severity: Severity = .warning) -> Finding {
+        Finding(
+            code: "model-cache", severity: severity, place: "Z_MODELCACHE", message: message,
+            remedy: "Name the model that made the store; Core Data writes the cache anew by itself.")
+    }
+}
