@@ -68,6 +68,8 @@ let package = Package(
             ]),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultPlan", "TestSupport"]),
+        tests("MoultReportTests", ["MoultReport", "TestSupport"]),
+        tests("MoultCommandsTests", ["moult-cli", "MoultCommands", "MoultReport", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSQLite
 
 /// A derived attribute's column, which writes the text of its triggers.
 struct DerivedColumn {
@@ -48,7 +49,7 @@ struct DerivedColumn {
         let function =
             inserting
             ? "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue" : "NSCoreDataDATriggerUpdatedAffectedObjectValue"
-        let arguments = "\(table.sqlLiteral), Z_ENT, Z_PK, \(attribute.sqlLiteral), \(column)"
+        let arguments = "\(table.quotedLiteral), Z_ENT, Z_PK, \(attribute.quotedLiteral), \(column)"
         return "UPDATE \(table.sqlName) SET \(column) = \(value) WHERE \(condition); "
             + "SELECT \(function)(\(arguments)) FROM \(table.sqlName) WHERE \(condition);"
     }

@@ -59,7 +59,7 @@ extension IndexDefinition {
         of tree: [EntityDescription], _ table: EntityTable, _ layout: StoreLayout
     ) -> [IndexDefinition] {
         tree.flatMap { entity in
-            entity.attributes.filter(\.isIndexed).compactMap { attribute in
+            entity.attributes.filter(entity.indexes).compactMap { attribute in
                 layout.column(forAttribute: attribute.name, in: entity).map {
                     IndexDefinition("\(table.name)_\($0)_INDEX", on: table.name, columns: [$0.sqlName])
                 }
@@ -87,7 +87,7 @@ extension IndexDefinition {
         by entity: EntityDescription, _ table: EntityTable, _ layout: StoreLayout, _ findings: inout [Finding]
     ) -> [IndexDefinition] {
         guard layout.level.hasFetchIndexes else {
-            return entity.compoundIndexes.compactMap { names in
+            return entity.effectiveCompoundIndexes.compactMap { names in
                 let columns = names.compactMap { layout.column(forProperty: $0, in: entity) }
                 guard columns.count == names.count, !columns.isEmpty else { return nil }
                 return IndexDefinition(
@@ -135,23 +135,6 @@ extension IndexDefinition {
             code: "index-not-made", severity: .warning, place: "\(entity.name).\(index.name)",
             message: "The fetch index \(index.name) of \(entity.name) has \(what); it is left out of the store.",
             remedy: "Core Data makes the index when it next migrates the store; queries work without it.")
-    }
-}
-
-extension EntityDescription {
-    /// The fetch indexes with those that older ways of saying it stand for (STORE_FORMAT 5).
-    fileprivate var effectiveFetchIndexes: [FetchIndexDescription] {
-        let names = Set(fetchIndexes.map(\.name))
-        let implied = attributes.filter { $0.isIndexed && $0.isStored && !names.contains($0.name) }.map {
-            FetchIndexDescription(name: $0.name, elements: [.init(subject: .property($0.name))])
-        }
-        // Named as the model editor names them when it brings such a model up to date.
-        let compound = compoundIndexes.enumerated().map { position, names in
-            FetchIndexDescription(
-                name: position == 0 ? "compoundIndex" : "compoundIndex\(position)",
-                elements: names.map { .init(subject: .property($0)) })
-        }
-        return implied + fetchIndexes + compound.filter { !names.contains($0.name) }
     }
 }
 

@@ -1,3 +1,5 @@
+import MoultSQLite
+
 /// The predicate of a partial fetch index, as far as stores show one: comparisons of a property with a constant, joined
 /// by AND and OR (MORE 9).
 struct PartialIndexPredicate {
@@ -97,7 +99,7 @@ struct PartialIndexPredicate {
             default: break
             }
             if let quote = token.first, quote == "\"" || quote == "'", token.count > 1, token.last == quote {
-                return String(token.dropFirst().dropLast()).sqlLiteral
+                return String(token.dropFirst().dropLast()).quotedLiteral
             }
             return Int64(token) != nil || Double(token)?.isFinite == true ? String(token) : nil
         }

@@ -1,3 +1,5 @@
+import MoultSQLite
+
 /// One row of `Z_PRIMARYKEY`: an entity's number and the highest key handed out in its table.
 package struct PrimaryKeyRow: Sendable, Hashable {
     package let number: Int
@@ -16,6 +18,6 @@ package struct PrimaryKeyRow: Sendable, Hashable {
 
     package var insertStatement: String {
         "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) "
-            + "VALUES (\(number), \(name.sqlLiteral), \(superNumber), \(max))"
+            + "VALUES (\(number), \(name.quotedLiteral), \(superNumber), \(max))"
     }
 }

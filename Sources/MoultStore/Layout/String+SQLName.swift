@@ -1,3 +1,5 @@
+import MoultSQLite
+
 extension String {
     /// The name as Core Data writes it, bare; quoted only where SQLite would not read it as one name.
     package var sqlName: String {
@@ -12,13 +14,7 @@ extension String {
                 default: false
                 }
             }
-        return isBare
-            ? self : "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-    }
-
-    /// The text as an SQL literal.
-    package var sqlLiteral: String {
-        "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        return isBare ? self : quotedName
     }
 }
 

@@ -36,7 +36,7 @@ package struct StoreSnapshot: Sendable, Equatable {
         try Self.checkIsStore(catalogue, connection.path)
         columns = try connection.columnsOfTables()
         var findings: [Finding] = []
-        metadata = try StoreMetadata(connection, columns: columns["Z_METADATA"] ?? [], findings: &findings)
+        metadata = try Self.metadata(connection, columns: columns["Z_METADATA"] ?? [])
         primaryKeyRows = try PrimaryKeyRow.all(connection, columns: columns["Z_PRIMARYKEY"] ?? [], findings: &findings)
         modelCache = try Self.modelCache(connection, columns: columns["Z_MODELCACHE"], findings: &findings)
         cachedModel = Self.model(from: modelCache, findings: &findings)
@@ -65,7 +65,9 @@ package struct StoreSnapshot: Sendable, Equatable {
 // MARK: - What the store has
 
 extension StoreSnapshot {
-    package var framework: FrameworkLevel { FrameworkLevel(metadata.framework) }
+    package var framework: FrameworkLevel { FrameworkLevel(metadata.framework ?? 0) }
+    /// The hashes of the entities the store holds; none where the metadata name none.
+    package var hashes: VersionHashes { metadata.hashes ?? VersionHashes(read: [:]) }
     package var hasHistory: Bool { catalogue.table("ACHANGE") != nil && catalogue.table("ATRANSACTION") != nil }
 
     /// The rows of `Z_PRIMARYKEY` that stand for the model's entities, without those of history and CloudKit.
@@ -91,6 +93,17 @@ extension StoreSnapshot {
 
 extension StoreSnapshot {
     static let historyTables = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
+
+    private static func metadata(_ connection: Connection, columns: [Catalogue.Column]) throws -> StoreMetadata {
+        for name in ["Z_VERSION", "Z_UUID", "Z_PLIST"] where !columns.contains(where: { $0.name == name }) {
+            throw StoreMetadata.invalid("The metadata table has no column \(name).")
+        }
+        let metadata = try StoreMetadata(from: connection)
+        if metadata.hashes == nil, metadata.entries[StoreMetadata.Key.hashes] != nil {
+            throw StoreMetadata.invalid("The metadata's entry \(StoreMetadata.Key.hashes) holds no hashes.")
+        }
+        return metadata
+    }
 
     private static func historyRows(_ connection: Connection, _ catalogue: Catalogue) throws -> [String: Int64] {
         var rows: [String: Int64] = [:]

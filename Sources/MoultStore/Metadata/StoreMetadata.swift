@@ -1,12 +1,13 @@
 import MoultModel
 import MoultPropertyList
 
-/// The one row of `Z_METADATA`: the store's UUID and its property list, Core Data's entries and the app's own
-/// (STORE_FORMAT 2).
+/// What a store says of itself: the one row of `Z_METADATA` (STORE_FORMAT 2).
+///
+/// Known keys have typed access; every key, known or not, is kept as it was read, for an application may keep its own.
 package struct StoreMetadata: Sendable, Equatable {
-    /// `Z_UUID`, which Core Data calls NSStoreUUID.
+    /// `NSStoreUUID`, in upper case.
     package var uuid: String
-    /// Every entry of the property list, those that Moult does not know too.
+    /// The entries of the property list.
     package var entries: [String: PropertyList]
 
     package init(uuid: String, entries: [String: PropertyList]) {
@@ -14,92 +15,98 @@ package struct StoreMetadata: Sendable, Equatable {
         self.entries = entries
     }
 
-    /// Reads the row of a real store.
-    /// - Throws: `metadataInvalid` where the property list is NULL, damaged, or of another shape than Core Data's.
-    package init(uuid: String?, propertyList bytes: [UInt8]?) throws {
-        guard let bytes else { throw Self.invalid("Z_PLIST is NULL") }
-        guard let uuid, !uuid.isEmpty else { throw Self.invalid("Z_UUID is NULL") }
+    /// - Parameter propertyList: the bytes of `Z_PLIST`.
+    /// - Throws: `metadataInvalid` where they are no property list or hold no dictionary.
+    package init(uuid: String, propertyList bytes: [UInt8]) throws {
         let list: PropertyList
         do {
             list = try PropertyList(parsing: bytes)
         } catch {
-            throw Self.invalid("Z_PLIST is damaged", cause: "\(error.message) (\(error.place))")
+            throw Self.invalid("The metadata's property list is damaged.", cause: "\(error.message) (\(error.place))")
         }
-        guard let entries = list.dictionary else { throw Self.invalid("Z_PLIST holds no dictionary") }
+        guard let entries = list.dictionary else {
+            throw Self.invalid("The metadata's property list holds no dictionary.")
+        }
         self.init(uuid: uuid, entries: entries)
-        try check()
     }
 
-    /// `Z_PLIST`, to be written.
+    /// The bytes of `Z_PLIST`.
     package var propertyList: [UInt8] { PropertyList.dictionary(entries).binary }
 
-    package subscript(key: Key) -> PropertyList? {
-        get { entries[key.rawValue] }
-        set { entries[key.rawValue] = newValue }
-    }
-
-    private func check() throws {
-        if let hashes = self[.versionHashes] {
-            guard let entries = hashes.dictionary, entries.values.allSatisfy({ $0.data != nil }) else {
-                throw Self.invalid("\(Key.versionHashes.rawValue) is no dictionary of hashes")
-            }
-        }
-        if let framework = self[.frameworkVersion], framework.integer == nil {
-            throw Self.invalid("\(Key.frameworkVersion.rawValue) is no number")
-        }
-    }
-
-    static func invalid(_ what: String, cause: String? = nil) -> MigrationError {
+    static func invalid(_ message: String, cause: String? = nil) -> MigrationError {
         MigrationError(
-            .metadataInvalid, "The store's metadata cannot be read: \(what).", place: "Z_METADATA",
-            remedy: "Restore the store from a backup; Core Data would refuse it too.", cause: cause)
+            .metadataInvalid, message, place: "Z_METADATA",
+            remedy: "Restore the store from a backup; without its metadata its version is not known.", cause: cause)
     }
 }
 
-// MARK: - Core Data's entries
+// MARK: - What Core Data writes
 
 extension StoreMetadata {
-    /// The keys that Core Data itself writes.
-    package enum Key: String, Sendable, CaseIterable {
-        case storeType = "NSStoreType"
-        case storeUUID = "NSStoreUUID"
-        case versionHashes = "NSStoreModelVersionHashes"
-        case versionHashesVersion = "NSStoreModelVersionHashesVersion"
-        case versionIdentifiers = "NSStoreModelVersionIdentifiers"
-        case frameworkVersion = "NSPersistenceFrameworkVersion"
-        case maximumFrameworkVersion = "NSPersistenceMaximumFrameworkVersion"
-        case autoVacuumLevel = "_NSAutoVacuumLevel"
-        case versionHashesDigest = "NSStoreModelVersionHashesDigest"
-        case versionChecksum = "NSStoreModelVersionChecksumKey"
-        case ancillaryModelHashes = "_NSStoreAncillaryModelVersionHashesMetadataKey"
-        /// There while a lightweight migration has put work off (MORE 10).
-        case deferredMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+    package enum Key {
+        package static let storeType = "NSStoreType"
+        package static let hashes = "NSStoreModelVersionHashes"
+        package static let hashesVersion = "NSStoreModelVersionHashesVersion"
+        package static let identifiers = "NSStoreModelVersionIdentifiers"
+        package static let framework = "NSPersistenceFrameworkVersion"
+        package static let maximumFramework = "NSPersistenceMaximumFrameworkVersion"
+        package static let autoVacuum = "_NSAutoVacuumLevel"
+        package static let digest = "NSStoreModelVersionHashesDigest"
+        package static let checksum = "NSStoreModelVersionChecksumKey"
+        /// Present while a deferred migration has work left (MORE 10).
+        package static let deferredMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+        package static let historyHashes = "_NSStoreAncillaryModelVersionHashesMetadataKey"
+
+        /// Every key of Core Data's own; any other is an application's.
+        package static let all: Set<String> = [
+            storeType, hashes, hashesVersion, identifiers, framework, maximumFramework, autoVacuum, digest, checksum,
+            deferredMigration, historyHashes,
+        ]
     }
 
-    /// The hashes of the store's entities, which say what model made it; none where the metadata have none.
-    package var versionHashes: VersionHashes {
-        VersionHashes(read: (self[.versionHashes]?.dictionary ?? [:]).compactMapValues(\.data))
+    /// The version hash of every entity; nil where the key is missing or holds anything else.
+    package var hashes: VersionHashes? {
+        guard let entries = entries[Key.hashes]?.dictionary else { return nil }
+        let hashes = entries.compactMapValues(\.data)
+        return hashes.count == entries.count ? VersionHashes(read: hashes) : nil
     }
 
-    package var versionIdentifiers: [String] { self[.versionIdentifiers]?.array?.compactMap(\.string) ?? [] }
+    /// The model's version identifiers; `[""]` where its file names none.
+    package var versionIdentifiers: [String] { entries[Key.identifiers]?.array?.compactMap(\.string) ?? [] }
+    /// The framework that made the store or migrated it last.
+    package var framework: Int? { entries[Key.framework]?.integer.map(Int.init) }
+    package var hashesDigest: String? { entries[Key.digest]?.string }
+    package var modelChecksum: String? { entries[Key.checksum]?.string }
+    package var hasDeferredWork: Bool {
+        guard let value = entries[Key.deferredMigration] else { return false }
+        return value.boolean ?? true
+    }
+    package var applicationEntries: [String: PropertyList] { entries.filter { !Key.all.contains($0.key) } }
 
-    /// The build of Core Data that last wrote the metadata; 0 where they do not say.
-    package var framework: Int { self[.frameworkVersion]?.integer.flatMap(Int.init(exactly:)) ?? 0 }
-
-    /// Base64 of SHA-512 over names and hashes, from framework 977 on.
-    package var versionHashesDigest: String? { self[.versionHashesDigest]?.string }
-
-    /// Base64 of the model's checksum, from framework 1327 on.
-    package var versionChecksum: String? { self[.versionChecksum]?.string }
-
-    /// Whether a lightweight migration has left work to be done later.
-    package var hasDeferredMigration: Bool {
-        guard let entry = self[.deferredMigration] else { return false }
-        return entry.boolean ?? true
+    /// The metadata of a new store.
+    ///
+    /// - Parameter uuid: upper case.
+    package init(newStoreOf version: ModelVersion, level: FrameworkLevel, uuid: String) {
+        self.init(
+            uuid: uuid,
+            entries: [
+                Key.storeType: .string("SQLite"), Key.hashesVersion: .integer(3),
+                Key.framework: .integer(Int64(level.number)),
+            ])
+        if level.hasAutoVacuum { entries[Key.autoVacuum] = .string("2") }
+        if level.hasMaximumFramework { entries[Key.maximumFramework] = .integer(Int64(level.number)) }
+        setVersion(version, level: level)
     }
 
-    /// What the app itself has put there.
-    package var applicationEntries: [String: PropertyList] {
-        entries.filter { Key(rawValue: $0.key) == nil }
+    /// Makes it the metadata of a store of another version; what an application wrote stays.
+    package mutating func setVersion(_ version: ModelVersion, level: FrameworkLevel) {
+        entries[Key.hashes] = .dictionary(version.hashes.entities.mapValues(PropertyList.data))
+        entries[Key.identifiers] = .array(version.model.versionIdentifiers.map(PropertyList.string))
+        if level.hasHashesDigest || entries[Key.digest] != nil {
+            entries[Key.digest] = .string(version.hashes.digest.base64)
+        }
+        if level.hasModelChecksum || entries[Key.checksum] != nil {
+            entries[Key.checksum] = .string(version.hashes.checksum.base64)
+        }
     }
 }

@@ -12,13 +12,13 @@ import Testing
             let snapshot = try StoreSnapshot(probe.connection)
             let copy = try ScratchFolder().witness(of: path)
             #expect(snapshot.metadata.uuid == (try copy("SELECT Z_UUID FROM Z_METADATA")))
-            #expect((230...1526).contains(snapshot.metadata.framework))
+            #expect((230...1526).contains(snapshot.framework.number))
             let rows = snapshot.primaryKeyRows.map { "\($0.number)|\($0.name)|\($0.superNumber)|\($0.max)" }
             #expect(rows.joined(separator: "\n") == (try copy("SELECT * FROM Z_PRIMARYKEY ORDER BY Z_ENT")))
             let names = snapshot.catalogue.entries.map(\.name)
             #expect(names.joined(separator: "\n") == (try copy("SELECT name FROM sqlite_master")))
             #expect("\(snapshot.file.pageCount)" == (try copy("PRAGMA page_count")))
-            #expect(snapshot.metadata.versionHashes.entities.values.allSatisfy { $0.count == 32 })
+            #expect(snapshot.hashes.entities.values.allSatisfy { $0.count == 32 })
             #expect((snapshot.framework.hasModelCache) == (snapshot.cachedModel != nil))
         }
     }

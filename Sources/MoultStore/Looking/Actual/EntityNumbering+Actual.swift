@@ -37,7 +37,7 @@ extension EntityNumbering {
     private static func entitiesHeld(
         by snapshot: StoreSnapshot, of model: ManagedObjectModel, findings: inout [Finding]
     ) throws -> [EntityDescription] {
-        let hashed = Set(snapshot.metadata.versionHashes.entities.keys)
+        let hashed = Set(snapshot.hashes.entities.keys)
         let named = hashed.isEmpty ? Set(snapshot.entityRows.map(\.name)) : hashed
         let held = model.entities.filter { named.contains($0.name) }
         guard !held.isEmpty || model.entities.isEmpty else {

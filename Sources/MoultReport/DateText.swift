@@ -1,5 +1,5 @@
 /// Points in time as ISO 8601 text in UTC, by the proleptic Gregorian calendar.
-package enum Timestamp {
+package enum DateText {
     /// From 1970-01-01 to 2001-01-01, Core Data's reference date.
     package static let referenceDate = 978_307_200.0
 
@@ -11,16 +11,10 @@ package enum Timestamp {
         var whole = Int(seconds.rounded(.down))
         var nanoseconds = Int(((seconds - Double(whole)) * 1e9).rounded())
         if nanoseconds == 1_000_000_000 { (whole, nanoseconds) = (whole + 1, 0) }
-        return text(whole + Int(referenceDate), fraction: "." + padded(nanoseconds, 9))
+        return text(since1970: whole + Int(referenceDate), fraction: "." + padded(nanoseconds, 9))
     }
 
-    /// Seconds since 1970-01-01 as `2001-01-01T00:00:00Z`, fractions cut off.
-    package static func text(since1970 seconds: Double) -> String {
-        guard seconds.isFinite, seconds.magnitude < 3e16 else { return "?" }
-        return text(Int(seconds.rounded(.down)), fraction: "")
-    }
-
-    private static func text(_ seconds: Int, fraction: String) -> String {
+    private static func text(since1970 seconds: Int, fraction: String) -> String {
         let days = (seconds >= 0 ? seconds : seconds - 86399) / 86400
         let second = seconds - days * 86400
         let (year, month, day) = date(days: days)

@@ -1,0 +1,40 @@
+import MoultModel
+import MoultModelFiles
+import MoultReport
+
+extension Invocation {
+    /// Reads the versions of a model in the order that `--order` gives, and says on standard error what was noticed.
+    package func versions(at path: String, _ console: Console) throws -> ModelVersions {
+        let versions = try ModelVersions(contentsOf: path, order: list(.order))
+        for finding in versions.findings where finding.severity > .note {
+            finding.lines(style: console.errors.style).forEach(console.say)
+        }
+        return versions
+    }
+
+    /// The version that goes by `name`.
+    ///
+    /// - Throws: `MigrationError` with code `usage` that lists the names there are.
+    package func version(named name: String, in versions: ModelVersions) throws -> ModelVersion {
+        guard let position = versions.position(named: name) else {
+            let names = versions.versions.flatMap(\.names)
+            let near = Suggestion.nearest(to: name, among: names).map { " Did you mean \($0)?" } ?? ""
+            throw MigrationError(
+                .usage, "The model has no version \(name).\(near)",
+                remedy: "Its versions are: \(names.joined(separator: ", ")).")
+        }
+        return versions.versions[position]
+    }
+
+    /// The version that `option` names; the bundle's current version, else the newest, where it was not given.
+    package func version(_ option: Option, in versions: ModelVersions) throws -> ModelVersion {
+        if let name = self[value: option] { return try version(named: name, in: versions) }
+        if let name = versions.currentName, let position = versions.position(named: name) {
+            return versions.versions[position]
+        }
+        guard let newest = versions.versions.last else {
+            throw MigrationError(.modelNotFound, "The model has no versions.", remedy: "Name another model.")
+        }
+        return newest
+    }
+}

@@ -1,0 +1,45 @@
+import MoultModel
+
+/// A model says that it wants an index in three ways: the indexed switch of an attribute, a compound index and a fetch
+/// index. A compiled model translates each into the others, and every framework makes what it knows (STORE_FORMAT 5).
+extension EntityDescription {
+    /// The fetch indexes, before them those that the older ways stand for.
+    var effectiveFetchIndexes: [FetchIndexDescription] {
+        let names = Set(fetchIndexes.map(\.name))
+        let single = attributes.filter { $0.isStored && indexes($0) && !names.contains($0.name) }.map {
+            FetchIndexDescription(name: $0.name, elements: [.init(subject: .property($0.name))])
+        }
+        let known = Set(fetchIndexes.compactMap(\.properties))
+        let compound = compoundIndexes.filter { !known.contains($0) }.map { properties in
+            FetchIndexDescription(
+                name: properties.joined(separator: "_"), elements: properties.map { .init(subject: .property($0)) })
+        }
+        return single + fetchIndexes + compound.filter { !names.contains($0.name) }
+    }
+
+    /// The compound indexes, after them those that fetch indexes stand for.
+    var effectiveCompoundIndexes: [[String]] {
+        let translated = fetchIndexes.compactMap(\.properties).filter { $0.count > 1 && !compoundIndexes.contains($0) }
+        return compoundIndexes + translated
+    }
+
+    /// Whether an attribute has the indexed switch, or the compiler of a model file sets it because a fetch index has
+    /// that attribute alone. What SwiftData declares never passes that compiler.
+    func indexes(_ attribute: AttributeDescription) -> Bool {
+        attribute.isIndexed
+            || fetchIndexes.contains {
+                $0.properties == [attribute.name] && !$0.name.hasPrefix("SwiftDataIndexOn")
+            }
+    }
+}
+
+extension FetchIndexDescription {
+    /// The names of the properties, where the index is of them alone; nil for an R-tree or a partial index.
+    fileprivate var properties: [String]? {
+        guard partialIndexPredicate == nil, elements.allSatisfy({ $0.kind == .binary }) else { return nil }
+        let names = elements.compactMap { element -> String? in
+            if case .property(let name) = element.subject { name } else { nil }
+        }
+        return names.count == elements.count ? names : nil
+    }
+}

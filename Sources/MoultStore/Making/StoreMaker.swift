@@ -1,0 +1,84 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A new store without objects, as Core Data would make it.
+package struct StoreMaker: Sendable {
+    package let layout: StoreLayout
+    package let metadata: StoreMetadata
+    /// The content of `Z_MODELCACHE`; nil leaves it NULL, which Core Data allows.
+    package let modelCache: [UInt8]?
+
+    /// - Parameters:
+    ///   - framework: the level of the framework to imitate, 230 to 1526.
+    ///   - history: whether to make the tables of persistent history.
+    ///   - uuid: the store's UUID; a random one by default.
+    ///   - modelCache: the content of `Z_MODELCACHE`.
+    ///   - experimental: write version hashes that are not certain.
+    /// - Throws: `unsupported` where the hashes of the model are not certain.
+    package init(
+        _ version: ModelVersion, framework: Int = FrameworkLevel.newest.number, history: Bool = false,
+        uuid: String? = nil, modelCache: [UInt8]? = nil, experimental: Bool = false
+    ) throws {
+        if let reason = version.hashes.uncertain.values.min(), !experimental {
+            throw MigrationError(
+                .unsupported, "The version hash of this model is not certain: \(reason).", place: version.name,
+                remedy: "Remove the attribute, or pass --experimental to write Moult's best guess, which Core Data "
+                    + "may refuse to open.")
+        }
+        layout = try StoreLayout(model: version.model, framework: framework, history: history)
+        metadata = StoreMetadata(
+            newStoreOf: version, level: layout.level, uuid: (uuid ?? UUID().uuidString).uppercased())
+        self.modelCache = layout.level.hasModelCache ? modelCache : nil
+    }
+
+    /// Makes the file, and the folder of external data where the model needs one.
+    ///
+    /// - Throws: `usage` where the path is taken; then, as after any other error, nothing was changed.
+    package func make(at path: String, on system: some System = POSIXSystem()) throws {
+        guard try !system.exists(path) else {
+            throw MigrationError(
+                .usage, "There is something at \(path) already.", place: path,
+                remedy: "Name a path that does not exist, or move what is there.")
+        }
+        do {
+            let connection = try Connection(path, mode: .create)
+            defer { connection.close() }
+            try fill(connection)
+            if layout.hasExternalStorage { try ExternalStorage(store: path).makeFolder(on: system) }
+        } catch {
+            for file in [path, path + "-wal", path + "-shm", path + "-journal"] { _ = try? system.remove(file) }
+            throw error
+        }
+    }
+
+    /// Fills an empty database: header, tables, indexes, triggers and the rows that are not objects.
+    package func fill(_ connection: Connection) throws {
+        try connection.execute("PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'")
+        if layout.level.hasAutoVacuum { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
+        if layout.level.writesAheadLog { try connection.execute("PRAGMA journal_mode = WAL") }
+        for function in SQLiteFunction.coreDataStubs { try connection.register(function) }
+        try connection.transaction {
+            for statement in layout.createStatements { try connection.execute(statement) }
+            for row in layout.primaryKeyRows { try connection.execute(row.insertStatement) }
+            try metadata.write(to: connection)
+            if layout.level.hasModelCache {
+                let content = modelCache.map(SQLiteValue.blob) ?? .null
+                try connection.run("INSERT INTO Z_MODELCACHE (Z_CONTENT) VALUES (?)", [content])
+            }
+        }
+    }
+}
+
+extension StoreLayout {
+    /// Whether an attribute of the model may keep its bytes in files beside the store.
+    package var hasExternalStorage: Bool {
+        model.entities.contains { $0.attributes.contains { $0.allowsExternalBinaryDataStorage && $0.isStored } }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import MoultCommands
+import MoultReport
+import Testing
+
+@Suite("Usage of the command line")
+struct UsageTests {
+    static let leaves = Verb.all.flatMap { verb in
+        verb.subverbs.isEmpty ? [verb.name] : verb.subverbs.map { "\(verb.name) \($0.name)" }
+    }
+
+    @Test("help lists every verb, and a call without a verb is wrong usage that shows the same")
+    func overview() throws {
+        let moult = try Tool.besideForumModel()
+        let help = try moult("--help")
+        #expect(help.exit == 0)
+        for verb in Verb.all { #expect(help.output.contains("\n  \(verb.name) ")) }
+        let bare = try moult()
+        #expect(bare.exit == 2)
+        #expect(bare.output == help.output)
+    }
+
+    @Test("help of every verb has a summary, its usage and an example", arguments: leaves)
+    func helpOfVerb(path: String) throws {
+        let moult = try Tool.besideForumModel()
+        let words = path.split(separator: " ").map(String.init)
+        let help = try moult.run(Tool.path, words + ["--help"])
+        #expect(help.exit == 0)
+        #expect(help.output.contains("Usage: moult \(path)"))
+        #expect(help.output.contains("\n  moult \(path)"))
+        #expect(help.errors.isEmpty)
+        #expect(try moult.run(Tool.path, ["help"] + words).output == help.output)
+    }
+
+    @Test(
+        "a wrong verb, option or argument is named, with what may have been meant",
+        arguments: [
+            (["hsah"], "moult has no verb hsah", "moult hash"), (["checksum"], "no verb checksum", "moult hash"),
+            (["hash", "--jsno"], "no option --jsno", "--json"), (["hash"], "needs MODEL", "moult hash --help"),
+            (["hash", "a", "b"], "further argument: b", "moult hash --help"),
+            (["hash", "a", "--order"], "needs a value", "--help"),
+            (["completions", "tcsh"], "tcsh", "bash, zsh and fish"),
+            (["hash", "a", "--json=1", "--help"], "takes no value", "--help"),
+        ])
+    func wrongUsage(arguments: [String], says: String, hints: String) throws {
+        let moult = try Tool.besideForumModel()
+        let result = try moult.run(Tool.path, arguments)
+        #expect(result.exit == 2)
+        #expect(result.output.isEmpty || arguments.contains("--json"))
+        #expect((result.errors + result.output).contains(says))
+        #expect((result.errors + result.output).contains(hints))
+    }
+
+    @Test("an error with --json is one document on standard output, with Core Data's number")
+    func errorDocument() throws {
+        let moult = try Tool.besideForumModel()
+        let result = try moult("hash", "nothing.xcdatamodeld", "--json")
+        #expect(result.exit == 4)
+        #expect(result.errors.isEmpty)
+        let document = try result.document
+        #expect(document["format"] as? Int == 1)
+        let error = try #require(document["error"] as? [String: any Sendable])
+        #expect(Set(error.keys).isSuperset(of: ["code", "coreData", "message", "place", "remedy"]))
+        #expect(error["code"] as? String == "fileNotFound")
+        #expect((error["coreData"] as? [String: any Sendable])?["constant"] as? String == "NSFileNoSuchFileError")
+    }
+
+    @Test("the version is one line")
+    func version() throws {
+        let moult = try Tool.besideForumModel()
+        #expect(try moult("--version").output == "moult \(MoultCommand.version)\n")
+    }
+
+    @Test("the completions of bash are syntactically right and offer verbs, options and words")
+    func bashCompletions() throws {
+        let moult = try Tool.besideForumModel()
+        try Data(try moult("completions", "bash").output.utf8)
+            .write(to: URL(fileURLWithPath: moult.folder.path + "/moult.bash"))
+        func complete(_ words: String...) throws -> [String] {
+            let typed = (["moult"] + words).map { "'\($0)'" }.joined(separator: " ")
+            let script =
+                "source moult.bash; COMP_WORDS=(\(typed)); COMP_CWORD=\(words.count); _moult; printf '%s\\n' \"${COMPREPLY[@]}\""
+            let result = try moult.run("/bin/bash", ["-uc", script])
+            #expect(result.errors.isEmpty)
+            return result.output.split(separator: "\n").map(String.init)
+        }
+        #expect(try complete("ha") == ["hash"])
+        #expect(try complete("hash", "--j") == ["--json"])
+        #expect(try complete("completions", "f") == ["fish"])
+        #expect(Set(try complete("")).isSuperset(of: Verb.all.map(\.name)))
+    }
+}
