@@ -40,7 +40,9 @@ package enum AttributeType: Int32, Sendable, Hashable, CaseIterable {
     }
 
     package init?(name: String) {
-        guard let type = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        guard let type = Self.byName[name] else { return nil }
         self = type
     }
+
+    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 }

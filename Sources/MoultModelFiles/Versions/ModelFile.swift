@@ -1,5 +1,10 @@
-import Foundation
 import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// One file that holds one version of a model.
 struct ModelFile: Sendable {
@@ -63,11 +68,19 @@ extension ModelFile {
 }
 
 extension String {
-    var fileName: String { (self as NSString).lastPathComponent }
-    var fileStem: String { (fileName as NSString).deletingPathExtension }
-    var fileExtension: String { (self as NSString).pathExtension }
+    var fileName: String { split(separator: "/").last.map(String.init) ?? self }
+
+    /// The file's name without its extension; a name that begins with its only dot has none.
+    var fileStem: String { fileExtension.isEmpty ? fileName : String(fileName.dropLast(fileExtension.count + 1)) }
+
+    var fileExtension: String {
+        let parts = fileName.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count > 1, parts.count > 2 || !parts[0].isEmpty else { return "" }
+        return parts.last.map(String.init) ?? ""
+    }
+
     var parentFolder: String {
-        let parent = (self as NSString).deletingLastPathComponent
-        return parent.isEmpty ? "." : parent
+        guard let slash = lastIndex(of: "/") else { return "." }
+        return slash == startIndex ? "/" : String(self[..<slash])
     }
 }

@@ -1,5 +1,10 @@
-import Foundation
 import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Plain reading of the folders that models lie in.
 enum ModelFolder {
@@ -13,10 +18,10 @@ enum ModelFolder {
                 .fileNotFound, "There is no file at this path.", place: path, remedy: "Check the path.")
         }
         do {
-            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
-            guard (size?.intValue ?? 0) <= greatestSize else {
+            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+            guard (size ?? 0) <= greatestSize else {
                 throw MigrationError(
-                    .modelInvalid, "The file is larger than any model (\(size?.intValue ?? 0) bytes).", place: path,
+                    .modelInvalid, "The file is larger than any model (\(size ?? 0) bytes).", place: path,
                     remedy: "Give the path of a model.")
             }
             return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -25,7 +30,7 @@ enum ModelFolder {
         } catch {
             throw MigrationError(
                 .fileNotReadable, "The file cannot be read.", place: path, remedy: "Check its permissions.",
-                cause: error.localizedDescription)
+                cause: "\(error)")
         }
     }
 
@@ -37,13 +42,14 @@ enum ModelFolder {
         } catch {
             throw MigrationError(
                 .fileNotReadable, "The folder cannot be read.", place: path, remedy: "Check its permissions.",
-                cause: error.localizedDescription)
+                cause: "\(error)")
         }
     }
 
     /// Whether a folder is at the path; nil where nothing is.
     static func isFolder(_ path: String) -> Bool? {
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) ? isFolder.boolValue : nil
+        // Foundation and FoundationEssentials spell their own question differently; this one they share.
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return FileManager.default.fileExists(atPath: path + "/.")
     }
 }

@@ -1,6 +1,11 @@
-import Foundation
 import MoultModel
 import MoultPropertyList
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What a person's `--model PATH` turned out to be: the files of its versions and what is said about them there.
 struct ModelSource {

@@ -1,13 +1,13 @@
 import MoultModel
 
 extension AttributeDescription {
-    private static let knownAttributes: Set<String> = [
-        "name", "attributeType", "optional", "transient", "indexed", "derived", "derivationExpression",
-        "filteringPredicate", "composite", "defaultValueString", "defaultDateTimeInterval",
-        "allowsExternalBinaryDataStorage", "preserveAfterDeletion", "allowsCloudEncryption", "valueTransformerName",
-        "customClassName", "usesScalarValueType", "spotlightIndexingEnabled", "storedInTruthFile", "minValueString",
-        "maxValueString", "minDateTimeInterval", "maxDateTimeInterval", "regularExpressionString", "elementID",
-        "renamingIdentifier", "versionHashModifier", "syncable",
+    private static let knownAttributes: ModelKeySet = [
+        .name, .attributeType, .optional, .transient, .indexed, .derived, .derivationExpression,
+        .filteringPredicate, .composite, .defaultValueString, .defaultDateTimeInterval,
+        .allowsExternalBinaryDataStorage, .preserveAfterDeletion, .allowsCloudEncryption, .valueTransformerName,
+        .customClassName, .usesScalarValueType, .spotlightIndexingEnabled, .storedInTruthFile, .minValueString,
+        .maxValueString, .minDateTimeInterval, .maxDateTimeInterval, .regularExpressionString, .elementID,
+        .renamingIdentifier, .versionHashModifier, .syncable,
     ]
 
     /// Reads `<attribute>` of an entity or a composite.
@@ -15,30 +15,30 @@ extension AttributeDescription {
         unknown.inspect(element, attributes: Self.knownAttributes, children: ["userInfo"])
         let type = try AttributeType(element)
         self.init(
-            name: try element.required("name"),
+            name: try element.required(.name),
             type: type,
-            isOptional: try element.flag("optional"),
-            isTransient: try element.flag("transient"),
+            isOptional: try element.flag(.optional),
+            isTransient: try element.flag(.transient),
             derivation: try Derivation(element, noting: &unknown),
-            compositeName: element.text("composite"),
+            compositeName: element.text(.composite),
             defaultValue: try AttributeValue(defaultOf: element, type: type, noting: &unknown),
-            allowsExternalBinaryDataStorage: try element.flag("allowsExternalBinaryDataStorage"),
-            preservesValueInHistoryOnDeletion: try element.flag("preserveAfterDeletion"),
-            allowsCloudEncryption: try element.flag("allowsCloudEncryption"),
-            valueTransformerName: element.text("valueTransformerName"),
-            attributeValueClassName: element.text("customClassName"),
-            usesScalarValueType: try element.switchIfPresent("usesScalarValueType"),
-            isIndexed: try element.flag("indexed"),
-            isIndexedBySpotlight: try element.flag("spotlightIndexingEnabled"),
-            isStoredInExternalRecord: try element.flag("storedInTruthFile"),
+            allowsExternalBinaryDataStorage: try element.flag(.allowsExternalBinaryDataStorage),
+            preservesValueInHistoryOnDeletion: try element.flag(.preserveAfterDeletion),
+            allowsCloudEncryption: try element.flag(.allowsCloudEncryption),
+            valueTransformerName: element.text(.valueTransformerName),
+            attributeValueClassName: element.text(.customClassName),
+            usesScalarValueType: try element.switchIfPresent(.usesScalarValueType),
+            isIndexed: try element.flag(.indexed),
+            isIndexedBySpotlight: try element.flag(.spotlightIndexingEnabled),
+            isStoredInExternalRecord: try element.flag(.storedInTruthFile),
             validation: Validation(
-                minimum: element.text("minValueString") ?? element.text("minDateTimeInterval"),
-                maximum: element.text("maxValueString") ?? element.text("maxDateTimeInterval"),
-                regularExpression: element.text("regularExpressionString")),
-            renamingIdentifier: element.text("elementID") ?? element.text("renamingIdentifier"),
-            versionHashModifier: element.text("versionHashModifier"),
+                minimum: element.text(.minValueString) ?? element.text(.minDateTimeInterval),
+                maximum: element.text(.maxValueString) ?? element.text(.maxDateTimeInterval),
+                regularExpression: element.text(.regularExpressionString)),
+            renamingIdentifier: element.text(.elementID) ?? element.text(.renamingIdentifier),
+            versionHashModifier: element.text(.versionHashModifier),
             userInfo: try element.userInfo(),
-            isSyncable: try element.switchIfPresent("syncable") ?? true)
+            isSyncable: try element.switchIfPresent(.syncable) ?? true)
     }
 
     func write(to writer: inout MarkupWriter) throws {
@@ -79,7 +79,7 @@ extension AttributeDescription {
 extension AttributeType {
     /// An attribute without a type is normal where it is transient.
     fileprivate init(_ element: ModelElement) throws {
-        guard let word = element.text("attributeType") else {
+        guard let word = element.text(.attributeType) else {
             self = .undefined
             return
         }
@@ -94,12 +94,12 @@ extension AttributeType {
 
 extension AttributeDescription.Derivation {
     fileprivate init?(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
-        guard try element.flag("derived") else { return nil }
-        guard let expression = element.text("derivationExpression") else {
+        guard try element.flag(.derived) else { return nil }
+        guard let expression = element.text(.derivationExpression) else {
             throw element.invalid(
                 "The attribute is derived but has no derivationExpression.",
                 remedy: "Add the expression, or make it a plain attribute.")
         }
-        self.init(expression: expression, filter: element.text("filteringPredicate"))
+        self.init(expression: expression, filter: element.text(.filteringPredicate))
     }
 }

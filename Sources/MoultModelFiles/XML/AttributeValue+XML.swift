@@ -1,14 +1,19 @@
-import Foundation
 import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension AttributeValue {
     /// The default value that `<attribute>` declares, typed by the attribute's type.
     ///
     /// - Throws: `MigrationError` with code `modelInvalid` for a text that is no value of that type.
     init?(defaultOf element: ModelElement, type: AttributeType, noting unknown: inout UnknownMarkup) throws {
-        let key = type == .date ? "defaultDateTimeInterval" : "defaultValueString"
-        guard let text = element.node.attributes[key] else {
-            if type == .date, element.text("defaultValueString") != nil {
+        let key = type == .date ? ModelKey.defaultDateTimeInterval : .defaultValueString
+        guard let text = element.node[key] else {
+            if type == .date, element.text(.defaultValueString) != nil {
                 unknown.add(
                     "default-not-read", element, "The default of a date is given as text, which was not read.",
                     remedy: "Give it as defaultDateTimeInterval, in seconds since 2001-01-01 00:00:00 UTC.")
@@ -86,10 +91,15 @@ extension AttributeValue {
         self = .integer(number)
     }
 
+    private static let decimalBytes = Set("+-.eE0123456789".utf8)
+
     /// The digits as `Decimal` prints them; nil for a text that is no decimal number through to its end.
     static func decimalDigits(_ text: String) -> String? {
-        let isNumber = text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/) != nil
-        guard isNumber, let number = Decimal(string: text), !number.isNaN else { return nil }
+        if text == "0" || text == "0.0" { return "0" }
+        // `Decimal` reads as much of a text as it understands; `Double` takes the whole or nothing.
+        guard text.utf8.allSatisfy(decimalBytes.contains), Double(text) != nil,
+            let number = Decimal(string: text), !number.isNaN
+        else { return nil }
         return number.description
     }
 }

@@ -1,9 +1,9 @@
 import MoultModel
 
 extension EntityDescription {
-    private static let knownAttributes: Set<String> = [
-        "name", "representedClassName", "isAbstract", "parentEntity", "elementID", "renamingIdentifier",
-        "versionHashModifier", "syncable", "codeGenerationType", "coreSpotlightDisplayNameExpression",
+    private static let knownAttributes: ModelKeySet = [
+        .name, .representedClassName, .isAbstract, .parentEntity, .elementID, .renamingIdentifier,
+        .versionHashModifier, .syncable, .codeGenerationType, .coreSpotlightDisplayNameExpression,
     ]
     private static let knownChildren: Set<String> = [
         "attribute", "relationship", "fetchedProperty", "fetchIndex", "compoundIndexes", "uniquenessConstraints",
@@ -13,12 +13,12 @@ extension EntityDescription {
     /// Reads `<entity>`.
     init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
         unknown.inspect(element, attributes: Self.knownAttributes, children: Self.knownChildren)
-        let name = try element.required("name")
+        let name = try element.required(.name)
         self.init(
             name: name,
-            managedObjectClassName: element.text("representedClassName"),
-            isAbstract: try element.flag("isAbstract"),
-            superentityName: element.text("parentEntity"),
+            managedObjectClassName: element.text(.representedClassName),
+            isAbstract: try element.flag(.isAbstract),
+            superentityName: element.text(.parentEntity),
             attributes: try element.children("attribute", owner: name).map {
                 try AttributeDescription($0, noting: &unknown)
             },
@@ -33,12 +33,12 @@ extension EntityDescription {
             },
             compoundIndexes: try element.nameLists("compoundIndexes", "compoundIndex", "index"),
             uniquenessConstraints: try element.nameLists("uniquenessConstraints", "uniquenessConstraint", "constraint"),
-            renamingIdentifier: element.text("elementID") ?? element.text("renamingIdentifier"),
-            versionHashModifier: element.text("versionHashModifier"),
+            renamingIdentifier: element.text(.elementID) ?? element.text(.renamingIdentifier),
+            versionHashModifier: element.text(.versionHashModifier),
             userInfo: try element.userInfo(),
-            isSyncable: try element.switchIfPresent("syncable") ?? true,
-            coreSpotlightDisplayNameExpression: element.text("coreSpotlightDisplayNameExpression"),
-            codeGenerationType: element.text("codeGenerationType"))
+            isSyncable: try element.switchIfPresent(.syncable) ?? true,
+            coreSpotlightDisplayNameExpression: element.text(.coreSpotlightDisplayNameExpression),
+            codeGenerationType: element.text(.codeGenerationType))
     }
 
     func write(to writer: inout MarkupWriter) throws {
@@ -69,7 +69,7 @@ extension ModelElement {
     /// `<outer><list><item value="…"/>…</list>…</outer>`, the shape of compound indexes and uniqueness constraints.
     fileprivate func nameLists(_ outer: String, _ list: String, _ item: String) throws -> [[String]] {
         try children(outer).flatMap { $0.children(list) }.map { list in
-            try list.children(item).map { try $0.required("value") }
+            try list.children(item).map { try $0.required(.value) }
         }
     }
 }

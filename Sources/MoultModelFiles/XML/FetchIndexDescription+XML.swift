@@ -3,11 +3,11 @@ import MoultModel
 extension FetchIndexDescription {
     /// Reads `<fetchIndex>` with its `<fetchIndexElement>`s.
     init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
-        unknown.inspect(element, attributes: ["name", "partialIndexPredicate"], children: ["fetchIndexElement"])
+        unknown.inspect(element, attributes: [.name, .partialIndexPredicate], children: ["fetchIndexElement"])
         self.init(
-            name: try element.required("name"),
+            name: try element.required(.name),
             elements: try element.children("fetchIndexElement").map { try Element($0, noting: &unknown) },
-            partialIndexPredicate: element.text("partialIndexPredicate"))
+            partialIndexPredicate: element.text(.partialIndexPredicate))
     }
 
     func write(to writer: inout MarkupWriter) throws {
@@ -19,12 +19,12 @@ extension FetchIndexDescription {
 
 extension FetchIndexDescription.Element {
     fileprivate init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
-        unknown.inspect(element, attributes: ["property", "expression", "expressionType", "type", "order"])
+        unknown.inspect(element, attributes: [.property, .expression, .expressionType, .type, .order])
         self.init(
             subject: try FetchIndexDescription.Subject(element),
-            kind: try element.word("type", ["Binary": .binary, "RTree": .rTree]) ?? .binary,
-            isAscending: try element.word("order", ["ascending": true, "descending": false]) ?? true,
-            expressionType: element.text("expressionType"))
+            kind: try element.word(.type, ["Binary": .binary, "RTree": .rTree]) ?? .binary,
+            isAscending: try element.word(.order, ["ascending": true, "descending": false]) ?? true,
+            expressionType: element.text(.expressionType))
     }
 
     fileprivate func write(to writer: inout MarkupWriter) throws {
@@ -44,9 +44,9 @@ extension FetchIndexDescription.Element {
 
 extension FetchIndexDescription.Subject {
     fileprivate init(_ element: ModelElement) throws {
-        if let name = element.text("property") {
+        if let name = element.text(.property) {
             self = .property(name)
-        } else if let text = element.text("expression") {
+        } else if let text = element.text(.expression) {
             self = .expression(text)
         } else {
             throw element.invalid(
@@ -58,7 +58,7 @@ extension FetchIndexDescription.Subject {
 
 extension ModelElement {
     /// One of a few words; nil where the attribute is absent.
-    fileprivate func word<Value>(_ key: String, _ meanings: [String: Value]) throws -> Value? {
+    fileprivate func word<Value>(_ key: ModelKey, _ meanings: [String: Value]) throws -> Value? {
         guard let text = text(key) else { return nil }
         guard let meaning = meanings[text] else {
             throw invalid(

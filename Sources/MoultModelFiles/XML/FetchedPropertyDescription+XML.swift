@@ -1,8 +1,8 @@
 import MoultModel
 
 extension FetchedPropertyDescription {
-    private static let knownAttributes: Set<String> = [
-        "name", "optional", "transient", "elementID", "renamingIdentifier", "versionHashModifier", "syncable",
+    private static let knownAttributes: ModelKeySet = [
+        .name, .optional, .transient, .elementID, .renamingIdentifier, .versionHashModifier, .syncable,
     ]
     /// What Xcode calls the one fetch request of a fetched property.
     private static let requestName = "fetchedPropertyFetchRequest"
@@ -12,16 +12,16 @@ extension FetchedPropertyDescription {
         unknown.inspect(element, attributes: Self.knownAttributes, children: ["userInfo", "fetchRequest"])
         let request = element.children("fetchRequest").first
         self.init(
-            name: try element.required("name"),
-            isOptional: try element.flag("optional"),
-            destinationEntityName: request?.text("entity"),
-            predicate: request?.text("predicateString"),
+            name: try element.required(.name),
+            isOptional: try element.flag(.optional),
+            destinationEntityName: request?.text(.entity),
+            predicate: request?.text(.predicateString),
             options: request?.fetchRequestOptions ?? [:],
-            isTransient: try element.flag("transient"),
-            renamingIdentifier: element.text("elementID") ?? element.text("renamingIdentifier"),
-            versionHashModifier: element.text("versionHashModifier"),
+            isTransient: try element.flag(.transient),
+            renamingIdentifier: element.text(.elementID) ?? element.text(.renamingIdentifier),
+            versionHashModifier: element.text(.versionHashModifier),
             userInfo: try element.userInfo(),
-            isSyncable: try element.switchIfPresent("syncable") ?? true)
+            isSyncable: try element.switchIfPresent(.syncable) ?? true)
     }
 
     func write(to writer: inout MarkupWriter) throws {
@@ -44,8 +44,8 @@ extension FetchRequestTemplate {
     /// Reads a `<fetchRequest>` at the top of a model.
     init(_ element: ModelElement) throws {
         self.init(
-            name: try element.required("name"), entityName: try element.required("entity"),
-            predicate: element.text("predicateString"), options: element.fetchRequestOptions)
+            name: try element.required(.name), entityName: try element.required(.entity),
+            predicate: element.text(.predicateString), options: element.fetchRequestOptions)
     }
 
     func write(to writer: inout MarkupWriter) throws {
@@ -56,7 +56,7 @@ extension FetchRequestTemplate {
 extension ModelElement {
     /// Limits and switches of a fetch request have no meaning for a store and are kept as they stand.
     fileprivate var fetchRequestOptions: [String: String] {
-        node.attributes.filter { !["name", "entity", "predicateString"].contains($0.key) }
+        node.allAttributes.filter { !["name", "entity", "predicateString"].contains($0.key) }
     }
 }
 

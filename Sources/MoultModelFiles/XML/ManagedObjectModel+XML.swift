@@ -2,11 +2,6 @@ import MoultModel
 
 extension ManagedObjectModel {
     private static let identifierKey = "userDefinedModelVersionIdentifier"
-    private static let documentKeys: Set<String> = [
-        "name", "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
-        "sourceLanguage", "usedWithCloudKit", "usedWithSwiftData", "macOSVersion", "iOSVersion", "tvOSVersion",
-        "watchOSVersion", "visionOSVersion", "customEntityBaseClass",
-    ]
     /// `elements` holds the places of the diagram.
     private static let knownChildren: Set<String> = [
         "entity", "configuration", "fetchRequest", "composite", "elements",
@@ -18,7 +13,7 @@ extension ManagedObjectModel {
     /// - Parameter findings: what Moult does not know is appended here.
     /// - Throws: `MigrationError` with code `modelInvalid`, the file, the line and the property at fault.
     package init(xmlContents bytes: [UInt8], file: String, findings: inout [Finding]) throws {
-        let node = try MarkupElement.root(of: bytes, file: file, code: .modelInvalid)
+        let node = try MarkupParser.root(of: bytes, file: file)
         let root = ModelElement(node: node, file: file, owner: "")
         guard node.name == "model" else {
             throw MigrationError.modelInvalid(
@@ -26,7 +21,7 @@ extension ManagedObjectModel {
                 remedy: "Give the `contents` file of an .xcdatamodel.")
         }
         var unknown = UnknownMarkup(file: file)
-        unknown.inspect(root, attributes: Self.documentKeys.union([Self.identifierKey]), children: Self.knownChildren)
+        unknown.inspect(children: Self.knownChildren, of: root)
         do {
             try self.init(root, noting: &unknown)
         } catch let error where error.place.hasPrefix(file) {
@@ -45,8 +40,8 @@ extension ManagedObjectModel {
                 configurations: try root.children("configuration").map { try Configuration($0, noting: &unknown) },
                 composites: try root.children("composite").map { try CompositeDescription($0, noting: &unknown) },
                 fetchRequestTemplates: try root.children("fetchRequest").map { try FetchRequestTemplate($0) },
-                versionIdentifiers: [root.text(Self.identifierKey) ?? ""],
-                documentAttributes: root.node.attributes.filter { $0.key != Self.identifierKey })
+                versionIdentifiers: [root.text(.userDefinedModelVersionIdentifier) ?? ""],
+                documentAttributes: root.node.allAttributes.filter { $0.key != Self.identifierKey })
         } catch let error as MigrationError {
             throw error
         } catch {
@@ -86,7 +81,7 @@ extension ModelElement {
     fileprivate func placed(_ error: MigrationError) -> MigrationError {
         let path = error.place.split(separator: ".", maxSplits: 1).map(String.init)
         let entity = children("entity").first { $0.name == path.first }
-        let property = path.count < 2 ? nil : entity?.node.children.first { $0.attributes["name"] == path[1] }
+        let property = path.count < 2 ? nil : entity?.node.children.first { $0[.name] == path[1] }
         var placed = error
         placed.place = "\(file):\((property ?? entity?.node ?? node).line): \(error.place)"
         return placed
@@ -96,9 +91,10 @@ extension ModelElement {
     fileprivate func checkInverseEntities(in model: ManagedObjectModel) throws {
         for entity in children("entity") {
             for relationship in entity.children("relationship", owner: entity.name) {
-                guard let inverseEntity = relationship.text("inverseEntity"),
-                    let inverseName = relationship.text("inverseName"),
-                    let destination = relationship.text("destinationEntity").flatMap(model.entity)
+                guard let inverseEntity = relationship.text(.inverseEntity),
+                    let inverseName = relationship.text(.inverseName),
+                    let destinationName = relationship.text(.destinationEntity), destinationName != inverseEntity,
+                    let destination = model.entity(destinationName)
                 else { continue }
                 guard model.lineage(of: destination).contains(where: { $0.name == inverseEntity }) else {
                     throw relationship.invalid(
@@ -113,11 +109,11 @@ extension ModelElement {
 extension Configuration {
     /// Reads `<configuration>` with its `<memberEntity>`s.
     fileprivate init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
-        unknown.inspect(element, attributes: ["name", "usedWithCloudKit"], children: ["memberEntity"])
+        unknown.inspect(element, attributes: [.name, .usedWithCloudKit], children: ["memberEntity"])
         self.init(
-            name: try element.required("name"),
-            entityNames: try element.children("memberEntity").map { try $0.required("name") },
-            usedWithCloudKit: try element.flag("usedWithCloudKit"))
+            name: try element.required(.name),
+            entityNames: try element.children("memberEntity").map { try $0.required(.name) },
+            usedWithCloudKit: try element.flag(.usedWithCloudKit))
     }
 
     fileprivate func write(to writer: inout MarkupWriter) throws {
@@ -131,8 +127,8 @@ extension Configuration {
 extension CompositeDescription {
     /// Reads `<composite>` with its `<attribute>`s.
     fileprivate init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
-        unknown.inspect(element, attributes: ["name"], children: ["attribute"])
-        let name = try element.required("name")
+        unknown.inspect(element, attributes: [.name], children: ["attribute"])
+        let name = try element.required(.name)
         self.init(
             name: name,
             elements: try element.children("attribute", owner: name).map {

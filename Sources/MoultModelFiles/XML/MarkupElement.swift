@@ -1,53 +1,22 @@
-import Foundation
-import MoultModel
-
-#if canImport(FoundationXML)
-    import FoundationXML
-#endif
-
-/// One element of an XML document with everything below it.
+/// One element of an XML model with everything below it. Text between elements says nothing in a model and is left out.
 struct MarkupElement: Sendable {
     let name: String
-    let attributes: [String: String]
-    /// Where its start tag ends.
+    /// In the order of the file.
+    let attributes: [(key: ModelKey, value: String)]
+    /// Those whose names are no `ModelKey`.
+    let otherAttributes: [(name: String, value: String)]
+    /// Where its start tag begins.
     let line: Int
     var children: [MarkupElement] = []
-}
 
-extension MarkupElement {
-    /// The root of the document in `bytes`.
-    ///
-    /// - Throws: `MigrationError` with `code` and the line and column where the text is not well-formed XML.
-    static func root(of bytes: [UInt8], file: String, code: MigrationError.Code) throws -> MarkupElement {
-        let builder = MarkupBuilder()
-        let parser = XMLParser(data: Data(bytes))
-        parser.shouldResolveExternalEntities = false
-        parser.delegate = builder
-        guard parser.parse(), let root = builder.root else {
-            throw MigrationError(
-                code, "The file is not well-formed XML (line \(parser.lineNumber), column \(parser.columnNumber)).",
-                place: "\(file):\(parser.lineNumber)",
-                remedy: "Restore the file, or correct it there: a merge conflict or a cut file often looks so.",
-                cause: parser.parserError.map { "XML parser error \(($0 as NSError).code)" })
-        }
-        return root
-    }
-}
-
-/// Gathers the events of one parse into a tree.
-private final class MarkupBuilder: NSObject, XMLParserDelegate {
-    private var open: [MarkupElement] = []
-    private(set) var root: MarkupElement?
-
-    func parser(
-        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
-        attributes: [String: String]
-    ) {
-        open.append(MarkupElement(name: name, attributes: attributes, line: parser.lineNumber))
+    subscript(key: ModelKey) -> String? {
+        for attribute in attributes where attribute.key == key { return attribute.value }
+        return nil
     }
 
-    func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
-        guard let element = open.popLast() else { return }
-        if open.isEmpty { root = element } else { open[open.count - 1].children.append(element) }
+    /// Every attribute by name.
+    var allAttributes: [String: String] {
+        let known = attributes.map { (name: "\($0.key)", value: $0.value) }
+        return Dictionary((known + otherAttributes).map { ($0.name, $0.value) }) { first, _ in first }
     }
 }

@@ -7,7 +7,7 @@ struct ModelElement {
     /// The entity or composite it belongs to; empty at the top.
     let owner: String
 
-    var name: String { node.attributes["name"] ?? "" }
+    var name: String { node[.name] ?? "" }
 
     /// Such as `Model.xcdatamodel/contents:12: Post.title`.
     var place: String {
@@ -17,7 +17,7 @@ struct ModelElement {
 
     /// The elements of that name directly below.
     func children(_ name: String, owner: String? = nil) -> [ModelElement] {
-        node.children.lazy.filter { $0.name == name }
+        node.children.filter { $0.name == name }
             .map { ModelElement(node: $0, file: file, owner: owner ?? self.owner) }
     }
 
@@ -30,12 +30,12 @@ struct ModelElement {
 
 extension ModelElement {
     /// An empty text says as much as an absent one.
-    func text(_ key: String) -> String? {
-        guard let text = node.attributes[key], !text.isEmpty else { return nil }
+    func text(_ key: ModelKey) -> String? {
+        guard let text = node[key], !text.isEmpty else { return nil }
         return text
     }
 
-    func required(_ key: String) throws -> String {
+    func required(_ key: ModelKey) throws -> String {
         guard let text = text(key) else {
             throw invalid("The element <\(node.name)> has no \(key).", remedy: "Give it the attribute \(key).")
         }
@@ -43,8 +43,8 @@ extension ModelElement {
     }
 
     /// `YES` or `NO`; nil where the attribute is absent.
-    func switchIfPresent(_ key: String) throws -> Bool? {
-        switch node.attributes[key] {
+    func switchIfPresent(_ key: ModelKey) throws -> Bool? {
+        switch node[key] {
         case nil: nil
         case "YES": true
         case "NO": false
@@ -53,9 +53,9 @@ extension ModelElement {
         }
     }
 
-    func flag(_ key: String) throws -> Bool { try switchIfPresent(key) ?? false }
+    func flag(_ key: ModelKey) throws -> Bool { try switchIfPresent(key) ?? false }
 
-    func integer(_ key: String) throws -> Int? {
+    func integer(_ key: ModelKey) throws -> Int? {
         guard let text = text(key) else { return nil }
         guard let number = Int(text) else {
             throw invalid("\(key) is \"\(text)\", which is no integer.", remedy: "Write a whole number.")
@@ -66,11 +66,12 @@ extension ModelElement {
     /// `<userInfo><entry key="…" value="…"/></userInfo>`
     func userInfo() throws -> [String: String] {
         var entries: [String: String] = [:]
+        guard !node.children.isEmpty else { return entries }
         for entry in children("userInfo").flatMap({ $0.children("entry") }) {
-            guard let key = entry.node.attributes["key"] else {
+            guard let key = entry.node[.key] else {
                 throw entry.invalid("A userInfo entry has no key.", remedy: "Give it the attribute key.")
             }
-            entries[key] = entry.node.attributes["value"] ?? ""
+            entries[key] = entry.node[.value] ?? ""
         }
         return entries
     }

@@ -15,10 +15,18 @@ struct UnknownMarkup {
     init(file: String) { self.file = file }
 
     /// Notes every attribute and child element of `element` that is in neither set.
-    mutating func inspect(_ element: ModelElement, attributes: Set<String>, children: Set<String> = []) {
-        for key in element.node.attributes.keys where !attributes.contains(key) {
-            note("attribute \(key) of <\(element.node.name)>", line: element.node.line)
+    mutating func inspect(_ element: ModelElement, attributes: ModelKeySet, children: Set<String> = []) {
+        for attribute in element.node.attributes where !attributes.contains(attribute.key) {
+            note("attribute \(attribute.key) of <\(element.node.name)>", line: element.node.line)
         }
+        for attribute in element.node.otherAttributes {
+            note("attribute \(attribute.name) of <\(element.node.name)>", line: element.node.line)
+        }
+        inspect(children: children, of: element)
+    }
+
+    /// Notes every child element whose name is not in the set.
+    mutating func inspect(children: Set<String>, of element: ModelElement) {
         for child in element.node.children where !children.contains(child.name) {
             note("element <\(child.name)> in <\(element.node.name)>", line: child.line)
         }
