@@ -30,7 +30,7 @@ struct DecimalNumber: Hashable {
         guard let digits = parts.first, parts.count <= 2 else { return nil }
         let numerals = digits.drop { $0 == "-" || $0 == "+" }.split(separator: ".", omittingEmptySubsequences: false)
         guard numerals.count <= 2, digits.count - numerals.map(\.count).reduce(numerals.count - 1, +) <= 1,
-            let mantissa = UInt128(numerals.joined()), let power = parts.count == 2 ? Int(parts[1]) : 0,
+            let mantissa = UInt128(numerals.joined()), let power = parts.count == 2 ? Int16(parts[1]).map(Int.init) : 0,
             (-128...127).contains(power - (numerals.count == 2 ? numerals[1].count : 0))
         else { return nil }
         isNegative = digits.hasPrefix("-") && mantissa != 0

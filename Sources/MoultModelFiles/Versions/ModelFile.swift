@@ -28,13 +28,35 @@ struct ModelFile: Sendable {
     func read() throws -> (model: ManagedObjectModel, findings: [Finding]) {
         let bytes = try ModelFolder.bytes(at: path)
         var findings: [Finding] = []
+        do {
+            let model = try model(of: bytes, findings: &findings)
+            return (model, findings.map(inThisFile))
+        } catch var error as MigrationError {
+            error.place = place(error.place)
+            throw error
+        }
+    }
+
+    private func model(of bytes: [UInt8], findings: inout [Finding]) throws -> ManagedObjectModel {
         switch form {
-        case .xml:
-            return (try ManagedObjectModel(xmlContents: bytes, file: path, findings: &findings), findings)
-        case .elements, .compiled, .json:
+        case .xml: return try ManagedObjectModel(xmlContents: bytes, file: path, findings: &findings)
+        case .compiled: return try ManagedObjectModel(compiled: bytes, findings: &findings)
+        case .elements, .json:
             throw MigrationError(
                 .unsupported, "This form of a model is not read yet.", place: path, remedy: "Use the .xcdatamodel.")
         }
+    }
+
+    private func inThisFile(_ finding: Finding) -> Finding {
+        var finding = finding
+        finding.place = place(finding.place)
+        return finding
+    }
+
+    /// With the path before it, where it does not begin with it.
+    private func place(_ place: String) -> String {
+        if place.hasPrefix(path) { return place }
+        return place.isEmpty ? path : "\(path): \(place)"
     }
 }
 

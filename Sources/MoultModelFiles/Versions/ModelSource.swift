@@ -13,6 +13,8 @@ struct ModelSource {
     let path: String
     var files: [ModelFile]
     var currentName: String?
+    /// Of a `.momd`.
+    var versionInfo: VersionInfo?
     var findings: [Finding] = []
 
     /// - Throws: `MigrationError` with code `fileNotFound`, `modelNotFound` or `fileNotReadable`.
@@ -83,6 +85,16 @@ extension ModelSource {
 
     private static func compiledBundle(_ path: String) throws -> ModelSource {
         var source = try versions(in: path)
+        let list = path + "/VersionInfo.plist"
+        do {
+            source.versionInfo = try VersionInfo(parsing: ModelFolder.bytes(at: list))
+            source.currentName = source.versionInfo?.currentName
+        } catch let error as MigrationError {
+            source.findings.append(
+                Finding(
+                    code: "version-list-not-read", severity: .warning, place: list, message: error.message,
+                    remedy: "Its hashes are not compared; compile the bundle again."))
+        }
         for entry in try ModelFolder.entries(of: path) where entry.fileExtension == "omo" {
             source.findings.append(
                 Finding(

@@ -12,9 +12,12 @@ extension ModelVersions {
     package init(contentsOf path: String, order: [String]? = nil) throws {
         let source = try ModelSource(at: path)
         let read = try Self.readAll(source.files)
+        let disagreements = source.versionInfo?.findings(
+            against: read.map(\.version), place: source.path + "/VersionInfo.plist")
         let ordered = try Self.ordered(read.map(\.version), by: order ?? [], path: source.path)
         self.init(
-            joining: ordered, currentName: source.currentName, findings: source.findings + read.flatMap(\.findings))
+            joining: ordered, currentName: source.currentName,
+            findings: source.findings + (disagreements ?? []) + read.flatMap(\.findings))
     }
 
     private typealias Reading = (version: ModelVersion, findings: [Finding])

@@ -44,7 +44,7 @@ extension AttributeValue {
         case .boolean: self.init(boolean: text)
         case .double, .float: self.init(text, AttributeValue.double, Double.init)
         case .date: self.init(text, AttributeValue.date, Double.init)
-        case .decimal: self.init(text, AttributeValue.decimal, Self.decimalDigits)
+        case .decimal: self.init(text, AttributeValue.decimal) { DecimalNumber($0)?.text }
         case .string: self = .string(text)
         case .uri: self = .uri(text)
         case .uuid: self.init(text, AttributeValue.uuid) { UUID(uuidString: $0)?.bytes }
@@ -89,18 +89,6 @@ extension AttributeValue {
             }
         guard let number, range.contains(number) else { return nil }
         self = .integer(number)
-    }
-
-    private static let decimalBytes = Set("+-.eE0123456789".utf8)
-
-    /// The digits as `Decimal` prints them; nil for a text that is no decimal number through to its end.
-    static func decimalDigits(_ text: String) -> String? {
-        if text == "0" || text == "0.0" { return "0" }
-        // `Decimal` reads as much of a text as it understands; `Double` takes the whole or nothing.
-        guard text.utf8.allSatisfy(decimalBytes.contains), Double(text) != nil,
-            let number = Decimal(string: text), !number.isNaN
-        else { return nil }
-        return number.description
     }
 }
 

@@ -1,0 +1,143 @@
+extension CanonicalBytes {
+    mutating func add(_ entity: EntityDescription) {
+        add(entity.name)
+        add(entity.managedObjectClassName)
+        add(entity.isAbstract)
+        add(entity.superentityName)
+        list(entity.attributes) { $0.add($1) }
+        list(entity.relationships) { $0.add($1) }
+        list(entity.fetchedProperties) { $0.add($1) }
+        list(entity.fetchIndexes.sorted { $0.name.precedesInByteOrder($1.name) }) { $0.add($1) }
+        addSet(entity.compoundIndexes)
+        addSet(entity.uniquenessConstraints)
+        add(entity.renamingIdentifier, unless: entity.name)
+        add(entity.versionHashModifier)
+        add(entity.userInfo)
+        add(entity.isSyncable)
+        add(entity.coreSpotlightDisplayNameExpression)
+        add(entity.codeGenerationType)
+    }
+
+    mutating func add(_ attribute: AttributeDescription) {
+        add(attribute.name)
+        add(Int(attribute.type.rawValue))
+        add(attribute.isOptional)
+        add(attribute.isTransient)
+        add(attribute.derivation?.expression)
+        add(attribute.derivation?.filter)
+        add(attribute.compositeName)
+        add(attribute.defaultValue)
+        add(attribute.allowsExternalBinaryDataStorage)
+        add(attribute.preservesValueInHistoryOnDeletion)
+        add(attribute.allowsCloudEncryption)
+        add(attribute.valueTransformerName)
+        add(attribute.attributeValueClassName)
+        add(attribute.usesScalarValueType)
+        add(attribute.isIndexed)
+        add(attribute.isIndexedBySpotlight)
+        add(attribute.isStoredInExternalRecord)
+        add(attribute.validation.minimum)
+        add(attribute.validation.maximum)
+        add(attribute.validation.regularExpression)
+        list(attribute.validation.rules) { bytes, rule in
+            bytes.add(rule.predicate)
+            bytes.add(rule.warning)
+        }
+        add(attribute.renamingIdentifier, unless: attribute.name)
+        add(attribute.versionHashModifier)
+        add(attribute.userInfo)
+        add(attribute.isSyncable)
+    }
+
+    mutating func add(_ relationship: RelationshipDescription) {
+        add(relationship.name)
+        add(relationship.destinationEntityName)
+        add(relationship.inverseName)
+        add(relationship.isOptional)
+        add(relationship.isTransient)
+        add(relationship.maxCount)
+        add(relationship.minCount)
+        add(relationship.isOrdered)
+        add(relationship.deleteRule.rawValue)
+        add(relationship.isIndexed)
+        add(relationship.isIndexedBySpotlight)
+        add(relationship.isStoredInExternalRecord)
+        add(relationship.renamingIdentifier, unless: relationship.name)
+        add(relationship.versionHashModifier)
+        add(relationship.userInfo)
+        add(relationship.isSyncable)
+    }
+
+    mutating func add(_ property: FetchedPropertyDescription) {
+        add(property.name)
+        add(property.isOptional)
+        add(property.destinationEntityName)
+        add(property.predicate)
+        add(property.options)
+        add(property.isTransient)
+        add(property.renamingIdentifier, unless: property.name)
+        add(property.versionHashModifier)
+        add(property.userInfo)
+        add(property.isSyncable)
+    }
+
+    mutating func add(_ index: FetchIndexDescription) {
+        add(index.name)
+        list(index.elements) { bytes, element in
+            switch element.subject {
+            case .property(let name): bytes.add(["property", name])
+            case .expression(let text): bytes.add(["expression", text])
+            }
+            bytes.add(element.kind.rawValue)
+            bytes.add(element.isAscending)
+            bytes.add(element.expressionType)
+        }
+        add(index.partialIndexPredicate)
+    }
+
+    mutating func add(_ configuration: Configuration) {
+        add(configuration.name)
+        add(configuration.entityNames.sorted { $0.precedesInByteOrder($1) })
+        add(configuration.usedWithCloudKit)
+    }
+
+    mutating func add(_ composite: CompositeDescription) {
+        add(composite.name)
+        list(composite.elements.sorted { $0.name.precedesInByteOrder($1.name) }) { $0.add($1) }
+    }
+
+    mutating func add(_ request: FetchRequestTemplate) {
+        add(request.name)
+        add(request.entityName)
+        add(request.predicate)
+        add(request.options)
+    }
+
+    // MARK: Smaller parts
+
+    private mutating func add(_ value: AttributeValue?) {
+        switch value {
+        case nil: add("none")
+        case .integer(let number): add(["integer", String(number)])
+        case .boolean(let isTrue): add(["boolean", isTrue ? "1" : "0"])
+        case .double(let number): add(["double", String(number.bitPattern)])
+        case .decimal(let text): add(["decimal", text])
+        case .string(let text): add(["string", text])
+        case .date(let seconds): add(["date", String(seconds.bitPattern)])
+        case .binary(let bytes): add(["binary", bytes.hexadecimal])
+        case .uuid(let bytes): add(["uuid", bytes.hexadecimal])
+        case .uri(let text): add(["uri", text])
+        case .transformable(let bytes): add(["transformable", bytes.hexadecimal])
+        }
+    }
+
+    /// A renaming identifier that is the name itself says nothing.
+    private mutating func add(_ identifier: String?, unless name: String) { add(identifier == name ? nil : identifier) }
+
+    private mutating func addSet(_ lists: [[String]]) {
+        let sorted = lists.sorted { left, right in
+            left.lexicographicallyPrecedes(right) { $0.precedesInByteOrder($1) }
+        }
+        list(sorted) { $0.add($1) }
+    }
+}
