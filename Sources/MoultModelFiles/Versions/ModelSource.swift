@@ -30,6 +30,7 @@ struct ModelSource {
         case (true?, _): self = try Self.folder(path)
         case (false?, _): self = try Self.lone(path)
         }
+        if currentName == nil, files.count == 1 { currentName = files[0].name }
         try checkNames()
     }
 
