@@ -24,7 +24,8 @@ struct RTreeIndex {
         let definitions = bounds.map { ", \($0.sqlName) FLOAT" }.joined()
         table = VirtualTable(
             name: name,
-            sql: "CREATE VIRTUAL TABLE \(name.sqlName) USING RTREE (Z_PK INTEGER PRIMARY KEY\(definitions))")
+            sql: "CREATE VIRTUAL TABLE \(name.sqlName) USING RTREE (Z_PK INTEGER PRIMARY KEY\(definitions))",
+            fillStatement: Self.fill(name, from: source, bounds: bounds, columns: columns))
         triggers = Self.triggers(name, on: source, bounds: bounds, columns: columns)
     }
 
@@ -37,6 +38,12 @@ struct RTreeIndex {
             return [name]
         }
         return parts.split(separator: ",").map { String($0.drop { $0 == " " }) }
+    }
+
+    private static func fill(_ name: String, from source: String, bounds: [String], columns: [String]) -> String {
+        let values = columns.flatMap { [$0.sqlName, $0.sqlName] }.joined(separator: ", ")
+        return "INSERT INTO \(name.sqlName) (Z_PK, \(bounds.sqlList)) "
+            + "SELECT Z_PK, \(values) FROM \(source)"
     }
 
     private static func triggers(_ name: String, on source: String, bounds: [String], columns: [String])

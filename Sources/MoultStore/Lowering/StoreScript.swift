@@ -1,3 +1,5 @@
+import MoultSQLite
+
 /// What will be done to a store, as statements: a bound plan lowered to SQL. Running it is the engine's business.
 ///
 /// The statements run in order, in one transaction, on a connection whose `main` is the working copy (or the store
@@ -6,10 +8,15 @@ package struct StoreScript: Sendable, Equatable {
     package var statements: [Statement]
     /// Whether the script may run on the store itself: it touches the catalogue and the metadata only.
     package var isInPlace: Bool
+    /// How persistent history's column sets are carried over, by source entity number.
+    package var historyColumns: [Int: HistoryColumns]
 
-    package init(statements: [Statement], isInPlace: Bool = false) {
+    package init(
+        statements: [Statement], isInPlace: Bool = false, historyColumns: [Int: HistoryColumns] = [:]
+    ) {
         self.statements = statements
         self.isInPlace = isInPlace
+        self.historyColumns = historyColumns
     }
 
     /// One SQL statement with what it does in one sentence.
@@ -23,6 +30,38 @@ package struct StoreScript: Sendable, Equatable {
             self.sql = sql
             self.sentence = sentence
             self.rows = rows
+        }
+    }
+}
+
+extension StoreScript {
+    /// The functions that the statements call.
+    ///
+    /// - Parameter externalFile: the bytes of the external data file of that name.
+    package func functions(externalFile: @escaping @Sendable (String) throws -> [UInt8]) -> [SQLiteFunction] {
+        let columns = historyColumns
+        return [
+            SQLiteFunction("moult_history_columns", argumentCount: 2) { arguments in
+                guard !arguments.isNull(1) else { return .null }
+                guard let carry = columns[Int(clamping: arguments.integer(0))] else { return arguments[1] }
+                return .blob(arguments.withBytes(1) { carry.carry(Array($0)) })
+            },
+            SQLiteFunction("moult_inline", argumentCount: 1) { arguments in
+                try Self.inline(arguments[0], externalFile)
+            },
+        ]
+    }
+
+    /// The bytes themselves of a value kept with external storage: after a leading 1, or in the file named after a
+    /// leading 2 (STORE_FORMAT 6). What is neither is kept as it is.
+    private static func inline(_ value: SQLiteValue, _ externalFile: (String) throws -> [UInt8]) throws -> SQLiteValue {
+        guard let bytes = value.blob, let mark = bytes.first else { return value }
+        switch mark {
+        case 1: return .blob(Array(bytes.dropFirst()))
+        case 2:
+            let name = String(decoding: bytes.dropFirst().prefix { $0 != 0 }, as: UTF8.self)
+            return .blob(try externalFile(name))
+        default: return value
         }
     }
 }

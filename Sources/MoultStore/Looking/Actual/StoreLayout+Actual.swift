@@ -78,7 +78,7 @@ extension Catalogue {
 
     fileprivate var virtualTables: [VirtualTable] {
         tables.filter(\.isVirtual).compactMap { entry in
-            entry.sql.map { VirtualTable(name: entry.name, sql: $0) }
+            entry.sql.map { VirtualTable(name: entry.name, sql: $0, fillStatement: nil) }
         }
     }
 }

@@ -1,0 +1,122 @@
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+import MoultSQLite
+
+/// A mapping bound to one store: what it costs there, what its rows say about it, and what the store must still be
+/// when it runs.
+package struct BoundPlan: Sendable {
+    /// What the store looked like when the plan was made; a plan that is run later is refused where it has changed.
+    package struct Binding: Sendable, Hashable {
+        package var storeUUID: String
+        /// The checksum of the store's version hashes.
+        package var checksum: [UInt8]
+        /// SHA-256 of `sqlite_master`.
+        package var catalogueDigest: [UInt8]
+        package var framework: Int
+
+        package init(storeUUID: String, checksum: [UInt8], catalogueDigest: [UInt8], framework: Int) {
+            self.storeUUID = storeUUID
+            self.checksum = checksum
+            self.catalogueDigest = catalogueDigest
+            self.framework = framework
+        }
+
+        package init(_ snapshot: StoreSnapshot) {
+            self.init(
+                storeUUID: snapshot.metadata.uuid, checksum: snapshot.metadata.hashes?.checksum ?? [],
+                catalogueDigest: snapshot.catalogueDigest, framework: snapshot.framework.number)
+        }
+    }
+
+    package let mapping: MappingModel
+    package let target: ModelVersion
+    package let binding: Binding
+    /// Objects by source entity, without those of its sub-entities.
+    package let rowCounts: [String: Int64]
+    /// What the rows say: values that would be lost, with counts; severity `error` stands in the way.
+    package let findings: [Finding]
+    /// The store as it is, and a fresh store of the target version.
+    package let source: StoreLayout
+    package let destination: StoreLayout
+    package let metadata: StoreMetadata
+    package let modelCache: [UInt8]?
+    let catalogue: Catalogue
+
+    /// - Parameters:
+    ///   - mapping: from the version that made the store to `target`.
+    ///   - source: the version that made the store.
+    ///   - snapshot: the store, read over `connection`.
+    ///   - experimental: write version hashes that are not certain.
+    /// - Throws: `unsupported` where the hashes of the target are not certain.
+    package init(
+        _ mapping: MappingModel, from source: ManagedObjectModel, to target: ModelVersion, over snapshot: StoreSnapshot,
+        connection: Connection, experimental: Bool = false
+    ) throws {
+        if let reason = target.hashes.uncertain.values.min(), !experimental {
+            throw MigrationError(
+                .unsupported, "The version hash of the target is not certain: \(reason).", place: target.name,
+                remedy: "Pass --experimental to write Moult's best guess, which Core Data may refuse to open.")
+        }
+        self.mapping = mapping
+        self.target = target
+        binding = Binding(snapshot)
+        self.source = try StoreLayout(actual: snapshot, model: source)
+        destination = try StoreLayout(
+            model: target.model, framework: snapshot.framework.number, history: snapshot.hasHistory)
+        catalogue = snapshot.catalogue
+        var metadata = snapshot.metadata
+        metadata.setVersion(target, level: snapshot.framework)
+        self.metadata = metadata
+        modelCache = nil
+        rowCounts = try Self.rowCounts(self.source, snapshot, connection)
+        let lowering = try StoreLowering(
+            source: self.source, destination: destination, mapping: mapping, catalogue: catalogue,
+            rowCounts: rowCounts)
+        findings = try self.source.findings + destination.findings + lowering.findings(over: connection)
+    }
+
+    private static func rowCounts(
+        _ layout: StoreLayout, _ snapshot: StoreSnapshot, _ connection: Connection
+    ) throws -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for table in layout.tables {
+            let byNumber = try snapshot.rowCounts(of: table.name, over: connection)
+            for (name, number) in layout.entityNumbers where layout.table(forEntity: name)?.name == table.name {
+                counts[name] = byNumber[number, default: 0]
+            }
+        }
+        return counts
+    }
+
+    var lowering: StoreLowering {
+        get throws {
+            try StoreLowering(
+                source: source, destination: destination, mapping: mapping, catalogue: catalogue, rowCounts: rowCounts)
+        }
+    }
+
+    /// What stands in the way, as one error; nil where nothing does.
+    package var obstacle: MigrationError? {
+        let errors = findings.filter { $0.severity == .error }
+        guard let first = errors.first else { return nil }
+        let all = errors.map { "\($0.place): \($0.message)" }.joined(separator: " ")
+        return MigrationError(
+            .dataConflict, "The store's rows do not fit the new version. \(all)", place: first.place,
+            remedy: first.remedy)
+    }
+}
+
+extension StoreScript {
+    /// Lowers a bound plan to statements: on a copy of the store, or on the store itself.
+    ///
+    /// - Throws: `unsupported` where the plan cannot run in place, with every reason.
+    package init(_ plan: BoundPlan, inPlace: Bool = false) throws {
+        let lowering = try plan.lowering
+        let metadata = plan.metadata.propertyList
+        self =
+            inPlace
+            ? try InPlaceLowering(lowering).script(metadata: metadata, modelCache: plan.modelCache)
+            : try lowering.script(metadata: metadata, modelCache: plan.modelCache)
+    }
+}

@@ -1,0 +1,148 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+/// Lowers a mapping to statements on the store itself, for changes that touch only the catalogue: columns and tables
+/// that are added, columns that are renamed. Its time does not grow with the rows.
+///
+/// What it leaves is what Core Data's own in-place migration leaves: new columns at the end of their table, indexes
+/// under their old names (STORE_FORMAT 10, MORE 8).
+struct InPlaceLowering {
+    let lowering: StoreLowering
+    /// Why the mapping cannot be run in place; empty where it can.
+    private(set) var obstacles: [String] = []
+    private var statements: [StoreScript.Statement] = []
+    private var renamedColumns: Set<String> = []
+
+    init(_ lowering: StoreLowering) throws {
+        self.lowering = lowering
+        checkEntities()
+        for change in try lowering.changes() { lower(change) }
+        checkJoins()
+        lowerIndexes()
+        checkRows()
+    }
+
+    func script(metadata: [UInt8], modelCache: [UInt8]?) throws -> StoreScript {
+        guard obstacles.isEmpty else {
+            throw MigrationError(
+                .unsupported, "This migration cannot run in place: \(obstacles.joined(separator: "; ")).",
+                remedy: "Leave --in-place out, so that Moult works on a copy.")
+        }
+        let all =
+            lowering.dropTriggers() + statements + lowering.createTriggers() + primaryKeys
+            + lowering.identity(metadata: metadata, modelCache: modelCache)
+        return StoreScript(statements: all, isInPlace: true)
+    }
+
+    /// Numbers stay, so that only names and new entities are written.
+    private var primaryKeys: [StoreScript.Statement] {
+        lowering.destination.primaryKeyRows.filter { $0.number < StoreLowering.firstReservedNumber }.map { row in
+            .init(
+                """
+                INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+                VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \
+                COALESCE((SELECT Z_MAX FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number)), 0))
+                """, "Number the entity \(row.name) \(row.number).")
+        }
+    }
+
+    // MARK: - Checks
+
+    private mutating func checkEntities() {
+        for contribution in lowering.contributions where contribution.sourceNumber != contribution.destinationNumber {
+            obstacles.append("\(contribution.destination.name) gets another entity number")
+        }
+        for mapping in lowering.mapping.entityMappings where mapping.destinationEntityName == nil {
+            obstacles.append("\(mapping.sourceEntityName ?? "") is removed")
+        }
+    }
+
+    private mutating func checkJoins() {
+        let present = lowering.source.joinTables.map(\.name)
+        for change in lowering.joinChanges() where change.isRebuilt {
+            if present.contains(change.table.name) {
+                obstacles.append("the pairs of \(change.table.name) change")
+            } else if case .rebuilt(let inserts) = change.kind, inserts.isEmpty {
+                statements.append(.init(change.table.sql, "Make the table \(change.table.name)."))
+            } else {
+                obstacles.append("\(change.table.name) has to be filled")
+            }
+        }
+        let wanted = Set(lowering.destination.joinTables.map(\.name))
+        obstacles += present.filter { !wanted.contains($0) }.map { "the table \($0) leaves" }
+    }
+
+    private mutating func checkRows() {
+        if !lowering.derivedUpdates().isEmpty { obstacles.append("a derived attribute has to be computed") }
+        if !HistoryLowering(lowering).statements.isEmpty { obstacles.append("persistent history has to be rewritten") }
+        if !lowering.destination.virtualTables.isEmpty { obstacles.append("the store has R-tree indexes") }
+    }
+
+    // MARK: - Statements
+
+    private mutating func lower(_ change: TableChange) {
+        let name = change.table.name
+        switch change.kind {
+        case .untouched: return
+        case .updated(let columns, let leaving):
+            obstacles += columns.map { "\(name).\($0.column) gets new values" }
+            if !leaving.isEmpty { obstacles.append("rows of \(name) leave") }
+        case .rebuilt(nil, _, _): statements.append(.init(change.table.sql, "Make the table \(name)."))
+        case .rebuilt(let source?, let columns, let staying):
+            guard source == name, staying == nil else {
+                obstacles.append("rows move from \(source) to \(name)")
+                return
+            }
+            guard change.table.constraints == lowering.source.tables.first(where: { $0.name == source })?.constraints
+            else {
+                obstacles.append("the uniqueness of \(name) changes")
+                return
+            }
+            lowerColumns(columns, of: change.table)
+        }
+    }
+
+    private mutating func lowerColumns(_ assignments: [TableChange.Assignment], of table: EntityTable) {
+        guard let old = lowering.source.tables.first(where: { $0.name == table.name }) else { return }
+        var unused = Set(old.columns.filter { $0.role != .primaryKey }.map(\.name))
+        let types = Dictionary(table.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
+        let target = "ALTER TABLE main.\(table.name.quotedName)"
+        // Renames first: a new column may take a name that becomes free.
+        var additions: [StoreScript.Statement] = []
+        defer { statements += additions }
+        for assignment in assignments {
+            let column = assignment.column
+            if let from = old.columns.first(where: { assignment.value == "s.\($0.name.quotedName)" }) {
+                unused.remove(from.name)
+                if from.type != types[column] { obstacles.append("\(table.name).\(column) changes its type") }
+                guard from.name != column else { continue }
+                renamedColumns.insert(column)
+                statements.append(
+                    .init(
+                        "\(target) RENAME COLUMN \(from.name.quotedName) TO \(column.quotedName)",
+                        "Rename the column \(from.name) of \(table.name) to \(column)."))
+            } else if assignment.value == "NULL" {
+                additions.append(
+                    .init(
+                        "\(target) ADD COLUMN \(column.quotedName) \(types[column] ?? "")",
+                        "Add the column \(column) to \(table.name)."))
+            } else {
+                obstacles.append("\(table.name).\(column) has to be filled")
+            }
+        }
+        obstacles += unused.sorted().map { "the column \(table.name).\($0) leaves" }
+    }
+
+    private mutating func lowerIndexes() {
+        let present = Set(lowering.catalogue.entries.compactMap(\.sql))
+        let fresh = Set(lowering.source.tables.map(\.name) + lowering.source.joinTables.map(\.name))
+        for index in lowering.destination.indexes where !present.contains(index.sql) {
+            if !fresh.contains(index.table) {
+                statements.append(.init(index.sql, "Make the index \(index.name)."))
+            } else if !renamedColumns.contains(where: { index.sql.contains($0) }) {
+                obstacles.append("the index \(index.name) has to be built")
+            }
+        }
+    }
+}

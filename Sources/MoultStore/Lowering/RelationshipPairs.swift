@@ -1,0 +1,77 @@
+import MoultModel
+import MoultSQLite
+
+/// A relationship of the source as pairs of keys, wherever they are kept: the object that has it, and its destination.
+struct RelationshipPairs: Hashable {
+    /// Which of the two objects a row of `table` belongs to; a join table's belongs to neither.
+    enum Row: Hashable { case owner, destination, neither }
+
+    let table: String
+    let ownerColumn: String
+    let destinationColumn: String
+    /// The destination's place in the owner's list.
+    let ownerOrderColumn: String?
+    /// The owner's place in the destination's list.
+    let destinationOrderColumn: String?
+    let row: Row
+    /// The entity of the source that each end belongs to, or one below it.
+    let ownerEntity: String
+    let destinationEntity: String
+
+    /// The same pairs seen from the other end.
+    var flipped: RelationshipPairs {
+        RelationshipPairs(
+            table: table, ownerColumn: destinationColumn, destinationColumn: ownerColumn,
+            ownerOrderColumn: destinationOrderColumn, destinationOrderColumn: ownerOrderColumn,
+            row: row == .owner ? .destination : row == .destination ? .owner : .neither,
+            ownerEntity: destinationEntity, destinationEntity: ownerEntity)
+    }
+}
+
+extension RelationshipPairs {
+    /// The pairs of a relationship that `entity` declares or inherits; nil for one that is not stored.
+    init?(_ name: String, of entity: EntityDescription, in layout: StoreLayout) {
+        guard let relationship = layout.model.relationship(name, of: entity),
+            let declaring = layout.model.declaringEntity(of: name, in: entity),
+            let storage = layout.storage(ofRelationship: name, in: entity)
+        else { return nil }
+        ownerEntity = declaring.name
+        destinationEntity = relationship.destinationEntityName
+        switch storage {
+        case .foreignKey(let table, let column, _):
+            self.table = table
+            ownerColumn = "Z_PK"
+            destinationColumn = column
+            ownerOrderColumn = nil
+            destinationOrderColumn = layout.table(for: entity)?.column(.order(entity: declaring.name, name: name))
+            row = .owner
+        case .inverseForeignKey(let table, let column, _, let order), .inverseless(let table, let column, let order):
+            self.table = table
+            ownerColumn = column
+            destinationColumn = "Z_PK"
+            ownerOrderColumn = order
+            destinationOrderColumn = nil
+            row = .destination
+        case .joinTable(let table, let own, let other, let order, let inverseOrder, _):
+            self.table = table
+            ownerColumn = own
+            destinationColumn = other
+            ownerOrderColumn = order
+            destinationOrderColumn = inverseOrder
+            row = .neither
+        }
+    }
+
+    /// What a row `s` of the owner's table holds of its first pair: a column of its own where it has one, else a
+    /// subquery. `filter` is a condition on the pair `p`.
+    func value(_ column: String, filter: String?) -> String {
+        if row == .owner { return "s.\(column.quotedName)" }
+        let condition = filter.map { " AND \($0)" } ?? ""
+        let order = ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
+        return """
+            (SELECT p.\(column.quotedName) FROM source.\(table.quotedName) AS p \
+            WHERE p.\(ownerColumn.quotedName) = s.Z_PK\(condition) \
+            ORDER BY \(order)p.\(destinationColumn.quotedName) LIMIT 1)
+            """
+    }
+}

@@ -1,0 +1,90 @@
+import MoultModel
+import MoultSQLite
+
+/// The statements that carry persistent history over, as Core Data's own in-place migration was seen to do it
+/// (STORE_FORMAT_MORE 3): transactions stay, changes of removed entities leave, numbers and column sets are rewritten.
+struct HistoryLowering {
+    let statements: [StoreScript.Statement]
+    /// By source entity number, for the function `moult_history_columns`.
+    let columns: [Int: HistoryColumns]
+
+    init(_ lowering: StoreLowering) {
+        guard let changes = lowering.catalogue.table("ACHANGE") else {
+            statements = []
+            columns = [:]
+            return
+        }
+        let source = lowering.source
+        let map = lowering.numberMap
+        var columns: [Int: HistoryColumns] = [:]
+        for contribution in lowering.contributions {
+            columns[contribution.sourceNumber] = HistoryColumns(
+                contribution, from: source, to: lowering.destination)
+        }
+        self.columns = columns
+
+        var statements: [StoreScript.Statement] = []
+        let removed = source.entityNumbers.values.filter { map[$0] == nil }.sorted()
+        if !removed.isEmpty {
+            statements.append(
+                .init(
+                    "DELETE FROM main.ACHANGE WHERE ZENTITY IN (\(removed.sqlList))",
+                    "Leave out the history of removed entities."))
+        }
+        let tombstones = PersistentHistory(of: lowering.destination).tombstones
+        let present = Self.tombstoneCount(changes.sql ?? "")
+        for index in present..<max(present, tombstones) {
+            statements.append(
+                .init(
+                    "ALTER TABLE main.ACHANGE ADD COLUMN ZTOMBSTONE\(index) BLOB",
+                    "Make room for one more value that history keeps of deleted objects."))
+        }
+        var assignments: [String] = []
+        let renumbered = lowering.renumbered("ZENTITY", candidates: Array(map.keys).sorted(), mayPassThrough: true)
+        if renumbered != "ZENTITY" {
+            let known = map.keys.sorted().sqlList
+            assignments.append("ZENTITY = CASE WHEN ZENTITY IN (\(known)) THEN \(renumbered) ELSE ZENTITY END")
+        }
+        if !columns.isEmpty { assignments.append("ZCOLUMNS = moult_history_columns(ZENTITY, ZCOLUMNS)") }
+        assignments += Self.tombstones(lowering, from: present, to: max(present, tombstones))
+        if !assignments.isEmpty {
+            statements.append(
+                .init(
+                    "UPDATE main.ACHANGE SET \(assignments.joined(separator: ", "))",
+                    "Carry persistent history to the new entity numbers and columns."))
+        }
+        self.statements = statements
+    }
+
+    private static func tombstoneCount(_ sql: String) -> Int {
+        (0..<256).first { !sql.contains("ZTOMBSTONE\($0) ") } ?? 0
+    }
+
+    /// The values of deleted objects move to the columns of the attributes that keep them in the destination.
+    private static func tombstones(_ lowering: StoreLowering, from: Int, to count: Int) -> [String] {
+        guard from > 0 else { return [] }
+        return (0..<count).compactMap { index in
+            var cases: [(number: Int, value: String)] = []
+            for contribution in lowering.contributions {
+                let old = kept(lowering.source.model, contribution.source)
+                let new = kept(lowering.destination.model, contribution.destination)
+                guard !old.isEmpty else { continue }
+                var place: Int?
+                if index < new.count, case .attribute(let name, _)? = contribution.mapping.attributes[new[index]] {
+                    place = old.firstIndex(of: name)
+                }
+                cases.append((contribution.sourceNumber, place.map { "ZTOMBSTONE\($0)" } ?? "NULL"))
+            }
+            let column = "ZTOMBSTONE\(index)"
+            let changed = cases.filter { $0.value != column }
+            guard !changed.isEmpty else { return nil }
+            let text = changed.map { " WHEN \($0.number) THEN \($0.value)" }.joined()
+            return "\(column) = CASE ZENTITY\(text) ELSE \(index < from ? column : "NULL") END"
+        }
+    }
+
+    private static func kept(_ model: ManagedObjectModel, _ entity: EntityDescription) -> [String] {
+        model.lineage(of: entity).reversed().flatMap(\.attributes).filter(\.preservesValueInHistoryOnDeletion).map(
+            \.name)
+    }
+}

@@ -1,0 +1,219 @@
+import MoultModel
+import MoultSQLite
+
+extension StoreLowering {
+    /// Every statement, in order: triggers away, tables, joins, indexes, orders, derived values, triggers back,
+    /// history, and last what makes the store one of the new version.
+    func script(metadata: [UInt8], modelCache: [UInt8]?) throws -> StoreScript {
+        let tables = try changes()
+        let joins = joinChanges()
+        let history = HistoryLowering(self)
+        let rebuilt = Set(tables.filter(\.isRebuilt).map(\.table.name) + joins.filter(\.isRebuilt).map(\.table.name))
+        let kept = Set(destination.tables.map(\.name) + destination.joinTables.map(\.name)).subtracting(rebuilt)
+        let updated = tables.filter { !$0.isRebuilt }
+        var statements = dropTriggers()
+        statements += dropIndexes(on: updated, kept: kept)
+        statements += dropTables(keeping: kept)
+        statements += tables.flatMap(fill) + joins.flatMap(fill)
+        statements += makeOrders(tables, joins)
+        statements += createIndexes(dropped: droppedIndexes(on: updated, kept: kept), kept: kept)
+        statements += derivedUpdates()
+        statements += rebuildVirtualTables()
+        statements += createTriggers()
+        statements += history.statements
+        statements += primaryKeys()
+        statements += identity(metadata: metadata, modelCache: modelCache)
+        return StoreScript(statements: statements, historyColumns: history.columns)
+    }
+
+    // MARK: - Tables
+
+    private func dropTables(keeping kept: Set<String>) -> [StoreScript.Statement] {
+        let owned = source.tables.map(\.name) + source.joinTables.map(\.name)
+        // A table of the destination's that the model of the source does not explain would stand in the way.
+        let inTheWay = (destination.tables.map(\.name) + destination.joinTables.map(\.name)).filter { name in
+            catalogue.table(name) != nil && !owned.contains(name)
+        }
+        return (owned + inTheWay).filter { !kept.contains($0) }.map {
+            .init("DROP TABLE main.\($0.quotedName)", "Take the old table \($0) away.")
+        }
+    }
+
+    private func fill(_ change: TableChange) -> [StoreScript.Statement] {
+        let name = change.table.name
+        let count = rows(of: change.contributions.map(\.source.name))
+        switch change.kind {
+        case .untouched: return []
+        case .updated(let columns, let leaving):
+            var statements: [StoreScript.Statement] = []
+            if !leaving.isEmpty {
+                statements.append(
+                    .init(
+                        "DELETE FROM main.\(name.quotedName) WHERE Z_ENT IN (\(leaving.sqlList))",
+                        "Leave out the rows of removed entities in \(name)."))
+            }
+            if !columns.isEmpty {
+                let set = columns.map { "\($0.column.quotedName) = \($0.value)" }.joined(separator: ", ")
+                let list = columns.map(\.column).joined(separator: ", ")
+                statements.append(
+                    .init("UPDATE main.\(name.quotedName) AS s SET \(set)", "Update \(list) of \(name).", rows: count))
+            }
+            return statements
+        case .rebuilt(let source, let columns, let staying):
+            var statements = [StoreScript.Statement(change.table.sql, "Make the table \(name).")]
+            if let source {
+                let names = ["Z_PK"] + columns.map(\.column)
+                let values = ["s.Z_PK"] + columns.map(\.value)
+                let condition = staying.map { " WHERE s.Z_ENT IN (\($0.sqlList))" } ?? ""
+                statements.append(
+                    .init(
+                        """
+                        INSERT INTO main.\(name.quotedName) (\(names.map(\.quotedName).joined(separator: ", "))) \
+                        SELECT \(values.joined(separator: ", ")) FROM source.\(source.quotedName) AS s\(condition)
+                        """, "Copy the rows of \(source) into \(name).", rows: count))
+            }
+            return statements
+        }
+    }
+
+    private func fill(_ change: JoinChange) -> [StoreScript.Statement] {
+        guard case .rebuilt(let inserts) = change.kind else { return [] }
+        let make = StoreScript.Statement(change.table.sql, "Make the table \(change.table.name).")
+        return [make] + inserts.map { .init($0, "Copy the pairs of \(change.table.name).", rows: 1) }
+    }
+
+    private func makeOrders(_ tables: [TableChange], _ joins: [JoinChange]) -> [StoreScript.Statement] {
+        let all =
+            tables.flatMap { change in change.ordersToMake.map { (change.table.name, $0.order, $0.key) } }
+            + joins.flatMap { change in change.ordersToMake.map { (change.table.name, $0.order, $0.key) } }
+        return all.map { table, order, key in
+            .init(
+                Self.makeOrder(table: table, order: order, key: key),
+                "Give the lists in \(table) an order, by key.", rows: 1)
+        }
+    }
+
+    // MARK: - Indexes
+
+    /// Indexes of tables that stay which a fresh store does not have, or which an update would have to maintain.
+    private func droppedIndexes(on updated: [TableChange], kept: Set<String>) -> [String] {
+        let expected = Set(destination.indexes.map(\.sql))
+        let columns = Dictionary(
+            updated.map { change -> (String, [String]) in
+                guard case .updated(let columns, _) = change.kind else { return (change.table.name, []) }
+                return (change.table.name, columns.map(\.column))
+            }, uniquingKeysWith: +)
+        return catalogue.entries.filter { entry in
+            guard entry.kind == .index, let sql = entry.sql, kept.contains(entry.tableName) else { return false }
+            // Core Data's own names begin with Z; any other index is somebody's own and stays.
+            guard entry.name.hasPrefix("Z") else { return false }
+            return !expected.contains(sql) || columns[entry.tableName, default: []].contains { sql.contains($0) }
+        }.map(\.name)
+    }
+
+    private func dropIndexes(on updated: [TableChange], kept: Set<String>) -> [StoreScript.Statement] {
+        droppedIndexes(on: updated, kept: kept).map {
+            .init("DROP INDEX main.\($0.quotedName)", "Take the index \($0) away.")
+        }
+    }
+
+    private func createIndexes(dropped: [String], kept: Set<String>) -> [StoreScript.Statement] {
+        let present = Set(
+            catalogue.entries.filter { $0.kind == .index && kept.contains($0.tableName) && !dropped.contains($0.name) }
+                .compactMap(\.sql))
+        return destination.indexes.filter { !present.contains($0.sql) }.map {
+            .init($0.sql, "Make the index \($0.name).", rows: 1)
+        }
+    }
+
+    // MARK: - Triggers and R-trees
+
+    func dropTriggers() -> [StoreScript.Statement] {
+        catalogue.entries.filter { $0.kind == .trigger }.map {
+            .init("DROP TRIGGER main.\($0.name.quotedName)", "Take the trigger \($0.name) away for the time being.")
+        }
+    }
+
+    /// Core Data's triggers as a fresh store has them, and every other one in its own words.
+    func createTriggers() -> [StoreScript.Statement] {
+        let ours = Set(destination.triggers.map(\.name))
+        let foreign = catalogue.entries.filter { entry in
+            entry.kind == .trigger && !ours.contains(entry.name) && !entry.name.hasPrefix("Z_DA_")
+                && !entry.name.hasPrefix("Z_RT_") && remains(entry.tableName)
+        }
+        return destination.triggers.map { .init($0.sql, "Make the trigger \($0.name).") }
+            + foreign.compactMap { entry in
+                entry.sql.map { .init($0, "Put the trigger \(entry.name) back.") }
+            }
+    }
+
+    private func remains(_ table: String) -> Bool {
+        let owned = source.tables.map(\.name) + source.joinTables.map(\.name)
+        let fresh = destination.tables.map(\.name) + destination.joinTables.map(\.name)
+        return fresh.contains(table) || !owned.contains(table)
+    }
+
+    private func rebuildVirtualTables() -> [StoreScript.Statement] {
+        let old = catalogue.entries.filter { $0.kind == .table && $0.name.hasPrefix("Z_RT_") && $0.isVirtual }
+        return old.map { .init("DROP TABLE main.\($0.name.quotedName)", "Take the R-tree \($0.name) away.") }
+            + destination.virtualTables.flatMap { tree in
+                [.init(tree.sql, "Make the R-tree \(tree.name).")]
+                    + (tree.fillStatement.map { [.init($0, "Fill the R-tree \(tree.name).", rows: 1)] } ?? [])
+            }
+    }
+
+    // MARK: - What makes it a store of the new version
+
+    private func primaryKeys() -> [StoreScript.Statement] {
+        let rows = destination.primaryKeyRows.filter { $0.number < Self.firstReservedNumber }
+        let clear = StoreScript.Statement(
+            "DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(Self.firstReservedNumber)", "Number the entities anew.")
+        let inserts = rows.map { row in
+            StoreScript.Statement(
+                """
+                INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+                VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \(highestKey(row)))
+                """, "Number the entity \(row.name) \(row.number).")
+        }
+        return [clear] + inserts
+    }
+
+    /// The highest key ever handed out in the table that a root entity's rows come from.
+    private func highestKey(_ row: PrimaryKeyRow) -> String {
+        guard row.superNumber == 0 else { return "0" }
+        let roots = Set(
+            contributions(toTableOf: row.name).compactMap {
+                source.entityNumbers[source.model.root(of: $0.source).name]
+            }
+        ).sorted()
+        guard !roots.isEmpty else { return "0" }
+        return "COALESCE((SELECT max(Z_MAX) FROM source.Z_PRIMARYKEY WHERE Z_ENT IN (\(roots.sqlList))), 0)"
+    }
+
+    func identity(metadata: [UInt8], modelCache: [UInt8]?) -> [StoreScript.Statement] {
+        var statements = [
+            StoreScript.Statement(
+                "UPDATE main.Z_METADATA SET Z_PLIST = x'\(metadata.hexadecimal)'", "Write the new version's hashes.")
+        ]
+        if let modelCache, catalogue.table("Z_MODELCACHE") != nil {
+            statements += [
+                .init("DELETE FROM main.Z_MODELCACHE", "Take the old model out of the store."),
+                .init(
+                    "INSERT INTO main.Z_MODELCACHE (Z_CONTENT) VALUES (x'\(modelCache.hexadecimal)')",
+                    "Keep the new model in the store."),
+            ]
+        }
+        return statements
+    }
+
+    /// Numbers from here on belong to persistent history and CloudKit (STORE_FORMAT 8, MORE 1).
+    static let firstReservedNumber = 16000
+}
+
+extension TableChange {
+    var isRebuilt: Bool { if case .rebuilt = kind { true } else { false } }
+}
+
+extension JoinChange {
+    var isRebuilt: Bool { if case .rebuilt = kind { true } else { false } }
+}

@@ -1,0 +1,86 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+/// Lowers a mapping between two versions to the statements that carry a store from one layout to the other.
+///
+/// A table whose text and values stay is not touched; one whose text stays is updated; every other is made anew with
+/// the text of a fresh store and filled from `source`, the unchanged backup, in one `INSERT … SELECT`. Keys are kept.
+struct StoreLowering {
+    /// The store as it is.
+    let source: StoreLayout
+    /// A fresh store of the target version.
+    let destination: StoreLayout
+    let mapping: MappingModel
+    /// What `sqlite_master` of the store says.
+    let catalogue: Catalogue
+    /// Rows by source entity, where they were counted.
+    let rowCounts: [String: Int64]
+
+    /// One entity mapping that carries rows, resolved on both sides.
+    struct Contribution: Sendable {
+        let mapping: EntityMapping
+        let source: EntityDescription
+        let destination: EntityDescription
+        let sourceNumber: Int
+        let destinationNumber: Int
+    }
+
+    let contributions: [Contribution]
+
+    init(
+        source: StoreLayout, destination: StoreLayout, mapping: MappingModel, catalogue: Catalogue,
+        rowCounts: [String: Int64]
+    ) throws {
+        self.source = source
+        self.destination = destination
+        self.mapping = mapping
+        self.catalogue = catalogue
+        self.rowCounts = rowCounts
+        contributions = try mapping.entityMappings.compactMap { mapping in
+            guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else { return nil }
+            guard let sourceEntity = source.model.entity(from), let sourceNumber = source.entityNumbers[from],
+                let entity = destination.model.entity(to), let number = destination.entityNumbers[to]
+            else {
+                throw MigrationError(
+                    .internal, "The mapping from \(from) to \(to) names an entity that its model does not have.",
+                    place: to, remedy: "Report this to Moult with both models.")
+            }
+            return Contribution(
+                mapping: mapping, source: sourceEntity, destination: entity, sourceNumber: sourceNumber,
+                destinationNumber: number)
+        }
+    }
+
+    /// The contributions whose rows end in the table of `root`.
+    func contributions(toTableOf root: String) -> [Contribution] {
+        contributions.filter { destination.model.root(of: $0.destination).name == root }
+    }
+
+    /// The number in the destination of each source entity number that is carried over.
+    var numberMap: [Int: Int] {
+        Dictionary(
+            contributions.map { ($0.sourceNumber, $0.destinationNumber) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The source numbers of the entities at or below `sourceEntity` that become `destinationEntity` or one below it;
+    /// nil when that is all of them, so that nobody has to ask.
+    func numbersThatFit(sourceEntity: String, destinationEntity: String) -> [Int]? {
+        guard let from = source.model.entity(sourceEntity), let to = destination.model.entity(destinationEntity) else {
+            return []
+        }
+        let all = Set(source.numbers(ofEntityAndDescendants: from))
+        let fitting = contributions.filter {
+            all.contains($0.sourceNumber) && destination.model.isKind($0.destination, of: to)
+        }.map(\.sourceNumber)
+        let mayHaveRows = ([from] + source.model.descendants(of: from)).filter { !$0.isAbstract }
+        return mayHaveRows.allSatisfy { fitting.contains(source.entityNumbers[$0.name] ?? -1) } ? nil : fitting.sorted()
+    }
+
+    func rows(of entities: [String]) -> Int64 { entities.reduce(0) { $0 + rowCounts[$1, default: 0] } }
+}
+
+extension [Int] {
+    /// `1, 2, 3`, for a list in SQL.
+    var sqlList: String { map(String.init).joined(separator: ", ") }
+}

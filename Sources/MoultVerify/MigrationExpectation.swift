@@ -1,0 +1,99 @@
+/// Which rows and columns of the source a migration had to carry over unchanged, in SQL's own words.
+package struct MigrationExpectation: Sendable, Equatable {
+    /// Rows of one table of the source that became rows of one table of the destination, with the same keys.
+    package struct Rows: Sendable, Equatable {
+        package var sourceTable: String
+        package var table: String
+        package var entities: [Entity]
+
+        package init(sourceTable: String, table: String, entities: [Entity]) {
+            self.sourceTable = sourceTable
+            self.table = table
+            self.entities = entities
+        }
+    }
+
+    /// One entity's rows, with the columns whose values stay.
+    package struct Entity: Sendable, Equatable {
+        package var sourceName: String
+        package var sourceNumber: Int
+        package var name: String
+        package var number: Int
+        package var columns: [Column]
+
+        package init(sourceName: String, sourceNumber: Int, name: String, number: Int, columns: [Column]) {
+            self.sourceName = sourceName
+            self.sourceNumber = sourceNumber
+            self.name = name
+            self.number = number
+            self.columns = columns
+        }
+    }
+
+    package struct Column: Sendable, Hashable {
+        package var source: String
+        package var destination: String
+        /// SQL that stands in for a value that is nil in the source.
+        package var ifNil: String?
+
+        package init(source: String, destination: String, ifNil: String? = nil) {
+            self.source = source
+            self.destination = destination
+            self.ifNil = ifNil
+        }
+    }
+
+    /// The pairs of one relationship on both sides.
+    package struct Pairs: Sendable, Equatable {
+        /// Where pairs are kept: rows of `table` with a key in each of two columns.
+        package struct Place: Sendable, Equatable {
+            package var table: String
+            package var owner: String
+            package var destination: String
+
+            package init(table: String, owner: String, destination: String) {
+                self.table = table
+                self.owner = owner
+                self.destination = destination
+            }
+        }
+
+        /// `Entity.relationship`
+        package var place: String
+        package var source: Place
+        package var destination: Place
+        package var ownerTable: String
+        package var destinationTable: String
+        /// Whether only some pairs can be kept: a to-many that became to-one.
+        package var isLossy: Bool
+
+        package init(
+            place: String, source: Place, destination: Place, ownerTable: String, destinationTable: String,
+            isLossy: Bool
+        ) {
+            self.place = place
+            self.source = source
+            self.destination = destination
+            self.ownerTable = ownerTable
+            self.destinationTable = destinationTable
+            self.isLossy = isLossy
+        }
+    }
+
+    package var rows: [Rows]
+    /// The source entities whose rows leave, by name and table.
+    package var removed: [(name: String, number: Int, table: String)]
+    package var pairs: [Pairs]
+
+    package init(
+        rows: [Rows] = [], removed: [(name: String, number: Int, table: String)] = [], pairs: [Pairs] = []
+    ) {
+        self.rows = rows
+        self.removed = removed
+        self.pairs = pairs
+    }
+
+    package static func == (left: MigrationExpectation, right: MigrationExpectation) -> Bool {
+        left.rows == right.rows && left.pairs == right.pairs && left.removed.elementsEqual(right.removed, by: ==)
+    }
+}

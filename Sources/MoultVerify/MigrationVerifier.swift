@@ -1,0 +1,168 @@
+import MoultModel
+import MoultSQLite
+
+/// Compares a migrated store with what it was made from: `main` with the attached schema `source`, row by row.
+package struct MigrationVerifier {
+    /// How many rows one entity had and has.
+    package struct EntityCount: Sendable, Hashable {
+        package var name: String
+        package var source: Int64
+        package var kept: Int64
+        package var dropped: Int64
+
+        package init(name: String, source: Int64, kept: Int64, dropped: Int64) {
+            self.name = name
+            self.source = source
+            self.kept = kept
+            self.dropped = dropped
+        }
+    }
+
+    let connection: Connection
+    let expectation: MigrationExpectation
+
+    package init(_ connection: Connection, expectation: MigrationExpectation) {
+        self.connection = connection
+        self.expectation = expectation
+    }
+
+    /// Rows in and out by source entity, ordered by name.
+    ///
+    /// - Throws: `verificationFailed` where a row is missing, is one too many, or has another value.
+    package func verify() throws -> [EntityCount] {
+        var counts: [EntityCount] = []
+        for rows in expectation.rows { counts += try verify(rows) }
+        for removed in expectation.removed {
+            let count = try self.count("source", removed.table, [removed.number])
+            counts.append(EntityCount(name: removed.name, source: count, kept: 0, dropped: count))
+        }
+        for pairs in expectation.pairs { try verify(pairs) }
+        return counts.sorted { $0.name.precedesInByteOrder($1.name) }
+    }
+
+    // MARK: - Rows
+
+    private func verify(_ rows: MigrationExpectation.Rows) throws -> [EntityCount] {
+        var counts: [EntityCount] = []
+        for entity in rows.entities {
+            let before = try count("source", rows.sourceTable, [entity.sourceNumber])
+            let after = try count("main", rows.table, [entity.number])
+            guard before == after else {
+                throw failure(
+                    entity.name, "\(entity.sourceName) had \(before) rows and \(entity.name) has \(after).")
+            }
+            counts.append(EntityCount(name: entity.sourceName, source: before, kept: after, dropped: 0))
+        }
+        let differing = try connection.integer(comparison(rows, "count(*)")) ?? 0
+        if differing > 0 { throw try difference(rows, differing) }
+        return counts
+    }
+
+    /// The rows of the source that have no equal in the destination.
+    private func comparison(_ rows: MigrationExpectation.Rows, _ result: String) -> String {
+        let numbers = rows.entities.map { "\($0.sourceNumber)" }.joined(separator: ", ")
+        return """
+            SELECT \(result) FROM source.\(rows.sourceTable.quotedName) AS s \
+            LEFT JOIN main.\(rows.table.quotedName) AS d ON d.Z_PK = s.Z_PK \
+            WHERE s.Z_ENT IN (\(numbers)) AND (d.Z_PK IS NULL OR \(differences(rows).joined(separator: " OR ")))
+            """
+    }
+
+    private func differences(_ rows: MigrationExpectation.Rows) -> [String] {
+        let moved = rows.entities.map { "WHEN \($0.sourceNumber) THEN \($0.number)" }.joined(separator: " ")
+        let isRenumbered = rows.entities.contains { $0.sourceNumber != $0.number }
+        var conditions = [isRenumbered ? "d.Z_ENT IS NOT (CASE s.Z_ENT \(moved) END)" : "d.Z_ENT IS NOT s.Z_ENT"]
+        let everywhere = Set(rows.entities.first?.columns ?? []).filter { column in
+            rows.entities.allSatisfy { $0.columns.contains(column) }
+        }
+        conditions += everywhere.sorted { $0.destination < $1.destination }.map(difference)
+        for entity in rows.entities {
+            let own = entity.columns.filter { !everywhere.contains($0) }
+            guard !own.isEmpty else { continue }
+            let any = own.map(difference).joined(separator: " OR ")
+            conditions.append("(s.Z_ENT = \(entity.sourceNumber) AND (\(any)))")
+        }
+        return conditions
+    }
+
+    private func difference(_ column: MigrationExpectation.Column) -> String {
+        let old = "s.\(column.source.quotedName)"
+        let expected = column.ifNil.map { "COALESCE(\(old), \($0))" } ?? old
+        return "d.\(column.destination.quotedName) IS NOT \(expected)"
+    }
+
+    /// Says which row and column differ first.
+    private func difference(_ rows: MigrationExpectation.Rows, _ count: Int64) throws -> MigrationError {
+        let key = try connection.integer(comparison(rows, "s.Z_PK") + " ORDER BY s.Z_PK LIMIT 1") ?? 0
+        for entity in rows.entities {
+            for column in entity.columns {
+                let differs = try connection.integer(
+                    """
+                    SELECT count(*) FROM source.\(rows.sourceTable.quotedName) AS s \
+                    JOIN main.\(rows.table.quotedName) AS d ON d.Z_PK = s.Z_PK \
+                    WHERE s.Z_PK = ? AND s.Z_ENT = \(entity.sourceNumber) AND \(difference(column))
+                    """, [.integer(key)])
+                if differs == 1 {
+                    return failure(
+                        "\(entity.name) \(key)",
+                        "\(count) rows of \(rows.table) are not what they were; the first differs in \(column.destination)."
+                    )
+                }
+            }
+        }
+        return failure("\(rows.table) \(key)", "\(count) rows of \(rows.sourceTable) are missing in \(rows.table).")
+    }
+
+    // MARK: - Pairs
+
+    private func verify(_ pairs: MigrationExpectation.Pairs) throws {
+        let invented = try connection.integer(
+            """
+            SELECT count(*) FROM \(all(pairs.destination, "main")) AND NOT EXISTS \
+            (SELECT 1 FROM source.\(pairs.source.table.quotedName) AS q WHERE \(same(pairs.source, pairs.destination)))
+            """)
+        if let invented, invented > 0 {
+            throw failure(pairs.place, "\(invented) links of \(pairs.place) were not there before.")
+        }
+        guard !pairs.isLossy else { return }
+        let owner = "p.\(pairs.source.owner.quotedName)"
+        let destination = "p.\(pairs.source.destination.quotedName)"
+        let lost = try connection.integer(
+            """
+            SELECT count(*) FROM \(all(pairs.source, "source")) \
+            AND \(owner) IN (SELECT Z_PK FROM main.\(pairs.ownerTable.quotedName)) \
+            AND \(destination) IN (SELECT Z_PK FROM main.\(pairs.destinationTable.quotedName)) AND NOT EXISTS \
+            (SELECT 1 FROM main.\(pairs.destination.table.quotedName) AS q WHERE \(same(pairs.destination, pairs.source)))
+            """)
+        if let lost, lost > 0 { throw failure(pairs.place, "\(lost) links of \(pairs.place) are gone.") }
+    }
+
+    private func all(_ place: MigrationExpectation.Pairs.Place, _ schema: String) -> String {
+        """
+        \(schema).\(place.table.quotedName) AS p WHERE p.\(place.owner.quotedName) IS NOT NULL \
+        AND p.\(place.destination.quotedName) IS NOT NULL
+        """
+    }
+
+    private func same(_ candidate: MigrationExpectation.Pairs.Place, _ pair: MigrationExpectation.Pairs.Place) -> String
+    {
+        """
+        q.\(candidate.owner.quotedName) = p.\(pair.owner.quotedName) \
+        AND q.\(candidate.destination.quotedName) = p.\(pair.destination.quotedName)
+        """
+    }
+
+    // MARK: - Words
+
+    private func count(_ schema: String, _ table: String, _ numbers: [Int]) throws -> Int64 {
+        let list = numbers.map(String.init).joined(separator: ", ")
+        return try connection.integer(
+            "SELECT count(*) FROM \(schema).\(table.quotedName) WHERE Z_ENT IN (\(list))") ?? 0
+    }
+
+    private func failure(_ place: String, _ message: String) -> MigrationError {
+        MigrationError(
+            .verificationFailed, message, place: place,
+            remedy: "The store was left as it is. Report this to Moult with the plan.")
+    }
+}

@@ -1,1 +1,0 @@
-// MoultVerify. Checks a migrated store with code that shares nothing with the writer.

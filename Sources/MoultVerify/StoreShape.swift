@@ -1,0 +1,132 @@
+/// What a store should look like, in SQL's own words.
+///
+/// Who verifies shares no code with who made the store: it is told names and numbers, and asks the file itself.
+package struct StoreShape: Sendable, Equatable {
+    /// One table, index or trigger that a fresh store has, with its text.
+    package struct Object: Sendable, Hashable {
+        package var kind: String
+        package var name: String
+        package var sql: String
+
+        package init(kind: String, name: String, sql: String) {
+            self.kind = kind
+            self.name = name
+            self.sql = sql
+        }
+    }
+
+    /// One row of `Z_PRIMARYKEY` and the table whose keys it counts.
+    package struct EntityNumber: Sendable, Hashable {
+        package var number: Int
+        package var name: String
+        package var superNumber: Int
+        package var table: String
+
+        package init(number: Int, name: String, superNumber: Int, table: String) {
+            self.number = number
+            self.name = name
+            self.superNumber = superNumber
+            self.table = table
+        }
+    }
+
+    /// A column that holds keys of objects: of a to-one relationship, an inverse-less one, or one side of a pair.
+    package struct Reference: Sendable, Hashable {
+        /// `Entity.relationship`
+        package var place: String
+        package var table: String
+        package var column: String
+        /// The entity numbers of the rows that have it; empty for a join table.
+        package var numbers: [Int]
+        package var targetTable: String
+        package var targetNumbers: [Int]
+        /// The column beside it that holds the target's entity number.
+        package var entityColumn: String?
+
+        package init(
+            place: String, table: String, column: String, numbers: [Int], targetTable: String, targetNumbers: [Int],
+            entityColumn: String? = nil
+        ) {
+            self.place = place
+            self.table = table
+            self.column = column
+            self.numbers = numbers
+            self.targetTable = targetTable
+            self.targetNumbers = targetNumbers
+            self.entityColumn = entityColumn
+        }
+    }
+
+    /// The two columns of a one-to-one relationship, which must name each other.
+    package struct OneToOne: Sendable, Hashable {
+        package var place: String
+        package var table: String
+        package var column: String
+        package var numbers: [Int]
+        package var inverseTable: String
+        package var inverseColumn: String
+
+        package init(
+            place: String, table: String, column: String, numbers: [Int], inverseTable: String, inverseColumn: String
+        ) {
+            self.place = place
+            self.table = table
+            self.column = column
+            self.numbers = numbers
+            self.inverseTable = inverseTable
+            self.inverseColumn = inverseColumn
+        }
+    }
+
+    /// A column of the rows of some entities: a required value, or a value with external storage.
+    package struct Column: Sendable, Hashable {
+        /// `Entity.property`
+        package var place: String
+        package var table: String
+        package var column: String
+        package var numbers: [Int]
+
+        package init(place: String, table: String, column: String, numbers: [Int]) {
+            self.place = place
+            self.table = table
+            self.column = column
+            self.numbers = numbers
+        }
+    }
+
+    /// Columns whose values must not repeat among the rows of some entities.
+    package struct Uniqueness: Sendable, Hashable {
+        package var place: String
+        package var table: String
+        package var columns: [String]
+        package var numbers: [Int]
+
+        package init(place: String, table: String, columns: [String], numbers: [Int]) {
+            self.place = place
+            self.table = table
+            self.columns = columns
+            self.numbers = numbers
+        }
+    }
+
+    package var objects: [Object]
+    package var entities: [EntityNumber]
+    package var references: [Reference]
+    package var oneToOnes: [OneToOne]
+    package var required: [Column]
+    package var unique: [Uniqueness]
+    package var external: [Column]
+
+    package init(
+        objects: [Object] = [], entities: [EntityNumber] = [], references: [Reference] = [],
+        oneToOnes: [OneToOne] = [], required: [Column] = [], unique: [Uniqueness] = [], external: [Column] = []
+    ) {
+        self.objects = objects
+        self.entities = entities
+        self.references = references
+        self.oneToOnes = oneToOnes
+        self.required = required
+        self.unique = unique
+        self.external = external
+    }
+}

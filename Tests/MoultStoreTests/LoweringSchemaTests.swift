@@ -1,0 +1,66 @@
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+import MoultSQLite
+import TestSupport
+import Testing
+
+@testable import MoultStore
+
+/// A migrated store must have the catalogue of a fresh store of the target, whatever it came from.
+@Suite("The schema after lowering", .enabled(if: Corpus.isAvailable))
+struct LoweringSchemaTests {
+    @Test("every inferable pair of every corpus model ends with a fresh store's catalogue")
+    func everyPair() throws {
+        var checked = 0
+        var refused = 0
+        for bundle in Corpus.paths(where: { $0.hasSuffix(".xcdatamodeld") && !$0.contains("WooCommerce") }) {
+            guard let versions = try? ModelVersions(contentsOf: bundle).versions, versions.count > 1 else { continue }
+            for older in versions.indices {
+                for newer in versions.indices where newer > older {
+                    guard let mapping = try? MappingModel(inferring: versions[older], to: versions[newer]) else {
+                        refused += 1
+                        continue
+                    }
+                    try check(
+                        mapping, from: versions[older], to: versions[newer], framework: older % 2 == 0 ? 1526 : 641)
+                    checked += 1
+                }
+            }
+        }
+        print("pairs migrated: \(checked), not inferable without answers: \(refused)")
+        #expect(checked > 100)
+    }
+
+    private func check(_ mapping: MappingModel, from: ModelVersion, to: ModelVersion, framework: Int) throws {
+        let folder = try ScratchFolder()
+        let (store, copy, fresh) = ("\(folder.path)/s.sqlite", "\(folder.path)/c.sqlite", "\(folder.path)/f.sqlite")
+        try StoreMaker(from, framework: framework, uuid: "A").make(at: store)
+        try StoreMaker(from, framework: framework, uuid: "A").make(at: copy)
+        try StoreMaker(to, framework: framework).make(at: fresh)
+        let plan = try StoreProbe.read(store) { probe in
+            try BoundPlan(
+                mapping, from: from.model, to: to, over: StoreSnapshot(probe.connection), connection: probe.connection)
+        }
+        let connection = try Connection(copy, mode: .readWrite)
+        try connection.attach(store, as: "source", mode: .readOnly)
+        let script = try StoreScript(plan)
+        for function in script.functions(externalFile: { _ in [] }) { try connection.register(function) }
+        for statement in script.statements {
+            do {
+                try connection.execute(statement.sql)
+            } catch {
+                Issue.record("\(from.name) to \(to.name): \(statement.sql)\n\(error)")
+                return
+            }
+        }
+        let expected = try Connection(fresh, mode: .readOnly)
+        #expect(
+            try Set(connection.catalogue().entries) == Set(expected.catalogue().entries), "\(from.name) to \(to.name)")
+        let numbers = "SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY ORDER BY 1"
+        #expect(try connection.rows(numbers) { $0.row } == expected.rows(numbers) { $0.row })
+        let metadata = try StoreMetadata(from: connection)
+        #expect(metadata.hashes?.isCompatible(with: to.hashes) == true)
+        #expect(metadata.uuid == "A")
+    }
+}
