@@ -66,6 +66,16 @@ let package = Package(
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
                 "MoultSystem", "TestSupport",
             ]),
+        tests(
+            "MoultEngineTests",
+            [
+                "MoultModel", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine",
+                "TestSupport", "engine-child",
+            ]),
+        // A process for the engine's tests to kill.
+        .executableTarget(
+            name: "engine-child", dependencies: ["MoultEngine", "MoultSystem", "MoultModel", "MoultStore"],
+            path: "Tests/EngineChild"),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultPlan", "TestSupport"]),
         tests("MoultReportTests", ["MoultReport", "TestSupport"]),

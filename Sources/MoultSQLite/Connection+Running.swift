@@ -68,6 +68,29 @@ extension Connection {
     package static var version: String { String(cString: sqlite3_libversion()) }
 }
 
+// MARK: - Settings
+
+extension Connection {
+    /// Whether the last connection to close leaves the WAL as it is instead of writing it back into the database.
+    package func keepWALOnClose(_ isKept: Bool) throws {
+        try check(moult_sqlite_set(handle, Int32(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE), isKept ? 1 : 0))
+    }
+
+    /// Where SQLite writes what does not fit into memory, such as large sorts. It is one setting for the whole process
+    /// and must not be changed while a statement runs.
+    package func setTemporaryFolder(_ folder: String) throws {
+        guard try text("PRAGMA temp_store_directory") != folder else { return }
+        try execute("PRAGMA temp_store_directory = \(folder.quotedLiteral)")
+    }
+
+    /// The steps of SQLite's machine that a statement's program is made of, an estimate of the work for each row.
+    package func programLength(_ sql: String) throws -> Int64 {
+        var length: Int64 = 0
+        try forEachRow("EXPLAIN \(sql)") { _ in length += 1 }
+        return length
+    }
+}
+
 // MARK: - Transactions
 
 extension Connection {

@@ -36,5 +36,31 @@
             guard fields.count > 19, let boot = try? read("/proc/sys/kernel/random/boot_id") else { return nil }
             return String(decoding: boot.prefix(8) + [UInt8(ascii: "-")] + fields[19], as: UTF8.self)
         }
+
+        /// `man 5 proc_locks`: `1: POSIX  ADVISORY  READ 1234 fe:00:5678 128 128`, the file as device and inode.
+        package func holders(of path: String) -> [RunningProcess] {
+            guard let status = try? status(of: path), let bytes = try? read("/proc/locks") else { return [] }
+            let major = (status.device >> 8 & 0xfff) | (status.device >> 32 & ~0xfff)
+            let minor = (status.device & 0xff) | (status.device >> 12 & ~0xff)
+            var identifiers: Set<Int32> = []
+            for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+                let fields = line.split(separator: " ")
+                // A waiting lock has an arrow before its kind.
+                guard fields.count >= 8, fields[1] != "->", let identifier = Int32(fields[4]), identifier > 0 else {
+                    continue
+                }
+                let file = fields[5].split(separator: ":")
+                guard file.count == 3, UInt64(file[0], radix: 16) == major, UInt64(file[1], radix: 16) == minor,
+                    UInt64(file[2]) == status.inode, identifier != processIdentifier
+                else { continue }
+                identifiers.insert(identifier)
+            }
+            return identifiers.sorted().map { RunningProcess(identifier: $0, name: name(ofProcess: $0)) }
+        }
+
+        private func name(ofProcess identifier: Int32) -> String {
+            guard let bytes = try? read("/proc/\(identifier)/comm") else { return "" }
+            return String(decoding: bytes.filter { $0 >= 0x20 }, as: UTF8.self)
+        }
     }
 #endif

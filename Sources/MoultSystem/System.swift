@@ -48,6 +48,8 @@ package protocol System: Sendable {
     var processIdentifier: Int32 { get }
     /// When a process started, as a text that differs for two processes of one number; nil when it is not running.
     func startTime(ofProcess identifier: Int32) -> String?
+    /// The other processes that hold a lock on a file, as far as the system tells.
+    func holders(of path: String) -> [RunningProcess]
 
     // MARK: Clock and names
 
@@ -58,6 +60,18 @@ package protocol System: Sendable {
     var temporaryFolder: String { get }
     /// Sixteen random digits for a name that nobody else has.
     func uniqueName() -> String
+}
+
+/// A process by number and name.
+package struct RunningProcess: Sendable, Hashable {
+    package var identifier: Int32
+    /// The program's short name; empty where it is not known.
+    package var name: String
+
+    package init(identifier: Int32, name: String) {
+        self.identifier = identifier
+        self.name = name
+    }
 }
 
 /// The room on a volume.

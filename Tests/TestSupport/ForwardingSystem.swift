@@ -27,6 +27,7 @@ extension ForwardingSystem {
     package func lock(_ path: String) throws -> FileLock? { try real.lock(path) }
     package var processIdentifier: Int32 { real.processIdentifier }
     package func startTime(ofProcess identifier: Int32) -> String? { real.startTime(ofProcess: identifier) }
+    package func holders(of path: String) -> [RunningProcess] { real.holders(of: path) }
     package var now: Timestamp { real.now }
     package var monotonicNanoseconds: UInt64 { real.monotonicNanoseconds }
     package var temporaryFolder: String { real.temporaryFolder }

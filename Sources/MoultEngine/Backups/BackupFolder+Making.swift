@@ -1,0 +1,127 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+extension BackupFolder {
+    /// A backup whose pages are copied, under a temporary name, not yet proven.
+    struct Draft {
+        let folder: String
+        let storeName: String
+        let version: String
+        let createdAt: Timestamp
+        let state: StoreState
+        let rows: [String: Int64]
+
+        var store: String { Path.join(folder, storeName) }
+    }
+
+    /// What reading a draft's file once more has shown.
+    struct Proof: Sendable {
+        let size: Int64
+        let sha256: String
+    }
+
+    static let draftSuffix = ".part"
+
+    /// Makes a backup of the store that a lock holds, and proves it.
+    package func make(
+        of lock: StoreLock, version: String, _ observer: MigrationObserver = .none
+    ) throws -> StoreBackup {
+        let draft = try draft(of: lock, version: version, copyingExternalData: true, observer)
+        do {
+            return try finish(draft, try Self.prove(draft.store, system))
+        } catch {
+            discard(draft)
+            throw error
+        }
+    }
+
+    /// Copies every page through SQLite, which sees what lies in a WAL, and the external files (DESIGN 5.4).
+    func draft(
+        of lock: StoreLock, version: String, copyingExternalData: Bool, _ observer: MigrationObserver
+    ) throws -> Draft {
+        let storeName = Path.name(of: lock.sidecar.store)
+        try system.makeFolder(folder)
+        let createdAt = system.now
+        let name = ".\(system.uniqueName())\(Self.draftSuffix)"
+        let draft = Draft(
+            folder: Path.join(folder, name), storeName: storeName, version: version, createdAt: createdAt,
+            state: try StoreState(lock.connection), rows: try lock.connection.rowCounts())
+        try system.makeFolder(draft.folder)
+        do {
+            try copyPages(from: lock.connection, to: draft.store, observer)
+            let mode = try system.status(of: lock.sidecar.store)?.mode ?? 0o644
+            try system.setMode(mode, of: draft.store)
+            if copyingExternalData, try system.exists(lock.sidecar.support) {
+                try system.copyTree(
+                    lock.sidecar.support, to: Path.join(draft.folder, Path.name(of: lock.sidecar.support)))
+            }
+            return draft
+        } catch {
+            discard(draft)
+            throw error
+        }
+    }
+
+    func copyPages(from source: Connection, to path: String, _ observer: MigrationObserver) throws {
+        let copy = try Connection(path, mode: .create)
+        defer { copy.close() }
+        // Nobody reads a draft that was not finished, so it needs no journal; the finished file is synchronised once.
+        try copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
+        let pageSize = try source.integer("PRAGMA page_size") ?? 4096
+        try Backup(from: source, to: copy).run(stepPages: 2_048) { done, all in
+            observer.report(.backup, Double(done) / Double(max(all, 1)), bytes: Int64(done) * pageSize)
+            return !observer.isCancelled()
+        }
+    }
+
+    /// Synchronises a file that no connection writes to, checks it and computes its SHA-256.
+    static func prove(_ path: String, _ system: any System) throws -> Proof {
+        try system.synchronise(path)
+        let connection = try Connection(path, mode: .immutable)
+        do {
+            defer { connection.close() }
+            try connection.checkSoundness(place: path)
+        }
+        return Proof(size: try system.status(of: path)?.size ?? 0, sha256: try system.digest(of: path).hexadecimal)
+    }
+
+    /// Gives a proven draft its manifest and its name.
+    func finish(_ draft: Draft, _ proof: Proof) throws -> StoreBackup {
+        let files = try system.files(below: draft.folder).filter { $0 != draft.storeName }.map { path in
+            let whole = Path.join(draft.folder, path)
+            return StoreBackup.Manifest.File(
+                path: path, size: try system.status(of: whole)?.size ?? 0,
+                sha256: try system.digest(of: whole).hexadecimal)
+        }
+        let manifest = StoreBackup.Manifest(
+            storeName: draft.storeName, version: draft.version, createdAt: draft.createdAt, uuid: draft.state.uuid,
+            versionHashes: (draft.state.hashes?.entities ?? [:]).mapValues(\.base64), rows: draft.rows,
+            size: proof.size, sha256: proof.sha256, externalFiles: files)
+        try system.writeAtomically(
+            Array((manifest.json.indented + "\n").utf8), to: Path.join(draft.folder, StoreBackup.manifestName))
+        let backup = StoreBackup(folder: try freeName(draft), manifest: manifest)
+        try system.rename(draft.folder, to: backup.folder)
+        try system.synchronise(folder)
+        return backup
+    }
+
+    func discard(_ draft: Draft) { _ = try? system.removeTree(draft.folder) }
+
+    /// `<UTC time>-<version>-<n>`: two in one second, or of one version, never meet (B-22, B-38).
+    private func freeName(_ draft: Draft) throws -> String {
+        let version = String(draft.version.map { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" ? $0 : "_" })
+        let stem = "\(draft.createdAt.iso8601Basic)-\(version.isEmpty ? "unknown" : String(version.prefix(60)))"
+        var number = 1
+        while try system.exists(Path.join(folder, "\(stem)-\(number)")) { number += 1 }
+        return Path.join(folder, "\(stem)-\(number)")
+    }
+
+    /// Removes what runs that died left unfinished. Only whoever holds the store's lock may call it.
+    func removeDrafts() throws {
+        guard try system.exists(folder) else { return }
+        for name in try system.list(folder) where name.hasPrefix(".") && name.hasSuffix(Self.draftSuffix) {
+            try system.removeTree(Path.join(folder, name))
+        }
+    }
+}

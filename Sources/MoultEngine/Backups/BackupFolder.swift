@@ -1,0 +1,101 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+/// The folder that holds the backups of one store.
+package struct BackupFolder: Sendable {
+    package let folder: String
+    let system: any System
+
+    package init(_ folder: String, _ system: any System = POSIXSystem()) {
+        self.folder = folder
+        self.system = system
+    }
+
+    /// The backups that have a readable manifest, oldest first.
+    package func list() throws -> [StoreBackup] {
+        guard try system.exists(folder) else { return [] }
+        return try system.list(folder).filter { !$0.hasPrefix(".") }
+            .compactMap { try? StoreBackup(reading: Path.join(folder, $0), system) }
+            .sorted { ($0.manifest.createdAt, $0.name) < ($1.manifest.createdAt, $1.name) }
+    }
+
+    /// The backup of that name, or of that path.
+    package func backup(named name: String) throws -> StoreBackup {
+        let path = name.contains("/") ? name : Path.join(folder, name)
+        guard try system.exists(path) else {
+            let names = try list().map(\.name)
+            throw MigrationError(
+                .backupNotFound, "There is no backup \(name).", place: folder,
+                remedy: names.isEmpty ? "No backup has been made yet." : "Name one of \(names.joined(separator: ", "))."
+            )
+        }
+        return try StoreBackup(reading: path, system)
+    }
+
+    /// The newest backup, of that version when one is named (W-30).
+    package func newest(ofVersion version: String? = nil) throws -> StoreBackup {
+        let candidates = try list().filter { version == nil || $0.manifest.version == version }
+        guard let newest = candidates.last else {
+            throw MigrationError(
+                .backupNotFound, "There is no backup\(version.map { " of version \($0)" } ?? "").", place: folder,
+                remedy: "Look at the list of backups for another.")
+        }
+        return newest
+    }
+
+    /// Proves that a backup still is what its manifest says: size, SHA-256, soundness, version hashes, row counts and
+    /// external files.
+    ///
+    /// - Throws: `backupInvalid` that says what differs.
+    package func verify(_ backup: StoreBackup) throws {
+        let manifest = backup.manifest
+        try verify(backup.store, size: manifest.size, sha256: manifest.sha256)
+        for file in manifest.externalFiles {
+            try verify(Path.join(backup.folder, file.path), size: file.size, sha256: file.sha256)
+        }
+        let connection = try Connection(backup.store, mode: .immutable)
+        defer { connection.close() }
+        do {
+            try connection.checkSoundness(place: backup.store)
+        } catch let error as MigrationError {
+            throw StoreBackup.invalid("The backup is damaged.", backup.store, cause: error.cause)
+        }
+        let state = try StoreState(connection)
+        guard (state.hashes?.entities ?? [:]).mapValues(\.base64) == manifest.versionHashes else {
+            throw StoreBackup.invalid("The backup's version is not the one that its manifest names.", backup.store)
+        }
+        guard try connection.rowCounts() == manifest.rows else {
+            throw StoreBackup.invalid("The backup's rows are not those that its manifest counts.", backup.store)
+        }
+    }
+
+    private func verify(_ path: String, size: Int64, sha256: String) throws {
+        guard let status = try system.status(of: path) else {
+            throw StoreBackup.invalid("The backup lacks \(Path.name(of: path)).", path)
+        }
+        guard status.size == size else {
+            throw StoreBackup.invalid("\(path) has \(status.size) bytes; its manifest says \(size).", path)
+        }
+        guard try system.digest(of: path).hexadecimal == sha256 else {
+            throw StoreBackup.invalid("The contents of \(path) are not those that its manifest names.", path)
+        }
+    }
+
+    /// Removes what the policy lets go, never the newest backup that verifies; returns what went.
+    @discardableResult
+    package func prune(_ policy: RetentionPolicy) throws -> [StoreBackup] {
+        let all = try list()
+        let expired = policy.expired(of: all, now: system.now)
+        guard !expired.isEmpty else { return [] }
+        let newestGood = all.last { (try? verify($0)) != nil }
+        let going = expired.filter { $0 != newestGood }
+        for backup in going {
+            // Without its manifest it is no backup any more, should the removal stop half-way.
+            try system.remove(Path.join(backup.folder, StoreBackup.manifestName))
+            try system.removeTree(backup.folder)
+        }
+        try system.synchronise(folder)
+        return going
+    }
+}

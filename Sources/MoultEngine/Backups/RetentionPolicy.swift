@@ -1,0 +1,35 @@
+import MoultSystem
+
+/// Which backups are kept (W-34, K-03): all of the last week, one a week up to a month, none older, but never fewer
+/// than ``minimumCount``, and never is the newest good one removed.
+package struct RetentionPolicy: Sendable, Equatable {
+    package var keepAllDays: Int
+    package var keepWeeklyDays: Int
+    package var minimumCount: Int
+
+    package init(keepAllDays: Int = 7, keepWeeklyDays: Int = 30, minimumCount: Int = 3) {
+        self.keepAllDays = keepAllDays
+        self.keepWeeklyDays = keepWeeklyDays
+        self.minimumCount = minimumCount
+    }
+
+    /// Keeps everything.
+    package static let everything = RetentionPolicy(keepAllDays: .max, keepWeeklyDays: .max)
+
+    /// The backups that may go, oldest first. Ages are from the manifests, never from the file system (B-40).
+    package func expired(of backups: [StoreBackup], now: Timestamp) -> [StoreBackup] {
+        let newestFirst = backups.sorted { $0.manifest.createdAt > $1.manifest.createdAt }
+        var weeks: Set<Int64> = []
+        var expired: [StoreBackup] = []
+        for (position, backup) in newestFirst.enumerated() {
+            let days = now.seconds(since: backup.manifest.createdAt) / 86_400
+            // The epoch was a Thursday; weeks begin on Monday.
+            let week = (backup.manifest.createdAt.seconds + 3 * 86_400) / (7 * 86_400)
+            let isKept =
+                position < max(minimumCount, 1) || days < Double(keepAllDays)
+                || (days < Double(keepWeeklyDays) && weeks.insert(week).inserted)
+            if !isKept { expired.append(backup) }
+        }
+        return expired.reversed()
+    }
+}

@@ -1,1 +1,0 @@
-// MoultEngine. The only writer of schemas and files: lock, probe, preflight, backup, working copy, run, commit, journal, recovery, rollback.

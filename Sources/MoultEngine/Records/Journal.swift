@@ -1,0 +1,87 @@
+import MoultModel
+import MoultSystem
+
+/// What a run is about to do, written before it does it, so that the next run can tell what became of it.
+///
+/// The journal is never the truth about the store: the store's own metadata and counters are (DESIGN 5.7).
+package struct Journal: Sendable, Equatable {
+    package enum Operation: String, Sendable { case migrate, rollback }
+
+    package enum State: String, Sendable {
+        /// Backup and working copy are being made; the store is untouched.
+        case started
+        /// From here the store may be the old one or the new one.
+        case committing
+    }
+
+    package var run: String
+    package var operation: Operation
+    package var state: State
+    package var from: String
+    package var to: String
+    package var startedAt: String
+    /// The store's counter and checksum before anything was done.
+    package var schemaVersion: Int64
+    package var oldChecksum: String
+    /// What the store's checksum will be; nil before the new store is verified.
+    package var newChecksum: String?
+    /// The backup's folder, once it is whole.
+    package var backup: String?
+    /// The folder that holds backups, where an unfinished one may lie.
+    package var backups: String
+    /// Names of external files that the new store needs and the old one does not.
+    package var newExternalFiles: [String]
+}
+
+// MARK: - On the disk
+
+extension Journal {
+    package func write(_ sidecar: Sidecar, _ system: any System) throws {
+        try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.journal)
+    }
+
+    /// The journal of a run that did not end; nil where there is none.
+    ///
+    /// - Throws: `metadataInvalid` where it cannot be read.
+    package static func read(_ sidecar: Sidecar, _ system: any System) throws -> Journal? {
+        guard try system.exists(sidecar.journal) else { return nil }
+        let bytes = try system.read(sidecar.journal)
+        let json = try JSONValue(parsing: bytes, place: sidecar.journal, code: .metadataInvalid)
+        guard let journal = Journal(json) else {
+            throw MigrationError(
+                .metadataInvalid, "The journal of the last run is of a form that this Moult does not know.",
+                place: sidecar.journal, remedy: "Use the version of Moult that wrote it.")
+        }
+        return journal
+    }
+
+    package static func remove(_ sidecar: Sidecar, _ system: any System) throws {
+        if try system.remove(sidecar.journal) { try system.synchronise(sidecar.folder) }
+    }
+
+    private var json: JSONValue {
+        .object([
+            .init("format", .integer(1)), .init("run", .string(run)), .init("operation", .string(operation.rawValue)),
+            .init("state", .string(state.rawValue)), .init("from", .string(from)), .init("to", .string(to)),
+            .init("startedAt", .string(startedAt)), .init("schemaVersion", .integer(schemaVersion)),
+            .init("oldChecksum", .string(oldChecksum)),
+            .init("newChecksum", newChecksum.map(JSONValue.string) ?? .null),
+            .init("backup", backup.map(JSONValue.string) ?? .null), .init("backups", .string(backups)),
+            .init("newExternalFiles", .array(newExternalFiles.map(JSONValue.string))),
+        ])
+    }
+
+    private init?(_ json: JSONValue) {
+        guard json["format"]?.integer == 1, let run = json["run"]?.string,
+            let operation = json["operation"]?.string.flatMap(Operation.init),
+            let state = json["state"]?.string.flatMap(State.init), let from = json["from"]?.string,
+            let to = json["to"]?.string, let startedAt = json["startedAt"]?.string,
+            let schemaVersion = json["schemaVersion"]?.integer, let oldChecksum = json["oldChecksum"]?.string,
+            let backups = json["backups"]?.string, let files = json["newExternalFiles"]?.array?.compactMap(\.string)
+        else { return nil }
+        self.init(
+            run: run, operation: operation, state: state, from: from, to: to, startedAt: startedAt,
+            schemaVersion: schemaVersion, oldChecksum: oldChecksum, newChecksum: json["newChecksum"]?.string,
+            backup: json["backup"]?.string, backups: backups, newExternalFiles: files)
+    }
+}

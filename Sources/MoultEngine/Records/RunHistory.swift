@@ -1,0 +1,78 @@
+import MoultModel
+import MoultSystem
+
+/// One run as `runs.jsonl` keeps it.
+package struct RunRecord: Sendable, Equatable {
+    package enum Result: String, Sendable {
+        case done, failed, cancelled
+        /// It died before its commit, and the store stayed the old one.
+        case undone
+        /// It died after its commit, and the next run found the new store.
+        case recovered
+    }
+
+    package var run: String
+    package var operation: Journal.Operation
+    package var result: Result
+    package var from: String
+    package var to: String
+    package var startedAt: String
+    package var endedAt: String
+    package var seconds: Double
+    /// The backup's folder name, if one was kept.
+    package var backup: String?
+    package var rows: Int64
+    package var bytes: Int64
+    /// The error's code and sentence.
+    package var error: String?
+}
+
+/// All runs on a store, oldest first; written once each, never changed.
+package struct RunHistory: Sendable {
+    package let sidecar: Sidecar
+    private let system: any System
+
+    package init(_ sidecar: Sidecar, _ system: any System = POSIXSystem()) {
+        self.sidecar = sidecar
+        self.system = system
+    }
+
+    package func append(_ record: RunRecord) throws {
+        try system.append(Array((record.json.compact + "\n").utf8), to: sidecar.runs)
+        try system.synchronise(sidecar.runs)
+    }
+
+    /// A line that a dying process left unfinished is passed over.
+    package func records() throws -> [RunRecord] {
+        guard try system.exists(sidecar.runs) else { return [] }
+        return try system.read(sidecar.runs).split(separator: UInt8(ascii: "\n")).compactMap { line in
+            (try? JSONValue(parsing: Array(line), place: sidecar.runs, code: .metadataInvalid)).flatMap(RunRecord.init)
+        }
+    }
+}
+
+extension RunRecord {
+    var json: JSONValue {
+        .object([
+            .init("format", .integer(1)), .init("run", .string(run)), .init("operation", .string(operation.rawValue)),
+            .init("result", .string(result.rawValue)), .init("from", .string(from)), .init("to", .string(to)),
+            .init("startedAt", .string(startedAt)), .init("endedAt", .string(endedAt)),
+            .init("seconds", .double(seconds)), .init("backup", backup.map(JSONValue.string) ?? .null),
+            .init("rows", .integer(rows)), .init("bytes", .integer(bytes)),
+            .init("error", error.map(JSONValue.string) ?? .null),
+        ])
+    }
+
+    init?(_ json: JSONValue) {
+        guard json["format"]?.integer == 1, let run = json["run"]?.string,
+            let operation = json["operation"]?.string.flatMap(Journal.Operation.init),
+            let result = json["result"]?.string.flatMap(Result.init)
+        else { return nil }
+        self.init(
+            run: run, operation: operation, result: result, from: json["from"]?.string ?? "",
+            to: json["to"]?.string ?? "", startedAt: json["startedAt"]?.string ?? "",
+            endedAt: json["endedAt"]?.string ?? "", seconds: json["seconds"]?.double ?? 0,
+            backup: json["backup"]?.string, rows: json["rows"]?.integer ?? 0, bytes: json["bytes"]?.integer ?? 0,
+            error: json["error"]?.string)
+    }
+}

@@ -1,0 +1,33 @@
+import MoultSystem
+
+/// The folder beside a store where Moult keeps everything that is not the store: `<name>.moult/`.
+package struct Sidecar: Sendable, Hashable {
+    /// The store's path, without symbolic links.
+    package let store: String
+
+    package init(store: String) { self.store = store }
+
+    package var folder: String { store + ".moult" }
+    package var lock: String { Path.join(folder, "lock") }
+    package var journal: String { Path.join(folder, "journal.json") }
+    package var runs: String { Path.join(folder, "runs.jsonl") }
+    package var log: String { Path.join(folder, "log.txt") }
+    package var backups: String { Path.join(folder, "backups") }
+    /// Where a store that could not be opened is put before a backup takes its place.
+    package var damaged: String { Path.join(folder, "damaged") }
+
+    /// The working folder of a run.
+    package func work(_ run: String) -> String { Path.join(folder, "work-\(run)") }
+
+    /// Core Data's folder for a store's external data (STORE_FORMAT_MORE 2), beside the store or in a backup.
+    package static func supportName(ofStore name: String) -> String { ".\(Path.stem(of: name))_SUPPORT" }
+
+    package var support: String { Path.join(Path.folder(of: store), Self.supportName(ofStore: Path.name(of: store))) }
+    package var externalData: String { Path.join(support, "_EXTERNAL_DATA") }
+
+    package func make(_ system: any System) throws {
+        guard try !system.exists(folder) else { return }
+        try system.makeFolder(folder)
+        try system.synchronise(Path.folder(of: folder))
+    }
+}

@@ -1,0 +1,57 @@
+import MoultModel
+import MoultPropertyList
+import MoultSQLite
+
+/// What the engine has to know of a store to tell one state of it from another.
+package struct StoreState: Sendable, Equatable {
+    /// `NSStoreUUID`; empty where there is none.
+    package var uuid: String
+    /// Nil where the metadata cannot be read.
+    package var hashes: VersionHashes?
+    /// SQLite's own counter, which every change of a table and every copy over the store moves on.
+    package var schemaVersion: Int64
+    package var pageSize: Int64
+    package var pageCount: Int64
+    package var usesWAL: Bool
+
+    /// Bytes of the database, what lies in a WAL included.
+    package var size: Int64 { pageSize * pageCount }
+    /// The model's checksum (VERSION_HASH) in hexadecimal, empty where it is not known.
+    package var checksum: String { hashes?.checksum.hexadecimal ?? "" }
+
+    package init(_ connection: Connection, schema: String = "main") throws {
+        let name = schema.quotedName
+        schemaVersion = try connection.integer("PRAGMA \(name).schema_version") ?? 0
+        pageSize = try connection.integer("PRAGMA \(name).page_size") ?? 0
+        pageCount = try connection.integer("PRAGMA \(name).page_count") ?? 0
+        usesWAL = try connection.text("PRAGMA \(name).journal_mode") == "wal"
+        uuid = try connection.text("SELECT Z_UUID FROM \(name).Z_METADATA LIMIT 1") ?? ""
+        let list = try connection.value("SELECT Z_PLIST FROM \(name).Z_METADATA LIMIT 1")?.blob
+        let entries = list.flatMap { try? PropertyList(parsing: $0) }?["NSStoreModelVersionHashes"]?.dictionary
+        hashes = entries.map { VersionHashes(read: $0.compactMapValues(\.data)) }
+    }
+}
+
+extension Connection {
+    /// The rows of every ordinary table, by its name.
+    package func rowCounts(schema: String = "main") throws -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for table in try catalogue(schema: schema).tables {
+            // A virtual table's rows lie in tables of their own, and its module may be missing.
+            guard let sql = table.sql, !sql.uppercased().hasPrefix("CREATE VIRTUAL") else { continue }
+            counts[table.name] = try integer("SELECT count(*) FROM \(schema.quotedName).\(table.name.quotedName)")
+        }
+        return counts
+    }
+
+    /// Throws unless SQLite finds the database sound; reads every page.
+    ///
+    /// - Parameter place: the path that the error names.
+    package func checkSoundness(schema: String = "main", place: String) throws {
+        let complaint = try text("PRAGMA \(schema.quotedName).quick_check(1)") ?? "no answer"
+        guard complaint != "ok" else { return }
+        throw MigrationError(
+            .storeCorrupted, "The database is damaged.", place: place,
+            remedy: "Restore it from a backup, or recover it with the sqlite3 shell's .recover.", cause: complaint)
+    }
+}

@@ -1,0 +1,20 @@
+import Dispatch
+
+/// One piece of work on another thread, whose result is waited for.
+final class BackgroundWork<Value: Sendable>: @unchecked Sendable {
+    // Written once before `group` is left, read only after it was waited for.
+    private var result: Result<Value, any Error>?
+    private let group = DispatchGroup()
+
+    init(_ body: @escaping @Sendable () throws -> Value) {
+        DispatchQueue.global(qos: .userInitiated).async(group: group) {
+            self.result = Result { try body() }
+        }
+    }
+
+    func wait() throws -> Value {
+        group.wait()
+        guard let result else { throw CancellationError() }
+        return try result.get()
+    }
+}

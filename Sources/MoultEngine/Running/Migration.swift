@@ -1,0 +1,101 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// What one run does to a store, as values and closures that the engine calls at the right moment.
+package struct Migration: Sendable {
+    package var script: StoreScript
+    /// The names of the versions, for the backup, the history and the messages.
+    package var from: String
+    package var to: String
+    /// The functions that the script calls.
+    package var functions: [SQLiteFunction]
+    /// Files that the new store refers to: written before the commit, removed when it does not happen.
+    package var newExternalFiles: [ExternalFile]
+    /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
+    package var precondition: @Sendable (Connection) throws -> Void
+    /// Throws where the new store is not what it should be: `main` is the new store, the schema `source` the old one.
+    /// In place there is no `source`.
+    package var verify: @Sendable (Connection) throws -> Void
+
+    /// Nothing to do but to copy the store over itself: the identity migration.
+    package init(
+        _ script: StoreScript = StoreScript(statements: []), from: String = "", to: String = "",
+        functions: [SQLiteFunction] = [], newExternalFiles: [ExternalFile] = [],
+        precondition: @escaping @Sendable (Connection) throws -> Void = { _ in },
+        verify: @escaping @Sendable (Connection) throws -> Void = { try $0.checkSoundness(place: $0.path) }
+    ) {
+        self.script = script
+        self.from = from
+        self.to = to
+        self.functions = functions
+        self.newExternalFiles = newExternalFiles
+        self.precondition = precondition
+        self.verify = verify
+    }
+}
+
+/// A file of external data, by its name in `_EXTERNAL_DATA` (STORE_FORMAT_MORE 2).
+package struct ExternalFile: Sendable, Equatable {
+    package var name: String
+    package var contents: [UInt8]
+
+    package init(name: String, contents: [UInt8]) {
+        self.name = name
+        self.contents = contents
+    }
+}
+
+/// How a run is done; the defaults are the safe ones.
+package struct MigrationOptions: Sendable {
+    /// Where backups are kept; in the sidecar when nil (K-10).
+    package var backupFolder: String?
+    /// Whether the copy that the script reads from stays as a backup. A frugal run removes it before the commit, which
+    /// needs less room and leaves nothing to go back to.
+    package var isFrugal: Bool
+    package var retention: RetentionPolicy
+    /// Where large sorts go; the sidecar when nil, which is on the store's volume.
+    package var temporaryFolder: String?
+    /// Milliseconds to wait for a process that is about to let the store go.
+    package var patience: Int32
+    /// Bytes of SQLite's cache for the store that is changed; sorting takes as much again.
+    package var cacheSize: Int64
+
+    package init(
+        backupFolder: String? = nil, isFrugal: Bool = false, retention: RetentionPolicy = RetentionPolicy(),
+        temporaryFolder: String? = nil, patience: Int32 = 2_000, cacheSize: Int64 = 16 << 20
+    ) {
+        self.backupFolder = backupFolder
+        self.isFrugal = isFrugal
+        self.retention = retention
+        self.temporaryFolder = temporaryFolder
+        self.patience = patience
+        self.cacheSize = cacheSize
+    }
+}
+
+/// What a run has done.
+package struct MigrationOutcome: Sendable, Equatable {
+    package var run: String
+    /// The backup to go back to; nil after a frugal run.
+    package var backup: StoreBackup?
+    /// The rows that the script was estimated to touch.
+    package var rows: Int64
+    package var bytesBefore: Int64
+    package var bytesAfter: Int64
+    /// Seconds by phase, in the order of the phases.
+    package var seconds: [Timing]
+    /// What became of an earlier run that did not end.
+    package var recovery: Recovery.Outcome
+    /// The room that was asked for, with each reason.
+    package var space: SpaceRequirement
+    /// Backups that the retention policy let go.
+    package var pruned: [String]
+
+    package struct Timing: Sendable, Equatable {
+        package var phase: MigrationProgress.Phase
+        package var seconds: Double
+    }
+
+    package var totalSeconds: Double { seconds.reduce(0) { $0 + $1.seconds } }
+}

@@ -1,0 +1,293 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// One run on one store, from the lock that is held to the entry in the history.
+final class MigrationRun {
+    let migration: Migration
+    let lock: StoreLock
+    let options: MigrationOptions
+    let system: any System
+    let observer: MigrationObserver
+    let backups: BackupFolder
+    let identifier: String
+    let before: StoreState
+    private let recovery: Recovery.Outcome
+    private let startedAt: Timestamp
+    private var timings: [MigrationOutcome.Timing] = []
+    private var journal: Journal
+    /// Whether the new store may be in place.
+    private var isCommitted = false
+    private var bytes: Int64 = 0
+
+    var sidecar: Sidecar { lock.sidecar }
+    var work: String { sidecar.work(identifier) }
+    private var log: MigrationLog { MigrationLog(sidecar, system) }
+    private var runner: ScriptRunner { ScriptRunner(script: migration.script, observer: observer, system: system) }
+
+    init(
+        _ migration: Migration, _ lock: StoreLock, _ recovery: Recovery.Outcome, _ options: MigrationOptions,
+        _ system: any System, _ observer: MigrationObserver
+    ) throws {
+        self.migration = migration
+        self.lock = lock
+        self.recovery = recovery
+        self.options = options
+        self.system = system
+        self.observer = observer.withTotalRows(of: migration.script)
+        backups = BackupFolder(options.backupFolder ?? lock.sidecar.backups, system)
+        startedAt = system.now
+        identifier = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
+        before = try StoreState(lock.connection)
+        journal = Journal(
+            run: identifier, operation: .migrate, state: .started, from: migration.from, to: migration.to,
+            startedAt: startedAt.iso8601, schemaVersion: before.schemaVersion, oldChecksum: before.checksum,
+            newChecksum: nil, backup: nil, backups: backups.folder,
+            newExternalFiles: migration.newExternalFiles.map(\.name))
+    }
+
+    func perform() throws -> MigrationOutcome {
+        do {
+            try migration.precondition(lock.connection)
+            let space = try checkSpace()
+            try journal.write(sidecar, system)
+            log.append("Run \(identifier): migrating from \(migration.from) to \(migration.to).")
+            let backup = try migration.script.isInPlace ? changeInPlace() : changeOnCopy()
+            return finish(backup, space)
+        } catch {
+            abandon(error)
+            throw error
+        }
+    }
+}
+
+// MARK: - On a copy
+
+extension MigrationRun {
+    private func changeOnCopy() throws -> StoreBackup? {
+        let draft = try measure(.backup) {
+            try backups.draft(
+                of: lock, version: migration.from, copyingExternalData: !options.isFrugal, observer)
+        }
+        do {
+            return try changeOnCopy(of: draft)
+        } catch {
+            backups.discard(draft)
+            throw error
+        }
+    }
+
+    private func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
+        // The draft is proven on the other core while the script reads it; both only read.
+        let proof = BackgroundWork { [system, path = draft.store] in try BackupFolder.prove(path, system) }
+        let copy: WorkingCopy
+        do {
+            copy = try measure(.copy) { try makeCopy(of: draft.store) }
+        } catch {
+            _ = try? proof.wait()
+            throw error
+        }
+        var backup: StoreBackup?
+        do {
+            defer { copy.close() }
+            defer { _ = try? proof.wait() }
+            try measure(.change) { try change(copy.connection) }
+            backup = try measure(.backup) { try finish(draft, proof) }
+            try measure(.verify) { try migration.verify(copy.connection) }
+            try copy.connection.detach("source")
+            journal.newChecksum = try StoreState(copy.connection).checksum
+        }
+        observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
+        if options.isFrugal { backups.discard(draft) }
+        try measure(.commit) { try commit(copy.path) }
+        return backup
+    }
+
+    private func makeCopy(of path: String) throws -> WorkingCopy {
+        try system.makeFolder(work)
+        let copy = try WorkingCopy(of: path, at: Path.join(work, Path.name(of: path)), options, system)
+        observer.report(.copy, 1, bytes: before.size)
+        return copy
+    }
+
+    private func change(_ connection: Connection) throws {
+        for function in migration.functions { try connection.register(function) }
+        try connection.transaction { try runner.run(on: connection) }
+    }
+
+    /// Waits for the proof and gives the backup its name; a frugal run keeps none.
+    private func finish(_ draft: BackupFolder.Draft, _ proof: BackgroundWork<BackupFolder.Proof>) throws -> StoreBackup?
+    {
+        let proof = try proof.wait()
+        bytes += proof.size
+        guard !options.isFrugal else { return nil }
+        let backup = try backups.finish(draft, proof)
+        journal.backup = backup.name
+        observer.report(.change, 1, rows: observer.totalRows, "Made the backup \(backup.name)")
+        return backup
+    }
+
+    /// Copies the finished pages into the store through SQLite: one transaction in the same file (DESIGN 5.5).
+    private func commit(_ path: String) throws {
+        try writeExternalFiles()
+        guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+        journal.state = .committing
+        try journal.write(sidecar, system)
+        let source = try Connection(path, mode: .immutable)
+        defer { source.close() }
+        let pageSize = before.pageSize
+        try committing {
+            try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
+                observer.report(.commit, Double(done) / Double(max(all, 1)), bytes: Int64(done) * pageSize)
+                return true
+            }
+        }
+    }
+
+    private func writeExternalFiles() throws {
+        guard !migration.newExternalFiles.isEmpty else { return }
+        try system.makeFolder(sidecar.support)
+        try system.makeFolder(sidecar.externalData)
+        for file in migration.newExternalFiles {
+            let path = Path.join(sidecar.externalData, file.name)
+            try system.write(file.contents, to: path)
+            try system.synchronise(path)
+        }
+        for folder in [sidecar.externalData, sidecar.support, Path.folder(of: sidecar.store)] {
+            try system.synchronise(folder)
+        }
+    }
+}
+
+// MARK: - In place
+
+extension MigrationRun {
+    /// One transaction on the store itself, for scripts that touch the catalogue only.
+    private func changeInPlace() throws -> StoreBackup? {
+        let backup =
+            try options.isFrugal
+            ? nil : measure(.backup) { try backups.make(of: lock, version: migration.from, observer) }
+        if let backup {
+            journal.backup = backup.name
+            bytes += backup.manifest.size
+            observer.report(.backup, 1, bytes: bytes, "Made the backup \(backup.name)")
+        }
+        let connection = lock.connection
+        for function in SQLiteFunction.coreDataStubs + migration.functions { try connection.register(function) }
+        try writeExternalFiles()
+        try connection.execute("BEGIN IMMEDIATE")
+        do {
+            try measure(.change) { try runner.run(on: connection) }
+            try measure(.verify) { try migration.verify(connection) }
+            guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+            journal.state = .committing
+            journal.newChecksum = try StoreState(connection).checksum
+            try journal.write(sidecar, system)
+        } catch {
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            throw error
+        }
+        try measure(.commit) {
+            try committing {
+                do {
+                    try connection.execute("COMMIT")
+                } catch {
+                    if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+                    throw error
+                }
+            }
+        }
+        return backup
+    }
+}
+
+// MARK: - Parts
+
+extension MigrationRun {
+    static func cancelled(_ store: String) -> MigrationError {
+        MigrationError(
+            .cancelled, "The migration was cancelled; the store is as it was.", place: store,
+            remedy: "Run the command again when you want it done.")
+    }
+
+    private func checkSpace() throws -> SpaceRequirement {
+        try system.makeFolder(backups.folder)
+        let space = SpaceRequirement(
+            sidecar: sidecar, backups: backups.folder, temporary: options.temporaryFolder ?? system.temporaryFolder,
+            size: before.size, newSize: before.size, external: try system.size(below: sidecar.support),
+            isFrugal: options.isFrugal, isInPlace: migration.script.isInPlace)
+        try space.check(system)
+        return space
+    }
+
+    /// Runs the commit. Should it fail after SQLite has made it durable, the store itself says so, and it counts.
+    private func committing(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            guard let state = try? StoreState(lock.connection), Recovery.isNew(state, journal) else { throw error }
+            log.append("The commit reported an error, but the store is the new one: \(error)")
+        }
+        isCommitted = true
+    }
+
+    private func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
+        let start = system.monotonicNanoseconds
+        defer {
+            let seconds = Double(system.monotonicNanoseconds &- start) / 1e9
+            if let known = timings.firstIndex(where: { $0.phase == phase }) {
+                timings[known].seconds += seconds
+            } else {
+                timings.append(.init(phase: phase, seconds: seconds))
+            }
+        }
+        return try body()
+    }
+
+    /// After the commit nothing may fail any more: what cannot be tidied is logged, and the next run tidies it.
+    private func finish(_ backup: StoreBackup?, _ space: SpaceRequirement) -> MigrationOutcome {
+        var pruned: [StoreBackup] = []
+        var after = before
+        do {
+            try measure(.commit) {
+                try lock.connection.keepWALOnClose(false)
+                if before.usesWAL { try lock.connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+            }
+            after = try StoreState(lock.connection)
+            bytes += after.size
+            try RunHistory(sidecar, system).append(record(.done, nil))
+            try system.removeTree(work)
+            try Journal.remove(sidecar, system)
+            pruned = try backups.prune(options.retention)
+        } catch {
+            log.append("The store is the new one, but tidying up failed: \(error)")
+        }
+        log.append("Run \(identifier): completed successfully in \(seconds) s.")
+        observer.report(.done, 1, rows: observer.totalRows, bytes: bytes, "The store is of version \(migration.to)")
+        return MigrationOutcome(
+            run: identifier, backup: backup, rows: observer.totalRows, bytesBefore: before.size, bytesAfter: after.size,
+            seconds: timings, recovery: recovery, space: space, pruned: pruned.map(\.name))
+    }
+
+    /// Takes back everything but the backup, should it be whole already; the error that led here is the one that counts.
+    private func abandon(_ error: any Error) {
+        guard !isCommitted else { return }
+        let result: RunRecord.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
+        try? Recovery.removeNewExternalFiles(journal, sidecar, system)
+        _ = try? system.removeTree(work)
+        try? RunHistory(sidecar, system).append(record(result, error))
+        log.append("Run \(identifier): \(result.rawValue): \(error)")
+        try? Journal.remove(sidecar, system)
+    }
+
+    private func record(_ result: RunRecord.Result, _ error: (any Error)?) -> RunRecord {
+        RunRecord(
+            run: identifier, operation: .migrate, result: result, from: migration.from, to: migration.to,
+            startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds,
+            backup: journal.backup, rows: result == .done ? observer.totalRows : 0, bytes: bytes,
+            error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\($0)" })
+    }
+
+    private var seconds: Double { (system.now.seconds(since: startedAt) * 1000).rounded() / 1000 }
+}

@@ -1,0 +1,159 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// What a rollback has done.
+package struct RollbackOutcome: Sendable, Equatable {
+    package var run: String
+    package var restored: StoreBackup
+    /// The backup of the state that was there before; nil where there was no store that could be read.
+    package var saved: StoreBackup?
+    /// Where the files of a store that could not be read were put.
+    package var setAside: String?
+    package var seconds: Double
+}
+
+extension Migrator {
+    /// Puts a backup back in place of a store: by SQLite, into the same file, after backing up the present state.
+    ///
+    /// The backup is proven first, and the rows of the restored store are counted against its manifest (W-40).
+    /// A store that is no database any more is set aside, never removed (B-24); one that is gone is made.
+    ///
+    /// - Parameter currentVersion: the name of the present version, for the backup that is made of it.
+    /// - Throws: `backupInvalid` before anything is done; `verificationFailed` where the restored store differs.
+    package func rollback(
+        _ store: String, to backup: StoreBackup, currentVersion: String = "", _ observer: MigrationObserver = .none
+    ) throws -> RollbackOutcome {
+        let startedAt = system.now
+        try backups(of: store).verify(backup)
+        let folder = try system.resolve(Path.folder(of: store))
+        let path = try system.exists(store) ? system.resolve(store) : Path.join(folder, Path.name(of: store))
+        let isMissing = try !system.exists(path)
+        if !isMissing { try Preflight.checkFile(path, system) }
+        let setAside = try isMissing ? nil : setAsideUnlessReadable(path)
+        let isNew = isMissing || setAside != nil
+        let lock = try StoreLock(path, system, patience: options.patience, makesStore: isNew)
+        defer { lock.release() }
+        _ = try Recovery.heal(lock, system, isEmpty: isNew)
+        let saved = try isNew ? nil : backups(of: path).make(of: lock, version: currentVersion, observer)
+        if let saved { observer.report(.backup, 1, "Made the backup \(saved.name)") }
+        let run = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
+        try restore(backup, run, from: currentVersion, isNew ? nil : StoreState(lock.connection), lock, observer)
+        let seconds = system.now.seconds(since: startedAt)
+        try record(backup, run, startedAt, seconds, saved, lock, from: currentVersion)
+        observer.report(.done, 1, "The store is the one of \(backup.name)")
+        return RollbackOutcome(run: run, restored: backup, saved: saved, setAside: setAside, seconds: seconds)
+    }
+
+    private func restore(
+        _ backup: StoreBackup, _ run: String, from version: String, _ before: StoreState?, _ lock: StoreLock,
+        _ observer: MigrationObserver
+    ) throws {
+        let sidecar = lock.sidecar
+        let source = try Connection(backup.store, mode: .immutable)
+        defer { source.close() }
+        let journal = Journal(
+            run: run, operation: .rollback, state: .committing, from: version, to: backup.manifest.version,
+            startedAt: system.now.iso8601, schemaVersion: before?.schemaVersion ?? 0,
+            oldChecksum: before?.checksum ?? "",
+            newChecksum: try StoreState(source).checksum, backup: backup.name, backups: Path.folder(of: backup.folder),
+            newExternalFiles: [])
+        try journal.write(sidecar, system)
+        try restoreExternalFiles(backup, sidecar)
+        try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
+            observer.report(.commit, Double(done) / Double(max(all, 1)), bytes: Int64(done) * 4096)
+            return true
+        }
+        try lock.connection.keepWALOnClose(false)
+        try check(lock.connection, backup)
+        try Journal.remove(sidecar, system)
+    }
+
+    /// Files that the backup does not know stay: the present state's backup may need them, and nobody reads them.
+    private func restoreExternalFiles(_ backup: StoreBackup, _ sidecar: Sidecar) throws {
+        let storeFolder = Path.folder(of: sidecar.store)
+        // A store may have been renamed since; its folder of external data is named after it.
+        let oldRoot = Sidecar.supportName(ofStore: backup.manifest.storeName)
+        for file in backup.manifest.externalFiles where file.path.hasPrefix(oldRoot + "/") {
+            let destination = sidecar.support + file.path.dropFirst(oldRoot.count)
+            if try system.status(of: destination)?.size == file.size,
+                try system.digest(of: destination).hexadecimal == file.sha256
+            {
+                continue
+            }
+            try makeFolders(from: storeFolder, to: Path.folder(of: destination))
+            let part = "\(destination).\(system.uniqueName()).part"
+            try system.copy(Path.join(backup.folder, file.path), to: part)
+            try system.synchronise(part)
+            try system.rename(part, to: destination)
+            try system.synchronise(Path.folder(of: destination))
+        }
+    }
+
+    private func makeFolders(from root: String, to folder: String) throws {
+        guard folder != root, folder.hasPrefix(root), try !system.exists(folder) else { return }
+        try makeFolders(from: root, to: Path.folder(of: folder))
+        try system.makeFolder(folder)
+        try system.synchronise(Path.folder(of: folder))
+    }
+
+    private func check(_ connection: Connection, _ backup: StoreBackup) throws {
+        let hashes = try StoreState(connection).hashes?.entities ?? [:]
+        guard hashes.mapValues(\.base64) == backup.manifest.versionHashes,
+            try connection.rowCounts() == backup.manifest.rows
+        else {
+            throw MigrationError(
+                .verificationFailed, "The restored store is not what the backup's manifest says.",
+                place: connection.path,
+                remedy: "Restore another backup; \(backup.name) itself has been proven sound.")
+        }
+    }
+
+    private func record(
+        _ backup: StoreBackup, _ run: String, _ startedAt: Timestamp, _ seconds: Double, _ saved: StoreBackup?,
+        _ lock: StoreLock, from version: String
+    ) throws {
+        try RunHistory(lock.sidecar, system).append(
+            RunRecord(
+                run: run, operation: .rollback, result: .done, from: version, to: backup.manifest.version,
+                startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds, backup: saved?.name,
+                rows: 0, bytes: backup.manifest.size, error: nil))
+        MigrationLog(lock.sidecar, system).append("Run \(run): restored the backup \(backup.name).")
+    }
+}
+
+// MARK: - A store that cannot be read
+
+extension Migrator {
+    /// Moves a file that is no sound database to the sidecar, with its side files; nil where the store can be read.
+    ///
+    /// It is looked at before any connection is open, for a connection's locks would not outlive the look.
+    private func setAsideUnlessReadable(_ store: String) throws -> String? {
+        do {
+            try StoreProbe.read(store, system: system) { probe in
+                try probe.connection.checkSoundness(place: store)
+            }
+            return nil
+        } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
+            let sidecar = Sidecar(store: store)
+            try sidecar.make(system)
+            guard let file = try system.lock(sidecar.lock) else {
+                throw MigrationError(
+                    .locked, "Another run of Moult is changing this store.", place: store,
+                    remedy: "Wait for it to end.")
+            }
+            defer { withExtendedLifetime(file) {} }
+            try system.makeFolder(sidecar.damaged)
+            let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")
+            try system.makeFolder(folder)
+            for suffix in [""] + StoreProbe.sideFileSuffixes where try system.exists(store + suffix) {
+                try system.rename(store + suffix, to: Path.join(folder, Path.name(of: store) + suffix))
+            }
+            try system.synchronise(folder)
+            try system.synchronise(Path.folder(of: store))
+            MigrationLog(sidecar, system).append("Set the damaged store aside in \(folder): \(error)")
+            return folder
+        }
+    }
+}

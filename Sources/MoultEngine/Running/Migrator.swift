@@ -1,0 +1,73 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// The only writer of schemas: changes a store by a script, so that it is the whole old store or the whole new one at
+/// every instant (DESIGN 5).
+///
+/// Lock, heal, preflight, backup, working copy, script, verification, commit, history: each step is one function, here
+/// and in `MigrationRun`.
+package struct Migrator: Sendable {
+    package let options: MigrationOptions
+    package let system: any System
+
+    package init(options: MigrationOptions = MigrationOptions(), system: any System = POSIXSystem()) {
+        self.options = options
+        self.system = system
+    }
+
+    /// Runs a migration and returns what was done.
+    ///
+    /// What an earlier run left is healed first. When this throws, the store is as it was, and the working files are
+    /// gone; a process that dies leaves them to the next run.
+    ///
+    /// - Throws: `locked`, `readOnly`, `hardLinked`, `insufficientStorage` and what `precondition` throws before
+    ///   anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
+    package func run(_ migration: Migration, on store: String, _ observer: MigrationObserver = .none) throws
+        -> MigrationOutcome
+    {
+        let path = try StoreProbe.checkFile(store, system)
+        try Preflight.checkFile(path, system)
+        let lock = try StoreLock(path, system, patience: options.patience)
+        defer { lock.release() }
+        let recovery = try Recovery.heal(lock, system)
+        observer.report(.lock, 1, "Nobody else has the store open")
+        let run = try MigrationRun(migration, lock, recovery, options, system, observer)
+        return try run.perform()
+    }
+
+    /// Heals what a run that died left, without running anything; says what became of it.
+    package func recover(_ store: String) throws -> Recovery.Outcome {
+        let path = try StoreProbe.checkFile(store, system)
+        try Preflight.checkFile(path, system)
+        let lock = try StoreLock(path, system, patience: options.patience)
+        defer { lock.release() }
+        return try Recovery.heal(lock, system)
+    }
+
+    /// Whether a run died on that store and has not been healed yet.
+    package func isUnfinished(_ store: String) throws -> Bool {
+        try system.exists(Sidecar(store: try system.resolve(store)).journal)
+    }
+
+    /// The backups of a store.
+    package func backups(of store: String) throws -> BackupFolder {
+        // A store that is gone has backups all the same.
+        let folder = try system.resolve(Path.folder(of: store))
+        let path = try system.exists(store) ? system.resolve(store) : Path.join(folder, Path.name(of: store))
+        return BackupFolder(options.backupFolder ?? Sidecar(store: path).backups, system)
+    }
+
+    /// Makes and proves a backup; the store is not changed.
+    package func backUp(_ store: String, version: String, _ observer: MigrationObserver = .none) throws -> StoreBackup {
+        let path = try StoreProbe.checkFile(store, system)
+        try Preflight.checkFile(path, system)
+        let lock = try StoreLock(path, system, patience: options.patience)
+        defer { lock.release() }
+        _ = try Recovery.heal(lock, system)
+        let backup = try backups(of: path).make(of: lock, version: version, observer)
+        MigrationLog(lock.sidecar, system).append("Made the backup \(backup.name).")
+        return backup
+    }
+}

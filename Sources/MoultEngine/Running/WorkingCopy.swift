@@ -1,0 +1,98 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// The copy of a store that a script changes (DESIGN 5.5), with the unchanged store attached as `source`.
+///
+/// Nobody reads a working copy whose process died, so it needs neither journal nor synchronisation; that the new store
+/// is durable is the commit's business.
+final class WorkingCopy {
+    let path: String
+    let connection: Connection
+
+    /// - Parameters:
+    ///   - source: a closed database file that nobody changes.
+    ///   - path: where the copy is made.
+    init(of source: String, at path: String, _ options: MigrationOptions, _ system: any System) throws {
+        self.path = path
+        try system.copy(source, to: path)
+        try system.setMode(0o600, of: path)
+        connection = try Connection(path, mode: .readWrite)
+        let kibibytes = max(options.cacheSize / 1024, 64)
+        try connection.execute(
+            """
+            PRAGMA locking_mode = EXCLUSIVE;
+            PRAGMA journal_mode = OFF;
+            PRAGMA synchronous = OFF;
+            PRAGMA secure_delete = OFF;
+            PRAGMA temp_store = FILE;
+            PRAGMA main.cache_size = -\(kibibytes)
+            """)
+        if let folder = options.temporaryFolder { try connection.setTemporaryFolder(folder) }
+        for stub in SQLiteFunction.coreDataStubs { try connection.register(stub) }
+        try connection.attach(source, as: "source")
+        try connection.execute("PRAGMA source.cache_size = -2048")
+    }
+
+    func close() { connection.close() }
+}
+
+/// Runs the statements of a script in order, with progress and cancellation inside each.
+struct ScriptRunner {
+    let script: StoreScript
+    let observer: MigrationObserver
+    let system: any System
+
+    var totalRows: Int64 { script.statements.reduce(0) { $0 + $1.rows } }
+
+    /// In the transaction that is open.
+    func run(on connection: Connection) throws {
+        var done: Int64 = 0
+        defer { connection.onProgress(nil) }
+        for statement in script.statements {
+            try run(statement, after: done, on: connection)
+            done += statement.rows
+            observer.report(.change, part(done), rows: done, statement.sentence)
+        }
+    }
+
+    private func run(_ statement: StoreScript.Statement, after done: Int64, on connection: Connection) throws {
+        do {
+            let compiled = try connection.prepare(statement.sql)
+            defer { compiled.finalise() }
+            watch(compiled, statement, after: done, try estimatedSteps(statement, connection))
+            try compiled.run()
+        } catch let error as MigrationError where error.code == .sqlite {
+            throw MigrationError(
+                .migrationFailed, "A step of the migration failed: \(statement.sentence)", place: connection.path,
+                remedy: "Look into the cause; the store is as it was.", cause: error.cause)
+        }
+    }
+
+    /// A statement over many rows runs most of its program once for each.
+    private func estimatedSteps(_ statement: StoreScript.Statement, _ connection: Connection) throws -> Double {
+        guard statement.rows > 10_000 else { return .infinity }
+        return Double(statement.rows) * Double(try connection.programLength(statement.sql))
+    }
+
+    private func watch(_ compiled: Statement, _ statement: StoreScript.Statement, after done: Int64, _ steps: Double) {
+        let (observer, system) = (observer, system)
+        var last = system.monotonicNanoseconds
+        let part = part
+        compiled.connection.onProgress(every: 20_000) { [unowned compiled] in
+            let now = system.monotonicNanoseconds
+            guard now &- last > 50_000_000 else { return true }
+            last = now
+            let share = min(Double(compiled.machineSteps) / steps, 0.99)
+            let rows = done + Int64(share * Double(statement.rows))
+            observer.report(.change, part(rows), rows: rows)
+            return !observer.isCancelled()
+        }
+    }
+
+    private var part: (Int64) -> Double {
+        let total = Double(max(totalRows, 1))
+        return { Double($0) / total }
+    }
+}

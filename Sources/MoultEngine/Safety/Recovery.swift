@@ -1,0 +1,80 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+/// What became of a run that did not end, as a function of its journal and the store (DESIGN 5.7).
+///
+/// SQLite has healed the store when the lock was taken, so that it is the whole old one or the whole new one; here it
+/// is found out which, what lies about is removed, and the history gets its entry.
+package enum Recovery {
+    package enum Outcome: String, Sendable, Equatable {
+        /// No run was left unfinished.
+        case nothing
+        /// The store is as it was before the run.
+        case undone
+        /// The store is the new one: the run had committed.
+        case completed
+    }
+
+    /// - Parameters:
+    ///   - lock: held, without an open transaction.
+    ///   - isEmpty: whether the store has just been made, so that nothing can be asked of it.
+    package static func heal(_ lock: StoreLock, _ system: any System, isEmpty: Bool = false) throws -> Outcome {
+        let sidecar = lock.sidecar
+        guard let journal = try readJournal(sidecar, system) else {
+            try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
+            return .nothing
+        }
+        let state = isEmpty ? nil : try StoreState(lock.connection)
+        let outcome: Outcome = state.map { isNew($0, journal) } == true ? .completed : .undone
+        if outcome == .undone { try removeNewExternalFiles(journal, sidecar, system) }
+        try removeLeftovers(sidecar, BackupFolder(journal.backups, system), system)
+        try RunHistory(sidecar, system).append(
+            RunRecord(
+                run: journal.run, operation: journal.operation, result: outcome == .completed ? .recovered : .undone,
+                from: journal.from, to: journal.to, startedAt: journal.startedAt, endedAt: system.now.iso8601,
+                seconds: 0, backup: journal.backup, rows: 0, bytes: state?.size ?? 0, error: nil))
+        MigrationLog(sidecar, system).append(
+            outcome == .completed
+                ? "Run \(journal.run) had committed before it died; the store is the new one."
+                : "Run \(journal.run) died before its commit; the store is as it was.")
+        try Journal.remove(sidecar, system)
+        return outcome
+    }
+
+    /// Whether the commit happened. A store whose checksum differs from the journal's two was changed by somebody else
+    /// since; then the counter alone decides.
+    static func isNew(_ state: StoreState, _ journal: Journal) -> Bool {
+        guard journal.state == .committing else { return false }
+        if let new = journal.newChecksum, new != journal.oldChecksum, !new.isEmpty {
+            if state.checksum == new { return true }
+            if state.checksum == journal.oldChecksum { return false }
+        }
+        return state.schemaVersion != journal.schemaVersion
+    }
+
+    /// A journal that cannot be read says nothing; it is kept aside for a person, for the store itself is whole.
+    private static func readJournal(_ sidecar: Sidecar, _ system: any System) throws -> Journal? {
+        do {
+            return try Journal.read(sidecar, system)
+        } catch let error as MigrationError where error.code == .metadataInvalid {
+            try system.rename(sidecar.journal, to: sidecar.journal + ".unreadable")
+            MigrationLog(sidecar, system).append("\(error)")
+            return nil
+        }
+    }
+
+    /// Working folders and unfinished backups of every run that died: the lock says that no other is alive.
+    private static func removeLeftovers(_ sidecar: Sidecar, _ backups: BackupFolder, _ system: any System) throws {
+        for name in try system.list(sidecar.folder) where name.hasPrefix("work-") || name.hasSuffix(".part") {
+            try system.removeTree(Path.join(sidecar.folder, name))
+        }
+        try backups.removeDrafts()
+    }
+
+    static func removeNewExternalFiles(_ journal: Journal, _ sidecar: Sidecar, _ system: any System) throws {
+        for name in journal.newExternalFiles where !name.contains("/") {
+            try system.remove(Path.join(sidecar.externalData, name))
+        }
+    }
+}

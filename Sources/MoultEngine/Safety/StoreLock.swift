@@ -1,0 +1,88 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+/// The one right to change a store, held from here to ``release()`` (DESIGN 5.1).
+///
+/// Two locks: `flock` on the sidecar's file keeps other runs of Moult out and dies with its process; the connection,
+/// in exclusive locking mode, keeps every other process from reading or writing the store, and taking it lets SQLite
+/// heal what a killed writer left. As long as it is held, no file of the store may be opened outside SQLite: closing
+/// any descriptor of it would drop the connection's locks.
+package final class StoreLock {
+    package let sidecar: Sidecar
+    /// The only connection to the store, without an open transaction.
+    package let connection: Connection
+    private let system: any System
+    private var file: FileLock?
+
+    /// - Parameters:
+    ///   - store: the path without symbolic links.
+    ///   - patience: milliseconds to wait for a process that is about to finish.
+    ///   - makesStore: whether a missing file is made, for a restore.
+    /// - Throws: `locked`, naming who holds the store where that is known.
+    package init(
+        _ store: String, _ system: any System, patience: Int32 = 2_000, makesStore: Bool = false
+    ) throws {
+        sidecar = Sidecar(store: store)
+        self.system = system
+        try sidecar.make(system)
+        guard let file = try system.lock(sidecar.lock) else { throw Self.runningElsewhere(sidecar, system) }
+        self.file = file
+        try system.write(Array(Self.owner(system).compact.utf8), to: sidecar.lock)
+        connection = try Connection(store, mode: makesStore ? .create : .readWrite, busyTimeout: patience)
+        do {
+            try seize()
+        } catch let error as MigrationError where error.code == .locked {
+            connection.close()
+            throw Self.openElsewhere(store, system, cause: error.cause)
+        }
+    }
+
+    private func seize() throws {
+        // Before the first read: then SQLite keeps the WAL's index in memory and never gives a lock back.
+        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        // A run that is refused leaves even a WAL as it was.
+        try connection.keepWALOnClose(true)
+        try connection.execute("BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
+    }
+
+    /// Closes the connection and gives the right back.
+    package func release() {
+        connection.close()
+        file = nil
+    }
+
+    deinit { release() }
+
+    private static func owner(_ system: any System) -> JSONValue {
+        .object([
+            .init("pid", .integer(Int64(system.processIdentifier))),
+            .init("start", .string(system.startTime(ofProcess: system.processIdentifier) ?? "")),
+            .init("since", .string(system.now.iso8601)),
+        ])
+    }
+}
+
+// MARK: - Who holds it
+
+extension StoreLock {
+    private static func runningElsewhere(_ sidecar: Sidecar, _ system: any System) -> MigrationError {
+        let bytes = (try? system.read(sidecar.lock)) ?? []
+        let owner = try? JSONValue(parsing: bytes, place: sidecar.lock, code: .internal)
+        let who = owner?["pid"]?.integer.map {
+            " (process \($0)\(owner?["since"]?.string.map { " since \($0)" } ?? ""))"
+        }
+        return MigrationError(
+            .locked, "Another run of Moult\(who ?? "") is changing this store.", place: sidecar.store,
+            remedy: "Wait for it to end; a run that died holds nothing.")
+    }
+
+    private static func openElsewhere(_ store: String, _ system: any System, cause: String?) -> MigrationError {
+        let holders = system.holders(of: store) + system.holders(of: store + "-shm")
+        let names = Set(holders.map { $0.name.isEmpty ? "process \($0.identifier)" : "\($0.name) (\($0.identifier))" })
+        let who = names.isEmpty ? "Another process" : names.sorted().joined(separator: ", ")
+        return MigrationError(
+            .locked, "\(who) has the store open.", place: store,
+            remedy: "Close every app that uses the store and run the command again.", cause: cause)
+    }
+}
