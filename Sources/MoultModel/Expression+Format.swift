@@ -99,12 +99,17 @@ extension Predicate.Options {
 
 /// How words and strings are spelled in the format language.
 enum FormatWord {
-    /// Words of the language, which a key path spells with `#`.
-    static let reserved: Set<String> = [
+    /// Words that cannot name a property in an expression without `#`.
+    static let keywords: Set<String> = [
         "and", "or", "in", "not", "all", "any", "some", "none", "like", "matches", "contains", "beginswith", "endswith",
-        "between", "null", "nil", "self", "true", "yes", "false", "no", "first", "last", "size", "anykey", "subquery",
-        "cast", "truepredicate", "falsepredicate", "fetch", "function", "ternary", "union", "intersect", "minus",
+        "between", "null", "nil", "self", "true", "yes", "false", "no", "truepredicate", "falsepredicate",
     ]
+
+    /// The words that Foundation reserves, which a printed key path spells with `#`; the parser takes those that are
+    /// no keywords as names too, because people write `size > 1`.
+    private static let reserved = keywords.union([
+        "first", "last", "size", "anykey", "subquery", "fetch", "cast", "caseinsensitive", "ci",
+    ])
 
     static func escaped(_ path: String) -> String {
         path.split(separator: ".", omittingEmptySubsequences: false)

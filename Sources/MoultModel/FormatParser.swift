@@ -230,7 +230,7 @@ struct FormatParser {
         case "TRUEPREDICATE": return .predicate(.constant(true))
         case "FALSEPREDICATE": return .predicate(.constant(false))
         default:
-            guard !FormatWord.reserved.contains(word.lowercased()), !word.contains(":") else {
+            guard !FormatWord.keywords.contains(word.lowercased()), !word.contains(":") else {
                 position -= 1
                 throw unexpected("a value")
             }

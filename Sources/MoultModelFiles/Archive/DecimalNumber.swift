@@ -36,7 +36,7 @@ struct DecimalNumber: Hashable {
         isNegative = digits.hasPrefix("-") && mantissa != 0
         self.mantissa = mantissa
         exponent = power - (numerals.count == 2 ? numerals[1].count : 0)
-        while self.mantissa != 0, self.mantissa % 10 == 0, exponent < 0 || exponent > 0 {
+        while self.mantissa != 0, self.mantissa % 10 == 0, exponent < 0 {
             self.mantissa /= 10
             exponent += 1
         }

@@ -64,6 +64,7 @@ struct ModelArchiveReader {
             if let identity = index.identity, inheritedIndexes.contains(identity) { continue }
             entity.fetchIndexes.append(fetchIndex(index, of: name, properties: own))
         }
+        entity.removeTranslatedIndexes()
         return entity
     }
 

@@ -1,10 +1,8 @@
-import MoultModel
-
 /// A model says that it wants an index in three ways: the indexed switch of an attribute, a compound index and a fetch
 /// index. A compiled model translates each into the others, and every framework makes what it knows (STORE_FORMAT 5).
 extension EntityDescription {
     /// The fetch indexes, before them those that the older ways stand for.
-    var effectiveFetchIndexes: [FetchIndexDescription] {
+    package var effectiveFetchIndexes: [FetchIndexDescription] {
         let names = Set(fetchIndexes.map(\.name))
         let single = attributes.filter { $0.isStored && indexes($0) && !names.contains($0.name) }.map {
             FetchIndexDescription(name: $0.name, elements: [.init(subject: .property($0.name))])
@@ -18,22 +16,44 @@ extension EntityDescription {
     }
 
     /// The compound indexes, after them those that fetch indexes stand for.
-    var effectiveCompoundIndexes: [[String]] {
+    package var effectiveCompoundIndexes: [[String]] {
         let translated = fetchIndexes.compactMap(\.properties).filter { $0.count > 1 && !compoundIndexes.contains($0) }
         return compoundIndexes + translated
     }
 
     /// Whether an attribute has the indexed switch, or the compiler of a model file sets it because a fetch index has
     /// that attribute alone. What SwiftData declares never passes that compiler.
-    func indexes(_ attribute: AttributeDescription) -> Bool {
+    package func indexes(_ attribute: AttributeDescription) -> Bool {
         attribute.isIndexed
-            || fetchIndexes.contains {
-                $0.properties == [attribute.name] && !$0.name.hasPrefix("SwiftDataIndexOn")
-            }
+            || fetchIndexes.contains { $0.setsIndexedSwitch(of: attribute.name) }
+    }
+
+    /// Takes back what the compiler of a model file added, so that each index is said once. The effective indexes are
+    /// the same before and after.
+    package mutating func removeTranslatedIndexes() {
+        let switched = Set(attributes.filter(\.isIndexed).map(\.name))
+        fetchIndexes.removeAll { index in
+            index.properties == [index.name] && switched.contains(index.name)
+                && index.elements.allSatisfy(\.isAscending)
+        }
+        for position in attributes.indices where attributes[position].isIndexed {
+            let name = attributes[position].name
+            attributes[position].isIndexed = !fetchIndexes.contains { $0.setsIndexedSwitch(of: name) }
+        }
+        let compound = compoundIndexes
+        fetchIndexes.removeAll { index in
+            compound.contains { $0 == index.properties && $0.joined(separator: "_") == index.name }
+                && index.elements.allSatisfy(\.isAscending)
+        }
+        compoundIndexes.removeAll { properties in fetchIndexes.contains { $0.properties == properties } }
     }
 }
 
 extension FetchIndexDescription {
+    fileprivate func setsIndexedSwitch(of attribute: String) -> Bool {
+        properties == [attribute] && !name.hasPrefix("SwiftDataIndexOn")
+    }
+
     /// The names of the properties, where the index is of them alone; nil for an R-tree or a partial index.
     fileprivate var properties: [String]? {
         guard partialIndexPredicate == nil, elements.allSatisfy({ $0.kind == .binary }) else { return nil }

@@ -1,0 +1,189 @@
+import MoultModel
+import MoultPropertyList
+
+extension ManagedObjectModel {
+    /// The model as a store carries it in itself: the content of `Z_MODELCACHE.Z_CONTENT`.
+    ///
+    /// What archives have no key for is left out: scalar switches, cloud encryption, syncing, code generation.
+    /// - Throws: `MigrationError` with code `unsupported` for composite attributes and for predicates without a known
+    ///   archived form: a store without model cache is legal.
+    package func modelCache() throws -> [UInt8] {
+        var writer = ModelArchiveWriter(self, isCache: true)
+        return try RawDeflate.deflate(writer.archive())
+    }
+
+    /// The model as a `.mom` file holds it.
+    /// - Throws: as ``modelCache()``.
+    package func compiled() throws -> [UInt8] {
+        var writer = ModelArchiveWriter(self, isCache: false)
+        return try writer.archive()
+    }
+}
+
+/// Lays a model out as the objects of its archive: entities and properties refer to each other, so that all of them
+/// are given their numbers first.
+struct ModelArchiveWriter {
+    let model: ManagedObjectModel
+    /// Whether entities repeat what they inherit, and their dictionary is Core Data's own kind.
+    let isCache: Bool
+    var builder = KeyedArchive.Builder()
+    private var root = KeyedArchive.Builder.null
+    private var entities: [String: PropertyList] = [:]
+    /// By entity, then by property: each entity of a cache has its own copy of what it inherits.
+    private var properties: [String: [String: PropertyList]] = [:]
+    private var emptyUserInfo: PropertyList?
+
+    init(_ model: ManagedObjectModel, isCache: Bool) {
+        self.model = model
+        self.isCache = isCache
+    }
+
+    mutating func archive() throws -> [UInt8] {
+        root = builder.reserve()
+        for entity in model.entities {
+            entities[entity.name] = builder.reserve()
+            for name in propertyNames(of: entity) { properties[entity.name, default: [:]][name] = builder.reserve() }
+        }
+        for entity in model.entities { try fill(entity) }
+        var fields: [String: PropertyList] = [
+            "NSEntities": entityDictionary(),
+            "NSFetchRequestTemplates": try fetchRequestTemplates(),
+            "NSVersionIdentifiers": identifierSet(),
+        ]
+        if !model.configurations.isEmpty { fields["NSConfigurations"] = configurations() }
+        builder.fill(root, classes: ["NSManagedObjectModel", "NSObject"], fields)
+        return builder.archive(root: root)
+    }
+
+    // MARK: References
+
+    func reference(toEntity name: String?) -> PropertyList {
+        name.flatMap { entities[$0] } ?? KeyedArchive.Builder.null
+    }
+
+    /// The property as `entity` has it: in a `.mom`, where only its declaring entity has it, that one.
+    func reference(toProperty name: String, of entity: String) -> PropertyList {
+        let lineage = model.entity(entity).map(model.lineage) ?? []
+        return lineage.lazy.compactMap { properties[$0.name]?[name] }.first ?? KeyedArchive.Builder.null
+    }
+
+    private func propertyNames(of entity: EntityDescription) -> [String] {
+        isCache ? model.lineage(of: entity).flatMap(\.propertyNames) : entity.propertyNames
+    }
+
+    mutating func userInfo(_ entries: [String: String]) -> PropertyList {
+        if entries.isEmpty, let emptyUserInfo { return emptyUserInfo }
+        let sorted = entries.sorted { $0.key.precedesInByteOrder($1.key) }
+        let reference = builder.dictionary(sorted.map { ($0.key, builder.string($0.value)) })
+        if entries.isEmpty { emptyUserInfo = reference }
+        return reference
+    }
+
+    // MARK: The model
+
+    private mutating func entityDictionary() -> PropertyList {
+        let references = model.entities.map { reference(toEntity: $0.name) }
+        guard isCache else {
+            return builder.dictionary(Array(zip(model.entities.map(\.name), references)), isMutable: true)
+        }
+        let names = model.entities.map { builder.string($0.name) }
+        let keys = builder.array(names)
+        let mapping = builder.object(
+            classes: ["NSKnownKeysMappingStrategy1", "NSKnownKeysMappingStrategy", "NSObject"],
+            ["keys": keys, "length": .integer(Int64(names.count)), "version": .integer(1)])
+        return builder.object(
+            classes: [
+                "NSKnownKeysDictionary1", "NSKnownKeysDictionary", "NSMutableDictionary", "NSDictionary", "NSObject",
+            ],
+            [
+                "searchMapping": mapping, "values": builder.array(references), "version": .integer(1),
+                "emptyToken": builder.string("__empty_slot_token_4c24_98dc_ac1e_b773__"),
+            ])
+    }
+
+    private mutating func fetchRequestTemplates() throws -> PropertyList {
+        guard !model.fetchRequestTemplates.isEmpty else { return KeyedArchive.Builder.null }
+        var entries: [(key: String, value: PropertyList)] = []
+        for template in model.fetchRequestTemplates {
+            let request = try fetchRequest(
+                entity: template.entityName, predicate: template.predicate, options: template.options)
+            entries.append((template.name, request))
+        }
+        return builder.dictionary(entries, isMutable: true)
+    }
+
+    private mutating func configurations() -> PropertyList {
+        let entries = model.configurations.map { configuration in
+            (configuration.name, builder.set(configuration.entityNames.map { reference(toEntity: $0) }))
+        }
+        return builder.dictionary(entries, isMutable: true)
+    }
+
+    private mutating func identifierSet() -> PropertyList {
+        builder.set(model.versionIdentifiers.map { builder.string($0) })
+    }
+
+    // MARK: Entities
+
+    private mutating func fill(_ entity: EntityDescription) throws {
+        let subentities = model.subentities(of: entity).map { ($0.name, reference(toEntity: $0.name)) }
+        let names = propertyNames(of: entity)
+        var fields: [String: PropertyList] = [
+            "NSEntityName": builder.string(entity.name),
+            "NSClassNameForEntity": builder.string(entity.managedObjectClassName),
+            "NSUserInfo": userInfo(entity.userInfo),
+            "NSSubentities": builder.dictionary(subentities, isMutable: true),
+            "NSSuperentity": reference(toEntity: entity.superentityName),
+            "NSVersionHashModifier": builder.string(entity.versionHashModifier),
+            "NSProperties": builder.dictionary(
+                names.map { ($0, reference(toProperty: $0, of: entity.name)) }, isMutable: true),
+            "NSRenamingIdentifier": builder.string(entity.renamingIdentifier ?? entity.name),
+            "NSManagedObjectModel": root,
+        ]
+        if entity.isAbstract { fields["NSIsAbstract"] = .boolean(true) }
+        if !entity.uniquenessConstraints.isEmpty {
+            fields["NSUniqueTuples"] = nameLists(entity.uniquenessConstraints)
+        }
+        let indexes = entity.effectiveFetchIndexes
+        if !indexes.isEmpty {
+            fields["NSCompoundIndexes"] = nameLists(entity.effectiveCompoundIndexes)
+            var references: [PropertyList] = []
+            for index in indexes { references.append(try fetchIndex(index, of: entity)) }
+            fields["NSFetchIndexDescriptions"] = builder.array(references, isMutable: true)
+        }
+        builder.fill(
+            reference(toEntity: entity.name), classes: ["NSEntityDescription", "NSObject"], fields)
+        for owner in isCache ? model.lineage(of: entity) : [entity] { try fillProperties(of: owner, in: entity) }
+    }
+
+    private mutating func nameLists(_ lists: [[String]]) -> PropertyList {
+        let references = lists.map { names in builder.array(names.map { builder.string($0) }, isMutable: true) }
+        return builder.array(references, isMutable: true)
+    }
+
+    private mutating func fetchIndex(
+        _ index: FetchIndexDescription, of entity: EntityDescription
+    ) throws -> PropertyList {
+        let reference = builder.reserve()
+        let elements = index.elements.map { element in
+            let subject =
+                switch element.subject {
+                case .property(let name), .expression(let name): name
+                }
+            return builder.object(
+                classes: ["NSFetchIndexElementDescription", "NSObject"],
+                [
+                    "NSPropertyName": builder.string(subject), "NSFetchIndexDescription": reference,
+                    "NSFetchIndexElementType": .integer(Int64(element.kind.rawValue)),
+                    "NSAscending": .boolean(element.isAscending),
+                ])
+        }
+        let fields: [String: PropertyList] = [
+            "NSIndexName": builder.string(index.name), "NSIndexElements": builder.array(elements),
+            "NSPartialIndexPredicate": try predicate(index.partialIndexPredicate),
+            "NSEntity": self.reference(toEntity: entity.name),
+        ]
+        builder.fill(reference, classes: ["NSFetchIndexDescription", "NSObject"], fields)
+        return reference
+    }
+}
