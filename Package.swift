@@ -78,7 +78,7 @@ let package = Package(
             path: "Tests/EngineChild"),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultPlan", "TestSupport"]),
-        tests("MoultReportTests", ["MoultReport", "TestSupport"]),
+        tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),
         tests("MoultCommandsTests", ["moult-cli", "MoultCommands", "MoultReport", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]

@@ -62,7 +62,11 @@ private struct JSONWriter {
     /// Swift's description is the shortest that reads back to the same bits. JSON has no word for NaN and the
     /// infinities, which become strings.
     private mutating func write(_ number: Double) {
-        if number.isFinite { bytes += number.description.utf8 } else { write(number.description) }
+        if number.isFinite {
+            bytes += number.description.utf8
+        } else {
+            write(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
+        }
     }
 
     private mutating func write(_ text: String) {

@@ -25,7 +25,7 @@ struct JSONValueTests {
             try JSONSerialization.jsonObject(with: Data(value.compact.utf8)) as? [String: any Sendable])
         #expect(read["text"] as? String == "tab\t\u{7F}é")
         #expect(read["number"] as? Double == 0.5)
-        #expect(read["nan"] as? String == "nan")
+        #expect(read["nan"] as? String == "NaN")
     }
 
     @Test("escapes of every kind are read")
