@@ -56,6 +56,9 @@ let package = Package(
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
 
         .target(name: "TestSupport", dependencies: ["MoultModel", "MoultSystem"], path: "Tests/TestSupport"),
+        tests(
+            "MoultObjectsTests",
+            ["MoultObjects", "MoultStore", "MoultModel", "MoultModelFiles", "MoultSQLite", "TestSupport"]),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
         tests("MoultModelFilesTests", ["MoultModelFiles", "MoultModel", "MoultPropertyList", "TestSupport"]),
         tests("MoultPropertyListTests", ["MoultModel", "MoultPropertyList", "TestSupport"]),

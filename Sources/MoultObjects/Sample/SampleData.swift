@@ -1,0 +1,79 @@
+import MoultModel
+import MoultStore
+
+/// Fills a store of any model with objects that follow from a seed: every attribute type with its extremes and with
+/// nil, every kind of relationship, every entity that is not abstract.
+///
+/// Uniqueness constraints and required properties are kept; a relationship of an entity to itself makes a forest,
+/// never a cycle.
+package struct SampleData: Sendable {
+    package var seed: UInt64
+    /// Objects of each entity, sub-entities not counted.
+    package var count: Int
+    /// Overrides ``count`` by entity name.
+    package var counts: [String: Int]
+    /// Whether values include the extremes that break readers, or only everyday ones.
+    package var isHostile: Bool
+
+    package init(seed: UInt64 = 1, count: Int = 16, counts: [String: Int] = [:], isHostile: Bool = true) {
+        self.seed = seed
+        self.count = count
+        self.counts = counts
+        self.isHostile = isHostile
+    }
+
+    /// Writes the objects; the caller commits.
+    ///
+    /// - Returns: the objects of each entity, sub-entities not counted.
+    @discardableResult
+    package func fill(_ writer: ObjectWriter) throws -> [String: [ObjectReference]] {
+        var objects: [String: [ObjectReference]] = [:]
+        var values = SampleValues(seed: seed, isHostile: isHostile)
+        var offsets: [String: Int] = [:]
+        for entity in writer.layout.model.entities where !entity.isAbstract {
+            let root = writer.layout.model.root(of: entity).name
+            let number = counts[entity.name] ?? count
+            objects[entity.name] = try insert(
+                entity, number, from: offsets[root] ?? 0, into: writer, &values)
+            offsets[root, default: 0] += number
+        }
+        var links = SampleLinks(objects: objects, writer: writer, seed: seed &+ 1)
+        try links.fill()
+        return objects
+    }
+
+    /// - Parameter offset: how many objects of the same table there are, so that unique values stay unique in it.
+    private func insert(
+        _ entity: EntityDescription, _ number: Int, from offset: Int, into writer: ObjectWriter,
+        _ values: inout SampleValues
+    ) throws -> [ObjectReference] {
+        let model = writer.layout.model
+        let attributes = model.storedAttributes(of: entity).filter { attribute in
+            attribute.description.derivation == nil
+                && writer.layout.column(forAttribute: attribute.name, in: entity) != nil
+        }
+        let unique = Self.uniqueAttributes(of: entity, in: model)
+        let inserter = try writer.inserter(entity.name, attributes.map(\.name))
+        return try (0..<number).map { position in
+            try inserter.insert(
+                attributes.map { attribute in
+                    PropertyValue(
+                        unique.contains(attribute.name)
+                            ? values.uniqueValue(of: attribute.description, position: offset + position)
+                            : values.value(of: attribute.description, position: position))
+                })
+        }
+    }
+
+    /// One attribute of each constraint that an entity declares or inherits: a value of its own there is enough.
+    private static func uniqueAttributes(of entity: EntityDescription, in model: ManagedObjectModel) -> Set<String> {
+        var names: Set<String> = []
+        for constraint in model.lineage(of: entity).flatMap(\.uniquenessConstraints) {
+            let candidates = constraint.filter { name in
+                model.attribute(name, of: entity).map { $0.type != .boolean && $0.derivation == nil } ?? false
+            }
+            if names.isDisjoint(with: candidates), let first = candidates.first { names.insert(first) }
+        }
+        return names
+    }
+}

@@ -1,0 +1,132 @@
+import MoultModel
+import MoultStore
+
+/// Links the objects of a sample: each relationship once, from the side that reads best.
+struct SampleLinks {
+    let objects: [String: [ObjectReference]]
+    let writer: ObjectWriter
+    private var generator: SeededGenerator
+    private var done: Set<RelationshipReference> = []
+
+    init(objects: [String: [ObjectReference]], writer: ObjectWriter, seed: UInt64) {
+        self.objects = objects
+        self.writer = writer
+        generator = SeededGenerator(seed: seed)
+    }
+
+    private var model: ManagedObjectModel { writer.layout.model }
+
+    mutating func fill() throws {
+        for entity in model.entities {
+            for relationship in entity.relationships {
+                let reference = RelationshipReference(entity: entity.name, name: relationship.name)
+                guard writer.layout.storage(ofRelationship: relationship.name, in: entity) != nil,
+                    let destination = model.entity(relationship.destinationEntityName),
+                    done.insert(reference).inserted
+                else { continue }
+                try link(entity, relationship, destination)
+            }
+        }
+    }
+
+    private mutating func link(
+        _ entity: EntityDescription, _ relationship: RelationshipDescription, _ destination: EntityDescription
+    ) throws {
+        let sources = instances(of: entity)
+        let targets = instances(of: destination)
+        guard !sources.isEmpty, !targets.isEmpty else { return }
+        let inverse = model.inverse(of: relationship)
+        if relationship.isToMany {
+            // A to-many with a to-one inverse is filled from the other side.
+            guard inverse?.isToMany != false else { return }
+            if let inverse { markDone(inverse, of: destination) }
+            inverse == nil
+                ? try shareOut(targets, among: sources, relationship)
+                : try linkPairs(sources, relationship, targets)
+        } else if let inverse, !inverse.isToMany {
+            markDone(inverse, of: destination)
+            try linkOneToOne(sources, relationship, targets)
+        } else {
+            try linkToOne(sources, relationship, targets, isUnique: isConstrained(relationship, entity))
+        }
+    }
+
+    private mutating func markDone(_ inverse: RelationshipDescription, of destination: EntityDescription) {
+        if let declaring = model.declaringEntity(of: inverse.name, in: destination) {
+            done.insert(RelationshipReference(entity: declaring.name, name: inverse.name))
+        }
+    }
+
+    /// Whether only this relationship makes an object unique.
+    private func isConstrained(_ relationship: RelationshipDescription, _ entity: EntityDescription) -> Bool {
+        entity.uniquenessConstraints.contains { constraint in
+            constraint.contains(relationship.name)
+                && !constraint.contains { name in
+                    model.attribute(name, of: entity).map { $0.type != .boolean } ?? false
+                }
+        }
+    }
+
+    /// Every fifth object, where it may, has none; an object leads to one that was made before it, if it can.
+    private mutating func linkToOne(
+        _ sources: [ObjectReference], _ relationship: RelationshipDescription, _ targets: [ObjectReference],
+        isUnique: Bool
+    ) throws {
+        let positions = Dictionary(
+            targets.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        for (position, source) in sources.enumerated() {
+            if relationship.isOptional, Int.random(in: 0..<5, using: &generator) == 0 { continue }
+            if isUnique {
+                if position < targets.count { try writer.link(source, relationship.name, to: [targets[position]]) }
+                continue
+            }
+            let limit = positions[source] ?? targets.count
+            if limit == 0, relationship.isOptional { continue }
+            let target = targets[Int.random(in: 0..<max(limit, 1), using: &generator)]
+            try writer.link(source, relationship.name, to: [target])
+        }
+    }
+
+    private mutating func linkOneToOne(
+        _ sources: [ObjectReference], _ relationship: RelationshipDescription, _ targets: [ObjectReference]
+    ) throws {
+        let shuffled = targets.shuffled(using: &generator)
+        var taken: Set<ObjectReference> = []
+        let isWithin = !Set(sources).isDisjoint(with: targets)
+        for (source, target) in zip(sources, shuffled) {
+            if relationship.isOptional, Int.random(in: 0..<4, using: &generator) == 0 { continue }
+            // Inside one entity an object may stand at both ends of a relationship, but of one pair only.
+            if isWithin, source == target || taken.contains(source) || taken.contains(target) { continue }
+            taken.formUnion([source, target])
+            try writer.link(source, relationship.name, to: [target])
+        }
+    }
+
+    private mutating func linkPairs(
+        _ sources: [ObjectReference], _ relationship: RelationshipDescription, _ targets: [ObjectReference]
+    ) throws {
+        for source in sources {
+            let count = min(Int.random(in: 0...4, using: &generator), targets.count)
+            var chosen: [ObjectReference] = []
+            for _ in 0..<count {
+                let target = targets[Int.random(in: 0..<targets.count, using: &generator)]
+                if !chosen.contains(target) { chosen.append(target) }
+            }
+            try writer.link(source, relationship.name, to: chosen)
+        }
+    }
+
+    /// Each target goes to one source at most.
+    private mutating func shareOut(
+        _ targets: [ObjectReference], among sources: [ObjectReference], _ relationship: RelationshipDescription
+    ) throws {
+        for target in targets.shuffled(using: &generator) where Int.random(in: 0..<5, using: &generator) > 0 {
+            let source = sources[Int.random(in: 0..<sources.count, using: &generator)]
+            try writer.link(source, relationship.name, to: [target])
+        }
+    }
+
+    private func instances(of entity: EntityDescription) -> [ObjectReference] {
+        ([entity] + model.descendants(of: entity)).flatMap { objects[$0.name] ?? [] }
+    }
+}

@@ -1,0 +1,39 @@
+import MoultModel
+import MoultSQLite
+
+/// Binds values of one attribute to one parameter, each as its column stores it (STORE_FORMAT 6).
+struct AttributeBinder {
+    let attribute: AttributeDescription
+    let parameter: Int
+    let external: ExternalFiles
+    let place: String
+
+    func bind(_ value: AttributeValue, to statement: Statement) throws {
+        switch (attribute.type, value) {
+        case (.integer16, .integer(let number)) where Int16(exactly: number) != nil,
+            (.integer32, .integer(let number)) where Int32(exactly: number) != nil,
+            (.integer64, .integer(let number)):
+            try statement.bind(number, at: parameter)
+        case (.boolean, .boolean(let flag)):
+            try statement.bind(flag ? Int64(1) : 0, at: parameter)
+        case (.double, .double(let number)), (.date, .date(let number)):
+            try statement.bind(number, at: parameter)
+        case (.float, .double(let number)):
+            try statement.bind(Double(Float(number)), at: parameter)
+        case (.string, .string(let text)), (.uri, .uri(let text)), (.decimal, .decimal(let text)):
+            try statement.bind(text, at: parameter)
+        case (.uuid, .uuid(let bytes)) where bytes.count == 16:
+            try bind(bytes, to: statement)
+        case (.binary, .binary(let bytes)), (.transformable, .transformable(let bytes)):
+            try bind(attribute.allowsExternalBinaryDataStorage ? external.cell(for: bytes) : bytes, to: statement)
+        default:
+            throw MigrationError(
+                .dataConflict, "\(place) is of type \(attribute.type.name) and cannot hold \(value).", place: place,
+                remedy: "Give a value of the attribute's type.")
+        }
+    }
+
+    private func bind(_ bytes: [UInt8], to statement: Statement) throws {
+        try bytes.withUnsafeBytes { try statement.bind($0, at: parameter) }
+    }
+}
