@@ -2,25 +2,14 @@ import MoultModel
 
 extension Inference {
     /// Where an attribute's values come from, in the objects of one entity.
-    mutating func source(of attribute: AttributeDescription, in pair: Correspondence.Pair) throws(MigrationError)
-        -> AttributeSource
-    {
+    mutating func source(of attribute: AttributeDescription, in pair: Correspondence.Pair) -> AttributeSource {
         let place = Place(attribute.name, in: pair.destination)
         let answer = correspondence.answers.property(attribute.name, declaredBy: place.entity)
         guard let name = correspondence.source(of: attribute.name, in: pair.destination.name),
             let old = pair.source.attributes[name], old.isStored
-        else {
-            if let answer, answer.is == .keep || answer.is == .drop {
-                throw answer.refused("\(place) has no values before")
-            }
+        else { return startAnew(attribute, at: place, in: pair) }
+        if old.type != attribute.type, !keepsValues(of: old, in: attribute, at: place, answer: answer) {
             return startAnew(attribute, at: place, in: pair)
-        }
-        if old.type != attribute.type {
-            guard try keepsValues(of: old, in: attribute, at: place, answer: answer) else {
-                return startAnew(attribute, at: place, in: pair)
-            }
-        } else if let answer, answer.is == .keep || answer.is == .drop {
-            throw answer.refused("the type of \(place) does not change")
         }
         refuseChangedComposite(old, attribute, at: place)
         guard old.isOptional, !attribute.isOptional else { return .attribute(name, ifNil: nil) }
@@ -54,7 +43,8 @@ extension Inference {
     /// A change of type is never silent: it keeps the values only where the type is wider and an answer says keep.
     private mutating func keepsValues(
         of old: AttributeDescription, in new: AttributeDescription, at place: Place, answer: Answer?
-    ) throws(MigrationError) -> Bool {
+    ) -> Bool {
+        if let answer { use(answer) }
         let isWider = old.type.widens(to: new.type)
         switch answer?.is {
         case .keep where isWider: return true

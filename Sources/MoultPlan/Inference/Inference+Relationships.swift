@@ -3,27 +3,20 @@ import MoultModel
 extension Inference {
     /// Where a relationship's destinations come from, in the objects of one entity.
     mutating func source(of relationship: RelationshipDescription, in pair: Correspondence.Pair)
-        throws(MigrationError) -> RelationshipSource
+        -> RelationshipSource
     {
         let place = Place(relationship.name, in: pair.destination)
         let answer = correspondence.answers.property(relationship.name, declaredBy: place.entity)
         let name = correspondence.source(of: relationship.name, in: pair.destination.name)
-        guard let name, let old = pair.source.relationships[name], !old.isTransient else {
-            if let answer, answer.is == .keep || answer.is == .drop {
-                throw answer.refused("\(place) has no values before")
-            }
-            return .empty
-        }
+        guard let name, let old = pair.source.relationships[name], !old.isTransient else { return .empty }
         let destinations = destinations(of: old)
         if destinations.isEmpty, correspondence.entitySources[relationship.destinationEntityName] != nil {
             return .empty
         }
         if destinations.allSatisfy({ $0.isKind(of: relationship.destinationEntityName) }) {
-            if let answer, answer.is == .keep || answer.is == .drop {
-                throw answer.refused("every destination of \(place) stays one")
-            }
             return .relationship(name)
         }
+        if let answer { use(answer) }
         switch answer?.is {
         case .drop: return .empty
         case .keep:

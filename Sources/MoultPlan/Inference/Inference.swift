@@ -7,6 +7,7 @@ struct Inference {
     private(set) var mappings: [String: EntityMapping] = [:]
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
+    private var usedAnswers: Set<Answer> = []
     /// A property that several entities inherit is spoken of once.
     private var spokenOf: Set<String> = []
 
@@ -15,8 +16,9 @@ struct Inference {
     mutating func run() throws(MigrationError) -> MappingModel {
         for entity in correspondence.destination.model.entities {
             guard let destination = correspondence.destination[entity.name] else { continue }
-            mappings[entity.name] = try mapping(to: destination)
+            mappings[entity.name] = mapping(to: destination)
         }
+        try checkAnswers()
         refuseUnfilledRelationships()
         refuseDisagreeingInverses()
         refuseMergedHierarchies()
@@ -34,19 +36,29 @@ struct Inference {
         refusals.append(Refusal(reason: reason, place: place, message: message, remedy: remedy))
     }
 
+    mutating func use(_ answer: Answer) { usedAnswers.insert(answer) }
+
+    /// Whether values are kept or dropped is asked only where a type or destination changes.
+    private func checkAnswers() throws(MigrationError) {
+        for answer in correspondence.answers.all
+        where (answer.is == .keep || answer.is == .drop) && !usedAnswers.contains(answer) {
+            throw answer.refused("neither its type nor its destination changes")
+        }
+    }
+
     /// Adds a question, once for a place.
     mutating func ask(_ question: Question) {
         guard spokenOf.insert("question " + question.place).inserted else { return }
         questions.append(question)
     }
 
-    private mutating func mapping(to destination: ResolvedEntity) throws(MigrationError) -> EntityMapping {
+    private mutating func mapping(to destination: ResolvedEntity) -> EntityMapping {
         let pair = correspondence.pair(destination.name)
         var mapping = EntityMapping(sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
         for attribute in destination.attributes.values where attribute.isStored && attribute.derivation == nil {
             mapping.attributes[attribute.name] =
                 if let pair {
-                    try source(of: attribute, in: pair)
+                    source(of: attribute, in: pair)
                 } else {
                     .constant(attribute.defaultValue)
                 }
@@ -54,7 +66,7 @@ struct Inference {
         for relationship in destination.relationships.values where !relationship.isTransient {
             mapping.relationships[relationship.name] =
                 if let pair {
-                    try source(of: relationship, in: pair)
+                    source(of: relationship, in: pair)
                 } else {
                     .empty
                 }

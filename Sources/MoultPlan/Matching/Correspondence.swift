@@ -64,6 +64,23 @@ package struct Correspondence: Sendable {
         questions = asked.questions
     }
 
+    /// The same, seen from the newer version: what undoing an edge goes by. It asks nothing and knows no answers.
+    init(reversing other: Correspondence) {
+        source = other.destination
+        destination = other.source
+        from = other.to
+        to = other.from
+        entitySources = other.entityDestinations
+        entityDestinations = other.entitySources
+        propertySources = [:]
+        for (entity, sources) in other.propertySources {
+            guard let name = other.entitySources[entity] else { continue }
+            propertySources[name] = Dictionary(sources.map { ($0.value, $0.key) }) { first, _ in first }
+        }
+        questions = []
+        answers = EdgeAnswers()
+    }
+
     /// An entity of the destination with the one it comes from.
     struct Pair {
         var source: ResolvedEntity

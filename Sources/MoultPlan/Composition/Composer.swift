@@ -1,0 +1,180 @@
+import MoultModel
+
+/// Joins two mappings that follow each other into one, where one can do what the two do.
+struct Composer {
+    let source: ResolvedModel
+    let middle: ResolvedModel
+    let destination: ResolvedModel
+    private let first: [String: EntityMapping]
+    private let second: [String: EntityMapping]
+    /// The second mapping by the entity of the version between.
+    private let heirs: [String: EntityMapping]
+    private let removed: [EntityMapping]
+
+    /// - Parameters:
+    ///   - first: maps `source` to `middle`.
+    ///   - second: maps `middle` to `destination`.
+    init(
+        _ first: MappingModel, _ second: MappingModel, from source: ResolvedModel, through middle: ResolvedModel,
+        to destination: ResolvedModel
+    ) {
+        self.source = source
+        self.middle = middle
+        self.destination = destination
+        let origins = first.byDestination
+        self.first = origins
+        self.second = second.byDestination
+        heirs = second.bySource
+        let removedLater = second.entityMappings.filter { $0.destinationEntityName == nil }.compactMap {
+            mapping -> EntityMapping? in
+            guard let name = mapping.sourceEntityName, let origin = origins[name]?.sourceEntityName else {
+                return nil
+            }
+            return EntityMapping(sourceEntityName: origin, destinationEntityName: nil)
+        }
+        removed = first.entityMappings.filter { $0.destinationEntityName == nil } + removedLater
+    }
+
+    func compose() -> MappingModel.Composition {
+        var joined: [EntityMapping] = []
+        for entity in destination.model.entities {
+            guard let next = second[entity.name] else { continue }
+            let before = next.sourceEntityName.flatMap { first[$0] }
+            var mapping = EntityMapping(
+                sourceEntityName: before?.sourceEntityName, destinationEntityName: entity.name)
+            for (name, source) in next.attributes {
+                switch compose(source, for: name, of: entity.name, after: before) {
+                case .joined(let source): mapping.attributes[name] = source
+                case .apart(let reason): return .apart(reason: reason)
+                }
+            }
+            for (name, source) in next.relationships {
+                switch compose(source, for: name, of: entity.name, after: before) {
+                case .joined(let source): mapping.relationships[name] = source
+                case .apart(let reason): return .apart(reason: reason)
+                }
+            }
+            joined.append(mapping)
+        }
+        let gone = removed.sorted {
+            ($0.sourceEntityName ?? "").precedesInByteOrder($1.sourceEntityName ?? "")
+        }
+        return .joined(MappingModel(entityMappings: joined + gone))
+    }
+
+    private enum Joint<Source> {
+        case joined(Source)
+        case apart(String)
+    }
+}
+
+// MARK: - Attributes
+
+extension Composer {
+    private func compose(_ next: AttributeSource, for name: String, of entity: String, after before: EntityMapping?)
+        -> Joint<AttributeSource>
+    {
+        guard case .attribute(let middleName, let later) = next else { return .joined(next) }
+        let type = destination[entity]?.attributes[name]?.type ?? .undefined
+        switch before?.attributes[middleName] {
+        case .attribute(let oldName, let earlier)?:
+            // What the first step fills is filled when the second one looks.
+            return .joined(.attribute(oldName, ifNil: earlier?.widened(to: type) ?? later))
+        case .constant(let value)?:
+            return .joined(.constant(value?.widened(to: type) ?? later))
+        case nil:
+            return .apart("\(entity).\(name) takes what \(middleName) derived in the version between")
+        }
+    }
+}
+
+// MARK: - Relationships
+
+extension Composer {
+    private func compose(
+        _ next: RelationshipSource, for name: String, of entity: String, after before: EntityMapping?
+    ) -> Joint<RelationshipSource> {
+        guard case .relationship(let middleName) = next, let before, let middleEntity = before.destinationEntityName
+        else { return .joined(.empty) }
+        switch before.relationships[middleName] {
+        case .relationship(let oldName)?:
+            let origin = before.sourceEntityName ?? ""
+            let old = LinkShape(oldName, of: origin, in: source)
+            let between = LinkShape(middleName, of: middleEntity, in: middle)
+            if let old, let between, old.isNarrowed(to: between),
+                between != LinkShape(name, of: entity, in: destination)
+                    || !bothEndsStay(middleName, of: middleEntity)
+            {
+                return .apart("\(entity).\(name) was narrowed in the version between, and changes again")
+            }
+            return .joined(.relationship(oldName))
+        case .empty?, nil:
+            guard before.sourceEntityName != nil, isFilledByInverse(middleName, of: middleEntity) else {
+                return .joined(.empty)
+            }
+            // In the version between its inverse filled it; so it does now, if it still leads back.
+            return inverseGoesAlong(middleName, of: middleEntity, to: name, of: entity)
+                ? .joined(.empty) : .apart("\(entity).\(name) was filled by its inverse in the version between")
+        }
+    }
+
+    /// Whether the second mapping carries on every link of a relationship: where the first one has to choose among
+    /// links, the choice must not fall on one that the second one drops.
+    private func bothEndsStay(_ name: String, of entity: String) -> Bool {
+        guard let owner = middle[entity], let relationship = owner.relationships[name] else { return false }
+        let owners = middle.family(of: owner.declaringEntity(of: name))
+        let ownersStay = owners.allSatisfy { heirs[$0]?.relationships.values.contains(.relationship(name)) == true }
+        return ownersStay
+            && middle.family(of: relationship.destinationEntityName).allSatisfy { heirs[$0] != nil }
+    }
+
+    private func isFilledByInverse(_ name: String, of entity: String) -> Bool {
+        guard let relationship = middle[entity]?.relationships[name], let inverse = relationship.inverseName else {
+            return false
+        }
+        // A sub-entity of the destination may have a source where the destination has none.
+        return middle.family(of: relationship.destinationEntityName).contains {
+            if case .relationship? = first[$0]?.relationships[inverse] { true } else { false }
+        }
+    }
+
+    private func inverseGoesAlong(_ middleName: String, of middleEntity: String, to name: String, of entity: String)
+        -> Bool
+    {
+        guard let inverse = destination[entity]?.relationships[name], let inverseName = inverse.inverseName,
+            let middleInverse = middle[middleEntity]?.relationships[middleName]?.inverseName
+        else { return false }
+        return destination.family(of: inverse.destinationEntityName).allSatisfy {
+            guard let mapping = second[$0], mapping.sourceEntityName != nil else { return true }
+            return mapping.relationships[inverseName] == .relationship(middleInverse)
+        }
+    }
+}
+
+/// What a link can hold, seen from both of its ends.
+struct LinkShape: Equatable {
+    var isToMany: Bool
+    var isOrdered: Bool
+    /// Without an inverse, any number may lead to the same object.
+    var isInverseToMany: Bool
+    var isInverseOrdered: Bool
+    var hasInverse: Bool
+
+    init?(_ name: String, of entity: String, in model: ResolvedModel) {
+        guard let relationship = model[entity]?.relationships[name] else { return nil }
+        let inverse = relationship.inverseName.flatMap {
+            model[relationship.destinationEntityName]?.relationships[$0]
+        }
+        isToMany = relationship.isToMany
+        isOrdered = relationship.isOrdered
+        isInverseToMany = inverse?.isToMany ?? true
+        isInverseOrdered = inverse?.isOrdered ?? false
+        hasInverse = inverse != nil
+    }
+
+    /// Whether the other shape may hold fewer links or forget their order.
+    func isNarrowed(to other: LinkShape) -> Bool {
+        isToMany && !other.isToMany || isInverseToMany && !other.isInverseToMany
+            || isOrdered && !other.isOrdered || isInverseOrdered && !other.isInverseOrdered
+    }
+}

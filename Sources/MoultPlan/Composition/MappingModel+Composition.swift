@@ -1,0 +1,55 @@
+import MoultModel
+
+extension MappingModel {
+    /// What comes of joining two mappings.
+    package enum Composition: Sendable, Equatable {
+        case joined(MappingModel)
+        /// The two must run one after the other, for the reason given.
+        case apart(reason: String)
+    }
+
+    /// This mapping and then `next`, as one mapping that a store goes through once.
+    ///
+    /// The result does to every store what the two do one after the other. Where no single mapping can, such as for a
+    /// relationship that is to-one only in the version between, the two stay apart.
+    package func composed(
+        with next: MappingModel, from source: ManagedObjectModel, through middle: ManagedObjectModel,
+        to destination: ManagedObjectModel
+    ) -> Composition {
+        Composer(
+            self, next, from: ResolvedModel(source), through: ResolvedModel(middle), to: ResolvedModel(destination)
+        ).compose()
+    }
+
+    /// The mapping that leaves every object as it is, derived attributes included, so that what follows can read them.
+    init(identityOf model: ResolvedModel) {
+        self.init(
+            entityMappings: model.model.entities.compactMap { model[$0.name] }.map { entity in
+                EntityMapping(
+                    sourceEntityName: entity.name, destinationEntityName: entity.name,
+                    attributes: entity.attributes.filter(\.value.isStored).mapValues {
+                        .attribute($0.name, ifNil: nil)
+                    },
+                    relationships: entity.relationships.filter { !$0.value.isTransient }.mapValues {
+                        .relationship($0.name)
+                    })
+            })
+    }
+
+    var byDestination: [String: EntityMapping] {
+        var mappings: [String: EntityMapping] = [:]
+        for mapping in entityMappings {
+            if let name = mapping.destinationEntityName { mappings[name] = mapping }
+        }
+        return mappings
+    }
+
+    /// Without the removed entities.
+    var bySource: [String: EntityMapping] {
+        var mappings: [String: EntityMapping] = [:]
+        for mapping in entityMappings where mapping.destinationEntityName != nil {
+            if let name = mapping.sourceEntityName { mappings[name] = mapping }
+        }
+        return mappings
+    }
+}

@@ -1,0 +1,175 @@
+import MoultModel
+
+/// What one edge brings back that had left earlier in the stretch: kept or dropped as answered, else a question.
+struct Returns {
+    let start: ResolvedModel
+    let older: ResolvedModel
+    let newer: ResolvedModel
+    /// The edge's newer version.
+    let end: ModelVersion
+    let versions: [ModelVersion]
+    let answers: Answers
+    private(set) var questions: [Question] = []
+    private(set) var usedAnswers: Set<Answer> = []
+
+    init(
+        start: ResolvedModel, older: ResolvedModel, newer: ResolvedModel, end: ModelVersion,
+        versions: [ModelVersion], answers: Answers
+    ) {
+        self.start = start
+        self.older = older
+        self.newer = newer
+        self.end = end
+        self.versions = versions
+        self.answers = answers
+    }
+
+    /// Puts kept values back into `joined`, the mapping from the stretch's start to the edge's newer version.
+    mutating func restore(from departures: Departures, along edge: MappingModel, into joined: inout MappingModel)
+        throws(MigrationError)
+    {
+        guard !departures.properties.isEmpty || !departures.entities.isEmpty else { return }
+        for (position, mapping) in edge.entityMappings.enumerated() {
+            guard let name = mapping.destinationEntityName, let entity = newer[name],
+                joined.entityMappings.indices.contains(position)
+            else { continue }
+            if let old = mapping.sourceEntityName {
+                let gone = departures.properties[old] ?? [:]
+                try restore(gone, of: entity, along: mapping, into: &joined.entityMappings[position])
+            } else if let gone = departures.entities[name] {
+                try restore(gone.mapping, version: gone.version, to: entity, at: position, into: &joined)
+            }
+        }
+    }
+
+    /// The answer to a question about a return; nil, and the question noted, where there is none.
+    private mutating func verdict(_ entity: String, _ property: String?, version: Int, canKeep: Bool)
+        throws(MigrationError) -> Answer.Verdict?
+    {
+        let former = versions[version]
+        let place = [entity, property].compactMap { $0 }.joined(separator: ".")
+        if let answer = answers.about(former, end).first(where: { $0.entity == entity && $0.property == property }) {
+            usedAnswers.insert(answer)
+            if answer.is == .keep, !canKeep {
+                throw answer.refused("the values that \(place) had in \(former.name) do not fit \(end.name)")
+            }
+            return answer.is
+        }
+        guard !questions.contains(where: { $0.place == place }) else { return nil }
+        let verdicts: [Answer.Verdict] = canKeep ? [.keep, .drop] : [.drop]
+        questions.append(
+            Question(
+                kind: .returned, from: former.name, to: end.name, entity: entity, property: property,
+                sentence: "\(place) is in \(former.name), leaves after it and returns in \(end.name). "
+                    + returnSentence(of: property == nil ? "objects, without their relationships," : "values", canKeep),
+                candidates: [],
+                answers: verdicts.map {
+                    Answer(from: former.name, to: end.name, entity: entity, property: property, is: $0)
+                }))
+        return nil
+    }
+}
+
+private func returnSentence(of what: String, _ canKeep: Bool) -> String {
+    canKeep ? "Are the old \(what) kept or dropped?" : "Are the old \(what) dropped?"
+}
+
+// MARK: - Properties
+
+extension Returns {
+    private mutating func restore(
+        _ gone: [String: Departures.Property], of entity: ResolvedEntity, along edge: EntityMapping,
+        into mapping: inout EntityMapping
+    ) throws(MigrationError) {
+        for (name, departed) in gone.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            let declaring = entity.declaringEntity(of: name)
+            switch departed.value {
+            case .attribute(let old, let source):
+                guard case .constant? = edge.attributes[name], let new = entity.attributes[name], old.type == new.type
+                else { continue }
+                let verdict = try verdict(declaring, name, version: departed.version, canKeep: true)
+                guard verdict == .keep else { continue }
+                mapping.attributes[name] = source.filling(new)
+            case .relationship(let old, let source, let destination):
+                guard edge.relationships[name] == .empty, let new = entity.relationships[name],
+                    new.isToMany == old.isToMany, new.destinationEntityName == destination
+                else { continue }
+                let verdict = try verdict(declaring, name, version: departed.version, canKeep: true)
+                guard verdict == .keep else { continue }
+                mapping.relationships[name] = source
+            }
+        }
+    }
+}
+
+extension AttributeSource {
+    /// The same source for an attribute that may have become required.
+    fileprivate func filling(_ attribute: AttributeDescription) -> AttributeSource {
+        guard case .attribute(let name, nil) = self, !attribute.isOptional else { return self }
+        return .attribute(name, ifNil: attribute.defaultValue)
+    }
+}
+
+// MARK: - Entities
+
+extension Returns {
+    private mutating func restore(
+        _ gone: EntityMapping, version: Int, to entity: ResolvedEntity, at position: Int,
+        into joined: inout MappingModel
+    ) throws(MigrationError) {
+        guard !entity.description.isAbstract, let sourceName = gone.sourceEntityName,
+            start[sourceName]?.description.isAbstract == false
+        else { return }
+        let restored = restored(gone, to: entity)
+        let canKeep = restored != nil && !mergesHierarchies(gone, entity, joined)
+        let verdict = try verdict(entity.name, nil, version: version, canKeep: canKeep)
+        guard verdict == .keep, let restored else { return }
+        joined.entityMappings[position] = restored
+        // Its objects are not removed after all.
+        joined.entityMappings.removeAll {
+            $0.destinationEntityName == nil && $0.sourceEntityName == gone.sourceEntityName
+        }
+    }
+
+    /// The old mapping with the properties the entity has now; nil where a required value would be missing.
+    private func restored(_ gone: EntityMapping, to entity: ResolvedEntity) -> EntityMapping? {
+        guard let source = gone.sourceEntityName.flatMap({ start[$0] }) else { return nil }
+        var mapping = EntityMapping(sourceEntityName: gone.sourceEntityName, destinationEntityName: entity.name)
+        for attribute in entity.attributes.values where attribute.isStored && attribute.derivation == nil {
+            var kept = AttributeSource.constant(attribute.defaultValue)
+            if case .attribute(let name, _)? = gone.attributes[attribute.name],
+                source.attributes[name]?.type == attribute.type
+            {
+                kept = gone.attributes[attribute.name]?.filling(attribute) ?? kept
+                let isFilled = attribute.isOptional || source.attributes[name]?.isOptional == false
+                guard isFilled || kept.isNeverNil else { return nil }
+            } else {
+                guard attribute.isOptional || kept.isNeverNil else { return nil }
+            }
+            mapping.attributes[attribute.name] = kept
+        }
+        for relationship in entity.relationships.values where !relationship.isTransient {
+            guard relationship.isOptional else { return nil }
+            mapping.relationships[relationship.name] = .empty
+        }
+        return mapping
+    }
+
+    private func mergesHierarchies(_ gone: EntityMapping, _ entity: ResolvedEntity, _ joined: MappingModel) -> Bool {
+        let root = gone.sourceEntityName.flatMap { start[$0] }?.rootName
+        return joined.entityMappings.contains { mapping in
+            guard let name = mapping.destinationEntityName, newer[name]?.rootName == entity.rootName,
+                let other = mapping.sourceEntityName.flatMap({ start[$0] }), !other.description.isAbstract
+            else { return false }
+            return other.rootName != root
+        }
+    }
+}
+
+extension AttributeSource {
+    fileprivate var isNeverNil: Bool {
+        switch self {
+        case .attribute(_, let value), .constant(let value): value != nil
+        }
+    }
+}

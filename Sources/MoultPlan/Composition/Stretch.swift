@@ -1,0 +1,55 @@
+import MoultModel
+
+/// Consecutive inferred edges being joined into one mapping.
+///
+/// What left on the way and returns under its name is a question: step by step its values are gone, straight from the
+/// first version to the last they would stay (REQUIREMENTS K-01).
+struct Stretch {
+    /// The position of the version it starts at.
+    let start: Int
+    private let startModel: ResolvedModel
+    private(set) var end: Int
+    private(set) var mapping: MappingModel
+    private(set) var questions: [Question] = []
+    private(set) var usedAnswers: Set<Answer> = []
+    private var departures = Departures()
+
+    init(at start: Int, model: ResolvedModel) {
+        self.start = start
+        startModel = model
+        end = start
+        mapping = MappingModel(identityOf: model)
+    }
+
+    /// An edge between two neighbouring nodes of the path.
+    struct Edge {
+        var mapping: MappingModel
+        var older: ResolvedModel
+        var newer: ResolvedModel
+        /// The position of the newer version.
+        var end: Int
+    }
+
+    /// Joins one more edge to the stretch.
+    ///
+    /// - Returns: the reason why it cannot be joined; nil where it was.
+    /// - Throws: `usage` where an answer asks for what cannot be kept.
+    mutating func append(_ edge: Edge, versions: [ModelVersion], answers: Answers) throws(MigrationError) -> String? {
+        let composer = Composer(mapping, edge.mapping, from: startModel, through: edge.older, to: edge.newer)
+        var joined: MappingModel
+        switch composer.compose() {
+        case .joined(let mapping): joined = mapping
+        case .apart(let reason): return reason
+        }
+        var returns = Returns(
+            start: startModel, older: edge.older, newer: edge.newer, end: versions[edge.end], versions: versions,
+            answers: answers)
+        try returns.restore(from: departures, along: edge.mapping, into: &joined)
+        questions += returns.questions
+        usedAnswers.formUnion(returns.usedAnswers)
+        departures.pass(version: end, model: edge.older, joined: mapping, edge: edge.mapping)
+        mapping = joined
+        end = edge.end
+        return nil
+    }
+}

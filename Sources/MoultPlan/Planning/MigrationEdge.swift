@@ -1,0 +1,81 @@
+import MoultModel
+
+/// The change from one version to the next, with how it is done and what it risks.
+package struct MigrationEdge: Sendable, Equatable {
+    /// The positions of the two versions in their order.
+    package var older: Int
+    package var newer: Int
+    package var diff: ModelDiff
+    package var means: Means
+    package var undo: Undo
+
+    /// How the edge is done.
+    package enum Means: Sendable, Equatable {
+        case inferred(MappingModel)
+        case registered(RegisteredStage)
+        /// Not yet, or not by inference: the questions and the reasons.
+        case open(questions: [Question], refusals: [Refusal])
+    }
+
+    /// How to come back.
+    package enum Undo: Sendable, Equatable {
+        /// By a mapping in the other direction: nothing that was there before is lost. What was added since goes.
+        case mapping(MappingModel)
+        /// As the registered stage says.
+        case registered(String)
+        /// Only by the backup, for the reason given.
+        case backup(reason: String)
+
+        /// In one sentence.
+        package var sentence: String {
+            switch self {
+            case .mapping: "It can be undone; what was added since goes."
+            case .registered(let sentence): sentence
+            case .backup(let reason): "Only the backup brings it back: \(reason)"
+            }
+        }
+    }
+
+    package var from: String { diff.from }
+    package var to: String { diff.to }
+    package var isInferable: Bool { if case .inferred = means { true } else { false } }
+    /// Whether rows or values may not be in the result.
+    package var losesData: Bool { diff.changes.contains(where: \.losesData) }
+    /// Whether it depends on the rows that it succeeds.
+    package var mayFail: Bool { diff.changes.contains(where: \.mayFail) }
+
+    /// One sentence for each change; for a registered stage what it does.
+    package var sentences: [String] {
+        if case .registered(let stage) = means { return [stage.sentence] }
+        return diff.changes.map(\.sentence)
+    }
+
+    /// What is open, refused, lost or uncertain, each with its remedy.
+    package var findings: [Finding] {
+        switch means {
+        case .open(let questions, let refusals): questions.map(\.finding) + refusals.map(\.finding)
+        case .inferred: diff.changes.compactMap(\.finding)
+        case .registered: []
+        }
+    }
+}
+
+extension Question {
+    package var finding: Finding {
+        Finding(
+            code: "question-\(kind.rawValue)", severity: .error, place: place, message: "\(from) to \(to): \(sentence)",
+            remedy: "Answer with one of: \(answers.map(\.json).joined(separator: " or "))")
+    }
+}
+
+extension ModelChange {
+    /// The change as something that needs attention; nil where it neither loses data nor depends on them.
+    package var finding: Finding? {
+        guard losesData || mayFail else { return nil }
+        let remedy =
+            losesData
+            ? "The backup keeps it; move what is needed elsewhere before."
+            : "The rows are checked before anything is changed."
+        return Finding(code: kind.rawValue, severity: .warning, place: place, message: sentence, remedy: remedy)
+    }
+}

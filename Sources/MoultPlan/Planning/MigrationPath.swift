@@ -1,0 +1,71 @@
+import MoultModel
+
+/// The way from one version of a model to another: its edges, whether or not each can be done.
+package struct MigrationPath: Sendable, Equatable {
+    package let versions: ModelVersions
+    /// The positions of the versions it starts and ends with.
+    package let from: Int
+    package let to: Int
+    /// In the order they are walked; empty where the versions are the same.
+    package let edges: [MigrationEdge]
+    /// What will run: consecutive inferred edges joined, registered stages as they are. An edge that is still open
+    /// is in none.
+    package let passes: [MigrationPass]
+    /// Every question on the way, those of the edges first.
+    package let questions: [Question]
+
+    /// - Parameters:
+    ///   - from: the position of the version to start at.
+    ///   - to: the position of the version to end at.
+    /// - Throws: `storeAhead` where the way would lead back, `usage` where an answer is about nothing.
+    package init(
+        _ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none, registered: [RegisteredStage] = []
+    ) throws(MigrationError) {
+        try versions.checkNames(in: answers)
+        try versions.checkDirection(from: from, to: to)
+        var walker = PathWalker(versions: versions, answers: answers)
+        edges = try walker.edges(from: from, to: to, registered: registered)
+        passes = try walker.passes(over: edges, from: from)
+        self.versions = versions
+        self.from = from
+        self.to = to
+        questions = edges.flatMap(\.questions) + walker.questions
+    }
+
+    /// Every reason why an edge cannot be inferred, edge by edge.
+    package var refusals: [(edge: MigrationEdge, refusals: [Refusal])] {
+        edges.filter { !$0.refusals.isEmpty }.map { ($0, $0.refusals) }
+    }
+
+    package var findings: [Finding] { edges.flatMap(\.findings) }
+}
+
+extension MigrationEdge {
+    var questions: [Question] { if case .open(let questions, _) = means { questions } else { [] } }
+    var refusals: [Refusal] { if case .open(_, let refusals) = means { refusals } else { [] } }
+}
+
+extension ModelVersions {
+    fileprivate func checkNames(in answers: Answers) throws(MigrationError) {
+        for answer in answers.list {
+            guard let from = position(named: answer.from) else {
+                throw answer.refused("there is no version \(answer.from)")
+            }
+            guard let to = position(named: answer.to) else { throw answer.refused("there is no version \(answer.to)") }
+            guard from < to else { throw answer.refused("\(answer.from) is not before \(answer.to)") }
+        }
+    }
+
+    /// Four different answers for the four ways in which there is nothing to walk (B-05).
+    fileprivate func checkDirection(from: Int, to: Int) throws(MigrationError) {
+        guard versions.indices.contains(from), versions.indices.contains(to) else {
+            throw MigrationError(
+                .noPath, "There is no such version.", remedy: "Name one of \(versions.count) versions of the model.")
+        }
+        guard from > to else { return }
+        throw MigrationError(
+            .storeAhead, "\(versions[from].name) is a later version than \(versions[to].name).",
+            place: versions[from].name,
+            remedy: "Use the program that knows \(versions[from].name), or restore a backup of \(versions[to].name).")
+    }
+}

@@ -1,0 +1,80 @@
+import MoultModel
+
+/// What a migration will do: every edge worked out, joined into passes. A value; running it is the engine's work.
+package struct MigrationPlan: Sendable, Equatable {
+    /// The versions it starts and ends with.
+    package let from: ModelVersion
+    package let to: ModelVersion
+    package let edges: [MigrationEdge]
+    package let passes: [MigrationPass]
+
+    /// - Throws: `question` with all questions on the way, or `cannotInfer` with all reasons.
+    package init(_ path: MigrationPath) throws(MigrationError) {
+        guard path.questions.isEmpty else { throw .unanswered(path.questions) }
+        if let first = path.refusals.first {
+            guard path.refusals.count > 1 else {
+                throw .cannotInfer(first.refusals, from: first.edge.from, to: first.edge.to)
+            }
+            throw .cannotInfer(path.refusals.map { ($0.edge.from, $0.edge.to, $0.refusals) })
+        }
+        self.from = path.versions.versions[path.from]
+        self.to = path.versions.versions[path.to]
+        edges = path.edges
+        passes = path.passes
+    }
+
+    /// From one version to another, by name.
+    ///
+    /// - Parameter to: nil for the current version, or the last where none is called current.
+    /// - Throws: `noPath` for a name there is not, `storeAhead` for a way back, `question`, `cannotInfer`, `usage`.
+    package init(
+        _ versions: ModelVersions, from: String, to: String? = nil, answers: Answers = .none,
+        registered: [RegisteredStage] = []
+    ) throws(MigrationError) {
+        let (start, end) = (try versions.knownPosition(of: from), try versions.target(named: to))
+        try self.init(
+            MigrationPath(versions, from: start, to: end, answers: answers, registered: registered))
+    }
+
+    /// From a store's version to another.
+    ///
+    /// - Throws: as above, and `storeUnknown` with the nearest version where the store is of none.
+    package init(
+        _ versions: ModelVersions, from store: VersionHashes, to: String? = nil, answers: Answers = .none,
+        registered: [RegisteredStage] = []
+    ) throws(MigrationError) {
+        guard let start = versions.position(matching: store) else {
+            throw .storeUnknown(nearest: versions.nearest(to: store))
+        }
+        let end = try versions.target(named: to)
+        try self.init(
+            MigrationPath(versions, from: start, to: end, answers: answers, registered: registered))
+    }
+
+    /// Whether there is nothing to do: the two versions are one.
+    package var isEmpty: Bool { edges.isEmpty }
+    /// What may leave rows or values behind, which somebody has to acknowledge (K-09).
+    package var losses: [ModelChange] { edges.filter(\.isInferable).flatMap(\.diff.losses) }
+    package var findings: [Finding] { edges.flatMap(\.findings) }
+    /// The names of the versions on the way, the first and the last included.
+    package var versionNames: [String] { [from.name] + edges.map(\.to) }
+}
+
+extension MigrationError {
+    package static func storeUnknown(nearest: VersionStatus.Nearest?) -> MigrationError {
+        let status = VersionStatus.unknown(nearest: nearest)
+        return MigrationError(
+            .storeUnknown, status.sentence, place: nearest?.version ?? "",
+            remedy: "Add the version that made the store to the model, or bridge it from the nearest one.")
+    }
+
+    fileprivate static func cannotInfer(_ edges: [(from: String, to: String, refusals: [Refusal])]) -> MigrationError {
+        let texts = edges.flatMap { edge in
+            edge.refusals.map { "\n  \(edge.from) to \(edge.to): \($0.message) \($0.remedy)" }
+        }
+        return MigrationError(
+            .cannotInfer, "\(edges.count) edges cannot be inferred:\(texts.joined())\n",
+            place: edges.first?.refusals.first?.place ?? "",
+            remedy: "Make these changes inferable, or register a mapping or a custom stage for each edge.")
+    }
+}

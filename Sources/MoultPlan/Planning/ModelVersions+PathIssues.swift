@@ -1,0 +1,44 @@
+import MoultModel
+
+extension ModelVersions {
+    /// Everything that speaks against the way from one version to another, together; empty where it is open.
+    ///
+    /// Version names are free text (K-11): their order is the order of the versions, never of the names.
+    package func pathIssues(
+        from: String, to: String, answers: Answers = .none, registered: [RegisteredStage] = []
+    ) -> [Finding] {
+        let (start, end) = (position(named: from), position(named: to))
+        let names = versions.map(\.name).joined(separator: ", ")
+        var issues: [Finding] = []
+        if start == nil {
+            issues.append(
+                issue("source-not-supported", from, "There is no version \(from) to start at.", "Known are \(names)."))
+        }
+        if end == nil {
+            issues.append(
+                issue("target-not-supported", to, "There is no version \(to) to end at.", "Known are \(names)."))
+        }
+        guard let start, let end else { return issues }
+        if start == end {
+            return [issue("same-version", from, "\(from) and \(to) are the same version.", "There is nothing to do.")]
+        }
+        if start > end {
+            return [
+                issue(
+                    "backwards", from, "\(from) is later than \(to).",
+                    "Restore a backup of \(to), or aim at a later one.")
+            ]
+        }
+        do {
+            let path = try MigrationPath(self, from: start, to: end, answers: answers, registered: registered)
+            let returned = path.questions.filter { $0.kind == .returned }.map(\.finding)
+            return path.findings.filter { $0.severity == .error } + returned
+        } catch {
+            return [issue(error.code.description, error.place, error.message, error.remedy)]
+        }
+    }
+
+    private func issue(_ code: String, _ place: String, _ message: String, _ remedy: String) -> Finding {
+        Finding(code: code, severity: .error, place: place, message: message, remedy: remedy)
+    }
+}

@@ -1,0 +1,178 @@
+import MoultModel
+
+/// Walks the versions in their order and works out each edge, then joins what can be joined.
+struct PathWalker {
+    let versions: ModelVersions
+    let answers: Answers
+    private(set) var questions: [Question] = []
+    /// Resolved as they are come to.
+    private var resolved: [Int: ResolvedModel] = [:]
+
+    init(versions: ModelVersions, answers: Answers) {
+        self.versions = versions
+        self.answers = answers
+    }
+
+    private mutating func model(_ position: Int) -> ResolvedModel {
+        if let model = resolved[position] { return model }
+        let model = ResolvedModel(versions.versions[position].model)
+        resolved[position] = model
+        return model
+    }
+
+    private mutating func correspondence(_ older: Int, _ newer: Int, history: RenamingHistory)
+        throws(MigrationError) -> Correspondence
+    {
+        let (from, to) = (versions.versions[older], versions.versions[newer])
+        return try Correspondence(
+            from: model(older), named: from.name, to: model(newer), named: to.name,
+            answers: EdgeAnswers(answers.about(from, to)), history: history)
+    }
+
+    /// The history of renames up to a version: of all the versions before it, wherever a store starts.
+    private mutating func history(upTo position: Int) throws(MigrationError) -> RenamingHistory {
+        var history = RenamingHistory()
+        guard versions.versions.contains(where: \.model.hasRenamingIdentifiers) || !answers.list.isEmpty else {
+            return history
+        }
+        for older in 0..<position {
+            history = history.advanced(along: try correspondence(older, older + 1, history: history))
+        }
+        return history
+    }
+}
+
+// MARK: - Edges
+
+extension PathWalker {
+    mutating func edges(from: Int, to: Int, registered: [RegisteredStage]) throws(MigrationError) -> [MigrationEdge] {
+        var history = try history(upTo: from)
+        var edges: [MigrationEdge] = []
+        for hop in try hops(from: from, to: to, registered: registered) {
+            let correspondence = try correspondence(hop.older, hop.newer, history: history)
+            edges.append(try edge(hop, correspondence))
+            history = history.advanced(along: correspondence)
+        }
+        return edges
+    }
+
+    private struct Hop {
+        var older: Int
+        var newer: Int
+        var stage: RegisteredStage?
+    }
+
+    /// The fewest hops from one version to another, over neighbours and registered shortcuts.
+    private func hops(from: Int, to: Int, registered: [RegisteredStage]) throws(MigrationError) -> [Hop] {
+        var arrivals: [Int: [Hop]] = [:]
+        for stage in registered {
+            let older = try versions.knownPosition(of: stage.from)
+            let newer = try versions.knownPosition(of: stage.to)
+            guard older < newer else {
+                throw MigrationError(
+                    .noPath, "The stage \(stage.name) leads from \(stage.from) to \(stage.to), which is not later.",
+                    place: stage.name, remedy: "Register it from an earlier version to a later one.")
+            }
+            arrivals[newer, default: []].append(Hop(older: older, newer: newer, stage: stage))
+        }
+        var best: [Int: [Hop]] = [from: []]
+        guard from < to else { return [] }
+        for position in (from + 1)...to {
+            let walk = Hop(older: position - 1, newer: position, stage: nil)
+            let ways = (arrivals[position, default: []] + [walk]).compactMap { hop in
+                best[hop.older].map { $0 + [hop] }
+            }
+            best[position] = ways.min { $0.count < $1.count }
+        }
+        return best[to] ?? []
+    }
+
+    private func edge(_ hop: Hop, _ correspondence: Correspondence) throws(MigrationError) -> MigrationEdge {
+        let diff = ModelDiff(correspondence)
+        if let stage = hop.stage {
+            let undo: MigrationEdge.Undo =
+                stage.undo.map { .registered($0) }
+                ?? .backup(reason: "the stage \(stage.name) says nothing of a way back.")
+            return MigrationEdge(
+                older: hop.older, newer: hop.newer, diff: diff, means: .registered(stage), undo: undo)
+        }
+        let inferred = try InferredMapping(correspondence)
+        guard let mapping = inferred.mapping else {
+            return MigrationEdge(
+                older: hop.older, newer: hop.newer, diff: diff,
+                means: .open(questions: inferred.questions, refusals: inferred.refusals),
+                undo: .backup(reason: "the edge is not worked out."))
+        }
+        return MigrationEdge(
+            older: hop.older, newer: hop.newer, diff: diff, means: .inferred(mapping),
+            undo: try undo(of: diff, correspondence))
+    }
+
+    /// The way back: inferred like any other edge, where nothing was lost on the way there.
+    private func undo(of diff: ModelDiff, _ correspondence: Correspondence) throws(MigrationError)
+        -> MigrationEdge.Undo
+    {
+        if let loss = diff.losses.first { return .backup(reason: loss.sentence) }
+        let back = try InferredMapping(Correspondence(reversing: correspondence))
+        if let mapping = back.mapping { return .mapping(mapping) }
+        let reason = back.refusals.first?.message ?? back.questions.first?.sentence
+        return .backup(reason: reason ?? "the way back cannot be inferred.")
+    }
+}
+
+// MARK: - Passes
+
+extension PathWalker {
+    mutating func passes(over edges: [MigrationEdge], from: Int) throws(MigrationError) -> [MigrationPass] {
+        var passes: [MigrationPass] = []
+        var stretch: Stretch?
+        var apart: String?
+        for edge in edges {
+            guard case .inferred(let mapping) = edge.means else {
+                close(&stretch, apart: &apart, into: &passes)
+                if case .registered(let stage) = edge.means { passes.append(pass(edge, .registered(stage))) }
+                continue
+            }
+            let link = Stretch.Edge(
+                mapping: mapping, older: model(edge.older), newer: model(edge.newer), end: edge.newer)
+            if let reason = try stretch?.append(link, versions: versions.versions, answers: answers) {
+                close(&stretch, apart: &apart, into: &passes)
+                apart = reason
+            }
+            if stretch?.end != edge.newer {
+                var new = Stretch(at: edge.older, model: model(edge.older))
+                _ = try new.append(link, versions: versions.versions, answers: answers)
+                stretch = new
+            }
+        }
+        close(&stretch, apart: &apart, into: &passes)
+        return passes
+    }
+
+    private mutating func close(_ stretch: inout Stretch?, apart: inout String?, into passes: inout [MigrationPass]) {
+        guard let finished = stretch else { return }
+        questions += finished.questions
+        passes.append(
+            MigrationPass(
+                older: versions.versions[finished.start], newer: versions.versions[finished.end],
+                olderPosition: finished.start, newerPosition: finished.end, work: .mapping(finished.mapping),
+                apart: apart))
+        stretch = nil
+        apart = nil
+    }
+
+    private func pass(_ edge: MigrationEdge, _ work: MigrationPass.Work) -> MigrationPass {
+        MigrationPass(
+            older: versions.versions[edge.older], newer: versions.versions[edge.newer], olderPosition: edge.older,
+            newerPosition: edge.newer, work: work, apart: nil)
+    }
+}
+
+extension ManagedObjectModel {
+    fileprivate var hasRenamingIdentifiers: Bool {
+        entities.contains { entity in
+            entity.renamingIdentifier != nil || entity.attributes.contains { $0.renamingIdentifier != nil }
+                || entity.relationships.contains { $0.renamingIdentifier != nil }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import MoultModel
+import Testing
+
+@testable import MoultPlan
+
+@Suite struct QuestionTests {
+    private let before = [
+        entity("Cat", [attribute("name"), attribute("age", .integer16)], [toMany("toys", "Toy")]), entity("Toy"),
+    ]
+    private let after = [
+        entity("Cat", [attribute("title"), attribute("weight", .double)], [toMany("things", "Toy")]), entity("Toy"),
+    ]
+
+    @Test func `what was removed and added and could be the same is asked, the rest is not`() throws {
+        let asked = try correspond(before, after).questions
+        #expect(asked.map(\.place) == ["Cat.things", "Cat.title"])
+        #expect(asked.last?.candidates.map(\.name) == ["name"])
+        #expect(asked.last?.candidates.first?.evidence.contains("the same type String") == true)
+        #expect(
+            asked.last?.answers.map(\.json) == [
+                #"{"from": "V1", "to": "V2", "entity": "Cat", "property": "title", "is": "rename", "old": "name"}"#,
+                #"{"from": "V1", "to": "V2", "entity": "Cat", "property": "title", "is": "new"}"#,
+            ])
+    }
+
+    @Test func `an entity that shares half of its properties with a removed one is asked about`() throws {
+        let cat = entity("Cat", [attribute("name"), attribute("age", .integer16)])
+        #expect(
+            try correspond([cat], [entity("Feline", [attribute("name"), attribute("fur")])]).questions.map(\.place)
+                == ["Feline"])
+        #expect(
+            try correspond([cat], [entity("Car", [attribute("name", .integer16), attribute("fuel")])]).questions == [])
+    }
+
+    @Test func `all questions of a whole way are refused together with the code question`() throws {
+        let all = ModelVersions(versions: [
+            try version("V1", entity("A", [attribute("a")])), try version("V2", entity("A", [attribute("b")])),
+            try version("V3", entity("A", [attribute("c")])),
+        ])
+        let error = #expect(throws: MigrationError.self) { try MigrationPlan(all, from: "V1") }
+        #expect(error?.code == .question)
+        #expect(error?.message.contains(#""property": "b", "is": "rename", "old": "a""#) == true)
+        #expect(error?.message.contains(#""property": "c", "is": "rename", "old": "b""#) == true)
+    }
+
+    @Test func `a file of answers is read as it was written`() throws {
+        let list = [
+            answer("Cat", "title", .rename, old: "na\"me\\ü\u{1}"), answer("Dog", nil, .new),
+            answer("Cat", "age", .keep),
+        ]
+        #expect(try Answers(json: Answers(list).json).list == list)
+        #expect(String(decoding: try Answers(list).json, as: UTF8.self).contains(#""format": 1"#))
+    }
+
+    @Test(arguments: [
+        "", "[]", #"{"answers": []}"#, #"{"format": 2, "answers": []}"#,
+        #"{"format": 1, "answers": [{"from": "V1"}]}"#,
+        #"{"format": 1, "answers": [{"from": "V1", "to": "V2", "entity": "A", "is": "maybe"}]}"#,
+        #"{"format": 1, "answers": [{"from": "V1", "to": "V2", "entity": "A", "is": "rename"}]}"#,
+    ]) func `a file that is none of answers is refused`(_ text: String) {
+        let error = #expect(throws: MigrationError.self) { try Answers(json: Array(text.utf8)) }
+        #expect(error?.code == .usage)
+    }
+
+    @Test func `contradictions are refused`() {
+        let pairs = [
+            [answer("A", "x", .rename, old: "y"), answer("A", "x", .new)],
+            [answer("A", "x", .rename, old: "y"), answer("A", "z", .rename, old: "y")],
+            [answer("A", nil, .rename, old: "C"), answer("B", nil, .rename, old: "C")],
+        ]
+        for pair in pairs { #expect(throws: MigrationError.self) { try Answers(pair) } }
+    }
+
+    @Test(arguments: [
+        answer("Dog", nil, .new), answer("Cat", "tail", .new), answer("Cat", "title", .rename, old: "tail"),
+        answer("Cat", "title", .rename, old: "toys"), answer("Cat", nil, .rename, old: "Dog"),
+        answer("Cat", nil, .drop), answer("Cat", "weight", .keep), answer("Cat", "weight", .drop),
+    ]) func `an answer to nothing is refused`(_ answer: Answer) {
+        let error = #expect(throws: MigrationError.self) { try infer(before, after, [answer]) }
+        #expect(error?.code == .usage)
+        #expect(error?.message.contains(answer.json) == true)
+    }
+
+    @Test func `an answer that the models have come to say themselves is accepted`() throws {
+        let mapping = try infer(
+            [entity("Cat", [attribute("name")])], [entity("Cat", [attribute("title", was: "name")])],
+            [answer("Cat", "title", .rename, old: "name")]
+        ).mapping
+        #expect(mapping?.mapping(toEntity: "Cat")?.attributes["title"] == .attribute("name", ifNil: nil))
+    }
+
+    @Test func `a changed type asks keep or drop, and only drop where keep cannot be`() throws {
+        let wider = try infer(
+            [entity("A", [attribute("x", .integer32)])], [entity("A", [attribute("x", .integer64)])])
+        #expect(wider.questions.first?.answers.map(\.is) == [.keep, .drop])
+        let other = try infer([entity("A", [attribute("x", .integer32)])], [entity("A", [attribute("x", .date)])])
+        #expect(other.questions.first?.answers.map(\.is) == [.drop])
+    }
+
+    /// Each value of the narrower type must be one of the wider: decided by hand, not read off the code.
+    @Test func `only lossless conversions widen`() {
+        let expected: [AttributeType: Set<AttributeType>] = [
+            .boolean: [.integer16, .integer32, .integer64, .float, .double, .decimal],
+            .integer16: [.integer32, .integer64, .float, .double, .decimal],
+            .integer32: [.integer64, .double, .decimal], .integer64: [.decimal], .float: [.double],
+        ]
+        for from in AttributeType.allCases {
+            for to in AttributeType.allCases {
+                #expect(from.widens(to: to) == (expected[from]?.contains(to) == true), "\(from) to \(to)")
+            }
+        }
+    }
+}
