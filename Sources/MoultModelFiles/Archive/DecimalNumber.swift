@@ -1,7 +1,7 @@
 import MoultPropertyList
 
 /// A decimal number as an archive keeps it: up to 128 bits of mantissa and a power of ten.
-struct DecimalNumber: Hashable {
+package struct DecimalNumber: Sendable, Hashable {
     var isNegative: Bool
     var mantissa: UInt128
     var exponent: Int
@@ -25,7 +25,7 @@ struct DecimalNumber: Hashable {
     }
 
     /// Reads digits with a sign, a point and a power of ten, such as `-12.50` or `1e-3`; nil for anything else.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.lowercased().split(separator: "e", omittingEmptySubsequences: false)
         guard let digits = parts.first, parts.count <= 2 else { return nil }
         let numerals = digits.drop { $0 == "-" || $0 == "+" }.split(separator: ".", omittingEmptySubsequences: false)
@@ -43,7 +43,7 @@ struct DecimalNumber: Hashable {
     }
 
     /// The exact digits, as `Decimal` prints them.
-    var text: String {
+    package var text: String {
         if isNaN { return "NaN" }
         let sign = isNegative ? "-" : ""
         let digits = String(mantissa)

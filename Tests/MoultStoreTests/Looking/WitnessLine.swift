@@ -1,0 +1,63 @@
+import Foundation
+import MoultModel
+import MoultStore
+import TestSupport
+
+extension ObjectRow {
+    /// The line that `Tests/Witness/dump.py` prints for the object.
+    var witnessLine: String {
+        let fields = zip(shape.properties, values).map { "\($0)=\($1.witnessText)" }
+        return ([entityName, String(primaryKey)] + fields).joined(separator: " ")
+    }
+}
+
+extension PropertyValue {
+    var witnessText: String {
+        switch self {
+        case .attribute(nil), .toOne(nil): "-"
+        case .attribute(let value?): value.witnessText
+        case .toOne(let reference?): "o:\(reference.entityName)/\(reference.primaryKey)"
+        case .toMany(let references):
+            "m:" + references.map { "\($0.entityName)/\($0.primaryKey)" }.joined(separator: ",")
+        case .undecodable: "?"
+        }
+    }
+}
+
+extension AttributeValue {
+    fileprivate var witnessText: String {
+        func bits(_ number: Double) -> String {
+            let digits = String(number.bitPattern, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }
+        return switch self {
+        case .integer(let number): "i:\(number)"
+        case .boolean(let truth): "b:\(truth ? 1 : 0)"
+        case .double(let number): "f:\(bits(number))"
+        case .date(let seconds): "d:\(bits(seconds))"
+        case .decimal(let digits): "n:\(digits)"
+        case .string(let text): "s:\(Array(text.utf8).hexadecimal)"
+        case .uri(let text): "u:\(Array(text.utf8).hexadecimal)"
+        case .uuid(let bytes): "U:\(bytes.hexadecimal)"
+        case .binary(let bytes), .transformable(let bytes): "x:\(bytes.hexadecimal)"
+        }
+    }
+}
+
+/// What the witness prints of a store.
+func witnessLines(of store: String) throws -> [String] {
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../Witness/dump.py").standardizedFileURL.path
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["python3", script, store]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+        throw MigrationError(.internal, "The witness failed.", place: store, remedy: "Read what it printed.")
+    }
+    return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+}
