@@ -41,7 +41,8 @@ struct ModelFile: Sendable {
         switch form {
         case .xml: return try ManagedObjectModel(xmlContents: bytes, file: path, findings: &findings)
         case .compiled: return try ManagedObjectModel(compiled: bytes, findings: &findings)
-        case .elements, .json:
+        case .json: return try ManagedObjectModel(json: bytes, file: path, findings: &findings)
+        case .elements:
             throw MigrationError(
                 .unsupported, "This form of a model is not read yet.", place: path, remedy: "Use the .xcdatamodel.")
         }

@@ -42,6 +42,11 @@ extension AttributeDescription {
     }
 
     func write(to writer: inout MarkupWriter) throws {
+        guard validation.rules.isEmpty else {
+            throw MigrationError.modelInvalid(
+                "The attribute \(name) has validation rules that only code can give; XML has no form for them.",
+                place: name, remedy: "Keep the model as JSON.")
+        }
         let isDate = type == .date
         let attributes: [(key: String, value: String?)] = [
             ("name", name),

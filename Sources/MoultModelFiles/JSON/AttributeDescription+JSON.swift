@@ -1,0 +1,103 @@
+import MoultModel
+
+extension AttributeDescription {
+    var json: JSONValue {
+        var members = JSONMembers()
+        members.set("name", name)
+        members.set("type", type.name)
+        members.set("isOptional", isOptional, unless: true)
+        members.set("isTransient", isTransient, unless: false)
+        members.set("derivation", derivation?.json)
+        members.set("compositeName", compositeName)
+        members.set("defaultValue", defaultValue?.json)
+        members.set("allowsExternalBinaryDataStorage", allowsExternalBinaryDataStorage, unless: false)
+        members.set("preservesValueInHistoryOnDeletion", preservesValueInHistoryOnDeletion, unless: false)
+        members.set("allowsCloudEncryption", allowsCloudEncryption, unless: false)
+        members.set("valueTransformerName", valueTransformerName)
+        members.set("attributeValueClassName", attributeValueClassName)
+        members.set("usesScalarValueType", usesScalarValueType)
+        members.set("isIndexed", isIndexed, unless: false)
+        members.set("isIndexedBySpotlight", isIndexedBySpotlight, unless: false)
+        members.set("isStoredInExternalRecord", isStoredInExternalRecord, unless: false)
+        members.set("validation", validation == Validation() ? nil : validation.json)
+        members.set("renamingIdentifier", renamingIdentifier)
+        members.set("versionHashModifier", versionHashModifier)
+        members.set("userInfo", userInfo)
+        members.set("isSyncable", isSyncable, unless: true)
+        return members.value
+    }
+
+    private static let keys: Set<String> = [
+        "name", "type", "isOptional", "isTransient", "derivation", "compositeName", "defaultValue",
+        "allowsExternalBinaryDataStorage", "preservesValueInHistoryOnDeletion", "allowsCloudEncryption",
+        "valueTransformerName", "attributeValueClassName", "usesScalarValueType", "isIndexed", "isIndexedBySpotlight",
+        "isStoredInExternalRecord", "validation", "renamingIdentifier", "versionHashModifier", "userInfo",
+        "isSyncable",
+    ]
+
+    init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
+        unknown.inspect(fields, Self.keys)
+        guard let type = AttributeType(name: try fields.required("type")) else {
+            throw fields.invalid("has a type that is not one of Core Data's")
+        }
+        self.init(
+            name: try fields.required("name"),
+            type: type,
+            isOptional: try fields.flag("isOptional") ?? true,
+            isTransient: try fields.flag("isTransient") ?? false,
+            derivation: try fields.object("derivation").map { try Derivation($0, noting: &unknown) },
+            compositeName: try fields.text("compositeName"),
+            defaultValue: try fields.object("defaultValue").map(AttributeValue.init),
+            allowsExternalBinaryDataStorage: try fields.flag("allowsExternalBinaryDataStorage") ?? false,
+            preservesValueInHistoryOnDeletion: try fields.flag("preservesValueInHistoryOnDeletion") ?? false,
+            allowsCloudEncryption: try fields.flag("allowsCloudEncryption") ?? false,
+            valueTransformerName: try fields.text("valueTransformerName"),
+            attributeValueClassName: try fields.text("attributeValueClassName"),
+            usesScalarValueType: try fields.flag("usesScalarValueType"),
+            isIndexed: try fields.flag("isIndexed") ?? false,
+            isIndexedBySpotlight: try fields.flag("isIndexedBySpotlight") ?? false,
+            isStoredInExternalRecord: try fields.flag("isStoredInExternalRecord") ?? false,
+            validation: try fields.object("validation").map { try Validation($0, noting: &unknown) } ?? Validation(),
+            renamingIdentifier: try fields.text("renamingIdentifier"),
+            versionHashModifier: try fields.text("versionHashModifier"),
+            userInfo: try fields.dictionary("userInfo"),
+            isSyncable: try fields.flag("isSyncable") ?? true)
+    }
+}
+
+extension AttributeDescription.Derivation {
+    fileprivate var json: JSONValue {
+        var members = JSONMembers()
+        members.set("expression", expression)
+        members.set("filter", filter)
+        return members.value
+    }
+
+    fileprivate init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
+        unknown.inspect(fields, ["expression", "filter"])
+        self.init(expression: try fields.required("expression"), filter: try fields.text("filter"))
+    }
+}
+
+extension AttributeDescription.Validation {
+    fileprivate var json: JSONValue {
+        var members = JSONMembers()
+        members.set("minimum", minimum)
+        members.set("maximum", maximum)
+        members.set("regularExpression", regularExpression)
+        members.set("rules", rules) {
+            .object([.init("predicate", .string($0.predicate)), .init("warning", .string($0.warning))])
+        }
+        return members.value
+    }
+
+    fileprivate init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
+        unknown.inspect(fields, ["minimum", "maximum", "regularExpression", "rules"])
+        self.init(
+            minimum: try fields.text("minimum"), maximum: try fields.text("maximum"),
+            regularExpression: try fields.text("regularExpression"),
+            rules: try fields.objects("rules") {
+                Rule(predicate: try $0.required("predicate"), warning: try $0.required("warning"))
+            })
+    }
+}

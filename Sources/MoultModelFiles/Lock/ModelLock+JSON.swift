@@ -1,0 +1,75 @@
+import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension ModelLock {
+    private static let format = 1
+
+    /// The file's text: the same for equal locks, with one line for each entity, so that it merges well.
+    package var contents: String {
+        let models = self.models.mapValues { versions in JSONValue.array(versions.map(Self.json)) }
+        let document: JSONValue = .object([
+            .init("format", JSONValue(Self.format)), .init("models", JSONValue(sorted: models)),
+        ])
+        return document.indented + "\n"
+    }
+
+    private static func json(_ version: Version) -> JSONValue {
+        let entities = version.entities.mapValues {
+            JSONValue([$0.hash.base64, $0.fingerprint.base64].joined(separator: " "))
+        }
+        return .object([
+            .init("name", .string(version.name)),
+            .init("checksum", .string(version.checksum.base64)),
+            .init("fingerprint", .string(version.fingerprint.base64)),
+            .init("entities", JSONValue(sorted: entities)),
+        ])
+    }
+
+    /// - Throws: `MigrationError` with code `lockFileMismatch` for what is no lock file, or one of a newer Moult.
+    package init(json bytes: [UInt8], place: String) throws {
+        do {
+            let document = try JSONFields(
+                JSONValue(parsing: bytes, place: place, code: .lockFileMismatch), place: place)
+            guard try document.integer("format") == Self.format else {
+                throw document.invalid("has a format that this Moult does not know")
+            }
+            var models: [String: [Version]] = [:]
+            let members = try document.object("models")
+            for name in members?.unknown([]) ?? [] {
+                models[name] = try members?.objects(name, Version.init)
+            }
+            self.init(models: models)
+        } catch var error as MigrationError {
+            error.code = .lockFileMismatch
+            error.remedy = "Restore the lock file from version control, or remove it and run moult lock."
+            throw error
+        }
+    }
+}
+
+extension ModelLock.Version {
+    fileprivate init(_ fields: JSONFields) throws {
+        let entities = try fields.dictionary("entities").mapValues { text in
+            let parts = text.split(separator: " ").map { Data(base64Encoded: String($0)).map { [UInt8]($0) } }
+            guard parts.count == 2, let hash = parts[0], let fingerprint = parts[1] else {
+                throw fields.invalid("has an entity without hash and fingerprint")
+            }
+            return ModelLock.Entity(hash: hash, fingerprint: fingerprint)
+        }
+        self.init(
+            name: try fields.required("name"), checksum: try Self.bytes("checksum", of: fields),
+            fingerprint: try Self.bytes("fingerprint", of: fields), entities: entities)
+    }
+
+    private static func bytes(_ key: String, of fields: JSONFields) throws -> [UInt8] {
+        guard let data = Data(base64Encoded: try fields.required(key)) else {
+            throw fields.invalid("has a \(key) that is no base64")
+        }
+        return [UInt8](data)
+    }
+}

@@ -1,0 +1,95 @@
+import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `moult.lock`: what the released versions of models were when they were released.
+///
+/// It lies in the folder that contains the bundle, and inside a plain folder of versions. Several bundles of one folder
+/// share it, each under its file name. It says of each version its name, in order, its checksum and fingerprint, and of
+/// each entity hash and fingerprint.
+package struct ModelLock: Sendable, Equatable {
+    package static let fileName = "moult.lock"
+
+    /// One released version.
+    package struct Version: Sendable, Equatable {
+        package var name: String
+        /// 32 bytes, as `VersionHashes.checksum`.
+        package var checksum: [UInt8]
+        /// 32 bytes, as `ModelFingerprint.bytes`.
+        package var fingerprint: [UInt8]
+        package var entities: [String: Entity]
+
+        package init(_ version: ModelVersion) {
+            let fingerprint = ModelFingerprint(of: version.model)
+            name = version.name
+            checksum = version.hashes.checksum
+            self.fingerprint = fingerprint.bytes
+            entities = version.hashes.entities.reduce(into: [:]) { entities, entry in
+                entities[entry.key] = Entity(hash: entry.value, fingerprint: fingerprint.entities[entry.key] ?? [])
+            }
+        }
+
+        init(name: String, checksum: [UInt8], fingerprint: [UInt8], entities: [String: Entity]) {
+            self.name = name
+            self.checksum = checksum
+            self.fingerprint = fingerprint
+            self.entities = entities
+        }
+    }
+
+    package struct Entity: Sendable, Equatable {
+        package var hash: [UInt8]
+        package var fingerprint: [UInt8]
+    }
+
+    /// By the bundle's file name.
+    private(set) var models: [String: [Version]]
+
+    package init() { models = [:] }
+
+    init(models: [String: [Version]]) { self.models = models }
+
+    /// The versions that are locked of the model at a path, in their order; nil where the lock does not speak of it.
+    package func versions(of modelPath: String) -> [Version]? { models[Self.key(of: modelPath)] }
+
+    /// Pins every version of a bundle as it is now, in place of what was pinned of it.
+    ///
+    /// Whether a released version may be replaced is the caller's to ask with ``check(_:of:)``.
+    package mutating func pin(_ bundle: ModelBundle) throws {
+        models[Self.key(of: bundle.path)] = try bundle.versions.concurrentMap(Version.init)
+    }
+}
+
+// MARK: - Place
+
+extension ModelLock {
+    /// Where the lock file of the model at a path lies, or would.
+    package static func path(besideModelAt modelPath: String) -> String {
+        isPlainFolder(modelPath) ? modelPath + "/" + fileName : folder(of: modelPath) + "/" + fileName
+    }
+
+    /// The lock file beside a model; nil where there is none.
+    ///
+    /// - Throws: `MigrationError` with code `lockFileMismatch` for a file that is no lock file.
+    package init?(besideModelAt modelPath: String) throws {
+        let path = Self.path(besideModelAt: modelPath)
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        try self.init(json: ModelFolder.bytes(at: path), place: path)
+    }
+
+    /// The name of a model in the lock; a plain folder is `.`, wherever it lies.
+    static func key(of modelPath: String) -> String { isPlainFolder(modelPath) ? "." : modelPath.fileName }
+
+    private static func isPlainFolder(_ path: String) -> Bool {
+        ModelFolder.isFolder(path) == true && !["xcdatamodeld", "xcdatamodel", "momd"].contains(path.fileExtension)
+    }
+
+    private static func folder(of path: String) -> String {
+        let folder = path.parentFolder
+        return folder == "/" ? "" : folder
+    }
+}

@@ -1,0 +1,69 @@
+import MoultModel
+
+/// The versions that lie at a path, one for each file, before those with equal hashes become one node.
+package struct ModelBundle: Sendable {
+    /// As it was found: the folder itself where a folder was given that holds one bundle.
+    package let path: String
+    /// Oldest first; each has the one name of its file.
+    package let versions: [ModelVersion]
+    /// The version the bundle calls current.
+    package let currentName: String?
+    /// The lock file that speaks of these models, if there is one.
+    package let lock: ModelLock?
+    /// What was noticed while reading, and what the lock file says of it.
+    package let findings: [Finding]
+
+    /// Reads every version of a model: an `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, a model as JSON, or a
+    /// folder of versions. The versions are read on all cores.
+    ///
+    /// Their order is that of `order` if given, else of `moult.lock`, else the natural one of their names; versions
+    /// that an order leaves out come after the others.
+    ///
+    /// - Throws: `MigrationError` with code `fileNotFound`, `fileNotReadable`, `modelNotFound`, `modelInvalid`;
+    ///   `lockFileMismatch` for a lock file that cannot be read; `usage` for an order that names what is not there.
+    package init(contentsOf path: String, order: [String]? = nil) throws {
+        let source = try ModelSource(at: path)
+        let read = try source.files.concurrentMap { file in
+            let (model, findings) = try file.read()
+            return (version: ModelVersion(names: [file.name], model: model), findings: findings)
+        }
+        let unordered = read.map(\.version)
+        let lock = try ModelLock(besideModelAt: source.path)
+        let locked = lock?.versions(of: source.path)?.map(\.name) ?? []
+        self.path = source.path
+        self.lock = lock
+        try Self.check(order ?? [], against: unordered, path: source.path)
+        versions = Self.ordered(unordered, by: order ?? locked)
+        currentName = source.currentName
+        let lockFindings = lock?.check(versions, of: source.path) ?? []
+        let listFindings = source.versionInfo?.findings(
+            against: unordered, place: source.path + "/VersionInfo.plist")
+        findings = lockFindings + source.findings + (listFindings ?? []) + read.flatMap(\.findings)
+    }
+
+    private static func check(_ order: [String], against versions: [ModelVersion], path: String) throws {
+        let names = versions.map(\.name)
+        if let unknown = order.first(where: { !names.contains($0) }) {
+            let known = names.sorted { $0.precedesNaturally($1) }.joined(separator: ", ")
+            throw MigrationError(
+                .usage, "The order names \(unknown), which is no version of the model.", place: path,
+                remedy: "Its versions are: \(known).")
+        }
+        if let twice = Dictionary(grouping: order, by: \.self).first(where: { $0.value.count > 1 })?.key {
+            throw MigrationError(
+                .usage, "The order names \(twice) twice.", place: path, remedy: "Name each version once.")
+        }
+    }
+
+    private static func ordered(_ versions: [ModelVersion], by names: [String]) -> [ModelVersion] {
+        let rank = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+        return versions.sorted { left, right in
+            switch (rank[left.name], rank[right.name]) {
+            case (let left?, let right?): left < right
+            case (_?, nil): true
+            case (nil, _?): false
+            case (nil, nil): left.name.precedesNaturally(right.name)
+            }
+        }
+    }
+}
