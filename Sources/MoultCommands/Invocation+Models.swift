@@ -1,14 +1,14 @@
 import MoultModel
 import MoultModelFiles
+import MoultPlan
 import MoultReport
+import MoultSystem
 
 extension Invocation {
     /// Reads the versions of a model in the order that `--order` gives, and says on standard error what was noticed.
     package func versions(at path: String, _ console: Console) throws -> ModelVersions {
         let versions = try ModelVersions(contentsOf: path, order: list(.order))
-        for finding in versions.findings where finding.severity > .note {
-            finding.lines(style: console.errors.style).forEach(console.say)
-        }
+        console.say(versions.findings)
         return versions
     }
 
@@ -36,5 +36,13 @@ extension Invocation {
             throw MigrationError(.modelNotFound, "The model has no versions.", remedy: "Name another model.")
         }
         return newest
+    }
+}
+
+extension Invocation {
+    /// The answers of the file that `--answers` names; none where it was not given.
+    package func answers() throws -> Answers {
+        guard let path = self[value: .answers] else { return .none }
+        return try Answers(json: try POSIXSystem().read(path))
     }
 }

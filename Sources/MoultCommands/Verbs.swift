@@ -3,7 +3,7 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        hash, completions,
+        hash, ddl, diff, completions,
     ]
 
     /// Words that other tools use, and the verb that does this here.

@@ -61,6 +61,13 @@ package final class Console: Sendable {
     /// One line on standard error, at once.
     package func say(_ text: String) { sayRaw(text + "\n") }
 
+    /// Findings on standard error; notes are left out.
+    package func say(_ findings: [Finding]) {
+        for finding in findings where finding.severity > .note {
+            finding.lines(style: errors.style).forEach(say)
+        }
+    }
+
     /// Text on standard error as it is, for a line that is drawn again and again.
     package func sayRaw(_ text: String) {
         flush()

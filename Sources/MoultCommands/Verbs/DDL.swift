@@ -1,0 +1,29 @@
+import MoultModel
+import MoultStore
+
+extension Verb {
+    static let ddl = Verb(
+        "ddl", "Print the SQL of a fresh store of a model, as Core Data would write it.",
+        discussion: """
+            One statement a line, in Core Data's order: tables, indexes, triggers, then the rows of Z_PRIMARYKEY.
+            Without --version it is the bundle's current version, else the newest.
+            """,
+        operands: [.model], options: [version, .framework, history, .order],
+        examples: ["moult ddl Forum.xcdatamodeld", "moult ddl Forum.xcdatamodeld --version Forum --framework 1344"]
+    ) { invocation, console in
+        let versions = try invocation.versions(at: try invocation.required(Operand.model), console)
+        let version = try invocation.version(Verb.version, in: versions)
+        let framework = try invocation.number(.framework) ?? FrameworkLevel.newest.number
+        let layout = try StoreLayout(model: version.model, framework: framework, history: invocation[history])
+        console.say(layout.findings)
+        let statements = layout.createStatements + layout.primaryKeyRows.map(\.insertStatement)
+        console.print([
+            "format": 1, "version": .string(version.name), "framework": JSONValue(framework),
+            "statements": JSONValue(statements),
+        ]) { _ in statements.map { $0 + ";" } }
+        return .done
+    }
+
+    static let version = Option.value("version", "NAME", "The version; the bundle's current one by default.")
+    static let history = Option.flag("history", "With the tables of persistent history.")
+}

@@ -1,0 +1,89 @@
+import MoultModel
+import MoultPlan
+
+/// A difference between two versions in words: what a store would notice, what it would not, and what is open.
+package struct DiffReport: Sendable {
+    private let diff: ModelDiff
+    private let inferred: InferredMapping
+
+    package init(_ diff: ModelDiff, _ inferred: InferredMapping) {
+        self.diff = diff
+        self.inferred = inferred
+    }
+
+    package var isEmpty: Bool { diff.isEmpty }
+
+    package var document: JSONValue {
+        [
+            "format": 1, "from": .string(diff.from), "to": .string(diff.to), "equal": .bool(diff.isEmpty),
+            "equalForOpening": .bool(diff.hashed.isEmpty), "inferable": .bool(inferred.mapping != nil),
+            "changes": .array(diff.changes.map(\.document)),
+            "questions": .array(inferred.questions.map(\.document)),
+            "refusals": .array(inferred.refusals.map(\.finding.document)),
+        ]
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        if diff.isEmpty { return ["\(diff.from.printable) and \(diff.to.printable) are equal."] }
+        var lines = [style.bold("\(diff.from.printable) → \(diff.to.printable)")]
+        lines += diff.hashed.map { line($0, style) }
+        if !diff.unhashed.isEmpty {
+            lines += ["", style.dim("Core Data does not migrate for these: the version hash is the same.")]
+            lines += diff.unhashed.map { line($0, style) }
+        }
+        for question in inferred.questions { lines += ["", style.yellow("question: ") + question.text.printableLines] }
+        for refusal in inferred.refusals { lines += [""] + refusal.finding.lines(style: style) }
+        return lines + ["", verdict]
+    }
+
+    private var verdict: String {
+        if diff.hashed.isEmpty { return "A store of either opens with the other." }
+        if inferred.mapping != nil { return "The mapping can be inferred." }
+        let parts = [
+            inferred.questions.isEmpty ? nil : Quantity.count(inferred.questions.count, "question") + " to answer",
+            inferred.refusals.isEmpty
+                ? nil : Quantity.count(inferred.refusals.count, "change") + " that inference does not cover",
+        ]
+        return "The mapping is not complete: \(parts.compactMap { $0 }.joined(separator: ", "))."
+    }
+
+    private func line(_ change: ModelChange, _ style: TextStyle) -> String {
+        let mark = change.losesData ? style.red("!") : change.mayFail ? style.yellow("?") : style.green("•")
+        return "  \(mark) \(change.sentence.printable)"
+    }
+}
+
+extension ModelChange {
+    package var document: JSONValue {
+        [
+            "kind": .string(kind.rawValue), "entity": JSONValue(entity), "member": JSONValue(member),
+            "old": JSONValue(old),
+            "new": JSONValue(new), "sentence": .string(sentence), "hashed": .bool(isHashed),
+            "losesData": .bool(losesData), "mayFail": .bool(mayFail),
+        ]
+    }
+}
+
+extension Question {
+    package var document: JSONValue {
+        [
+            "kind": .string(kind.rawValue), "from": .string(from), "to": .string(to), "entity": .string(entity),
+            "property": JSONValue(property), "sentence": .string(sentence),
+            "candidates": .array(
+                candidates.map { ["name": .string($0.name), "evidence": JSONValue($0.evidence)] }),
+            "answers": .array(answers.map(\.document)),
+        ]
+    }
+}
+
+extension Answer {
+    package var document: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("from", .string(from)), .init("to", .string(to)), .init("entity", .string(entity)),
+        ]
+        if let property { members.append(.init("property", .string(property))) }
+        members.append(.init("is", .string(self.is.rawValue)))
+        if let old { members.append(.init("old", .string(old))) }
+        return .object(members)
+    }
+}
