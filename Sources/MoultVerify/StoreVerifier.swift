@@ -3,6 +3,12 @@ import MoultSQLite
 
 /// Checks one store against its shape and reports every fault it finds. It writes nothing.
 package struct StoreVerifier {
+    /// A fault with the number of rows that have it; 1 for a fault of the catalogue.
+    package struct Violation: Sendable, Hashable {
+        package var finding: Finding
+        package var count: Int64
+    }
+
     let connection: Connection
     let shape: StoreShape
     /// The schema to look at: `main`, or the name an attached store goes by.
@@ -14,11 +20,14 @@ package struct StoreVerifier {
         self.schema = schema
     }
 
-    /// Every check but that of the pages, which ``pages(full:)`` does.
-    package func findings(externalFileExists: ((String) throws -> Bool)? = nil) throws -> [Finding] {
-        var findings = try objects() + numbers() + strangers() + references() + inverses() + required() + unique()
-        if let externalFileExists { findings += try external(exists: externalFileExists) }
-        return findings
+    /// The faults of the catalogue and the entity numbers.
+    package func structure() throws -> [Finding] { try objects() + numbers() }
+
+    /// The faults of the rows.
+    package func rows(externalFileExists: ((String) throws -> Bool)? = nil) throws -> [Violation] {
+        var violations = try strangers() + references() + inverses() + required() + unique()
+        if let externalFileExists { violations += try external(exists: externalFileExists) }
+        return violations
     }
 
     /// SQLite's own check of every page: `quick_check`, or `integrity_check`, which compares indexes with tables too.
@@ -32,7 +41,7 @@ package struct StoreVerifier {
     // MARK: - The catalogue
 
     /// The tables, indexes and triggers are those of a fresh store, word for word.
-    package func objects() throws -> [Finding] {
+    private func objects() throws -> [Finding] {
         let present = Dictionary(
             try connection.catalogue(schema: schema).entries.map { ("\($0.kind.rawValue) \($0.name)", $0.sql) },
             uniquingKeysWith: { first, _ in first })
@@ -53,7 +62,7 @@ package struct StoreVerifier {
     }
 
     /// `Z_PRIMARYKEY` numbers the entities as it should, and counts no fewer keys than there are.
-    package func numbers() throws -> [Finding] {
+    private func numbers() throws -> [Finding] {
         var rows: [Int: (name: String, superNumber: Int, max: Int64)] = [:]
         try connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM \(table("Z_PRIMARYKEY"))") { row in
             rows[Int(clamping: row.integer(0))] = (row.text(1) ?? "", Int(clamping: row.integer(2)), row.integer(3))
@@ -75,13 +84,14 @@ package struct StoreVerifier {
     }
 
     /// Every row belongs to an entity of its table.
-    private func strangers() throws -> [Finding] {
+    private func strangers() throws -> [Violation] {
         try Dictionary(grouping: shape.entities, by: \.table).sorted { $0.key < $1.key }.compactMap { name, entities in
             let numbers = entities.map(\.number).sorted()
             let count = try connection.integer(
                 "SELECT count(*) FROM \(table(name)) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(list(numbers)))")
             guard let count, count > 0 else { return nil }
-            return finding(
+            return violation(
+                count,
                 "stranger", .error, place: name, "\(count) rows of \(name) belong to no entity of that table.",
                 "Restore a backup of the store.")
         }
@@ -89,7 +99,7 @@ package struct StoreVerifier {
 
     // MARK: - Values
 
-    private func references() throws -> [Finding] {
+    private func references() throws -> [Violation] {
         try shape.references.compactMap { reference in
             let target = "t.Z_PK = r.\(reference.column.quotedName) AND t.Z_ENT IN (\(list(reference.targetNumbers)))"
             let agreement = reference.entityColumn.map { " AND t.Z_ENT IS r.\($0.quotedName)" } ?? ""
@@ -100,14 +110,15 @@ package struct StoreVerifier {
                 AND NOT EXISTS (SELECT 1 FROM \(table(reference.targetTable)) AS t WHERE \(target)\(agreement))
                 """)
             guard let count, count > 0 else { return nil }
-            return finding(
+            return violation(
+                count,
                 "dangling-reference", .error, place: reference.place,
                 "\(count) objects refer through \(reference.place) to an object that is not there.",
                 "Clear these references, or restore a backup.")
         }
     }
 
-    private func inverses() throws -> [Finding] {
+    private func inverses() throws -> [Violation] {
         try shape.oneToOnes.compactMap { pair in
             let count = try connection.integer(
                 """
@@ -116,14 +127,15 @@ package struct StoreVerifier {
                 WHERE t.Z_PK = r.\(pair.column.quotedName) AND t.\(pair.inverseColumn.quotedName) = r.Z_PK)
                 """)
             guard let count, count > 0 else { return nil }
-            return finding(
+            return violation(
+                count,
                 "inverse-disagrees", .error, place: pair.place,
                 "\(count) objects refer through \(pair.place) to an object that does not refer back.",
                 "Set one of the two sides again.")
         }
     }
 
-    private func required() throws -> [Finding] {
+    private func required() throws -> [Violation] {
         try shape.required.compactMap { column in
             let count = try connection.integer(
                 """
@@ -131,14 +143,15 @@ package struct StoreVerifier {
                 AND Z_ENT IN (\(list(column.numbers)))
                 """)
             guard let count, count > 0 else { return nil }
-            return finding(
+            return violation(
+                count,
                 "required-missing", .error, place: column.place,
                 "\(count) objects have no \(column.place), which is required.",
                 "Give them a value.")
         }
     }
 
-    private func unique() throws -> [Finding] {
+    private func unique() throws -> [Violation] {
         try shape.unique.compactMap { constraint in
             let columns = constraint.columns.map(\.quotedName).joined(separator: ", ")
             let present = constraint.columns.map { "\($0.quotedName) IS NOT NULL" }.joined(separator: " AND ")
@@ -148,14 +161,15 @@ package struct StoreVerifier {
                 AND \(present) GROUP BY \(columns) HAVING count(*) > 1)
                 """)
             guard let count, count > 0 else { return nil }
-            return finding(
+            return violation(
+                count,
                 "not-unique", .error, place: constraint.place,
                 "\(count) values of \(constraint.place) occur more than once.",
                 "Merge or change the objects that share a value.")
         }
     }
 
-    private func external(exists: (String) throws -> Bool) throws -> [Finding] {
+    private func external(exists: (String) throws -> Bool) throws -> [Violation] {
         try shape.external.compactMap { column in
             var missing: Int64 = 0
             let name = column.column.quotedName
@@ -169,7 +183,8 @@ package struct StoreVerifier {
                 if try !exists(String(file)) { missing += 1 }
             }
             guard missing > 0 else { return nil }
-            return finding(
+            return violation(
+                missing,
                 "external-file-missing", .error, place: column.place,
                 "\(missing) objects keep \(column.place) in a file that is not there.",
                 "Put the store's support folder back beside it.")
@@ -181,6 +196,13 @@ package struct StoreVerifier {
     func table(_ name: String) -> String { "\(schema.quotedName).\(name.quotedName)" }
 
     private func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
+
+    private func violation(
+        _ count: Int64, _ code: String, _ severity: Finding.Severity, place: String, _ message: String,
+        _ remedy: String
+    ) -> Violation {
+        Violation(finding: finding(code, severity, place: place, message, remedy), count: count)
+    }
 
     private func finding(
         _ code: String, _ severity: Finding.Severity, place: String, _ message: String, _ remedy: String

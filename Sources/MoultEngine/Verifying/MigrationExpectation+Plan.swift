@@ -1,0 +1,113 @@
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultVerify
+
+extension MigrationExpectation {
+    /// What a plan had to carry over, read from the models and the mapping; it does not ask how that was done.
+    init(_ plan: BoundPlan) {
+        self.init()
+        var byTables: [String: Rows] = [:]
+        for mapping in plan.mapping.entityMappings {
+            guard let from = mapping.sourceEntityName, let old = plan.source.model.entity(from),
+                let number = plan.source.entityNumbers[from], let table = plan.source.table(for: old)?.name
+            else { continue }
+            guard let to = mapping.destinationEntityName, let new = plan.destination.model.entity(to),
+                let newNumber = plan.destination.entityNumbers[to],
+                let newTable = plan.destination.table(for: new)?.name
+            else {
+                removed.append((name: from, number: number, table: table))
+                continue
+            }
+            let entity = Entity(
+                sourceName: from, sourceNumber: number, name: to, number: newNumber,
+                columns: Self.columns(mapping, old, new, plan))
+            byTables["\(table) \(newTable)", default: Rows(sourceTable: table, table: newTable, entities: [])]
+                .entities.append(entity)
+            pairs += Self.pairs(mapping, old, new, plan)
+        }
+        rows = byTables.sorted { $0.key < $1.key }.map(\.value)
+        var seen: [Pairs] = []
+        for pair in pairs
+        where !seen.contains(where: { $0.source == pair.source && $0.destination == pair.destination }) {
+            seen.append(pair)
+        }
+        pairs = seen
+    }
+
+    /// The attributes whose stored form stays, and `Z_OPT`, which counts the writes of the app alone.
+    private static func columns(
+        _ mapping: EntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
+    ) -> [Column] {
+        var columns = [Column(source: "Z_OPT", destination: "Z_OPT")]
+        for (name, value) in mapping.attributes {
+            guard case .attribute(let from, let substitute) = value, substitute == nil,
+                let before = plan.source.model.attribute(from, of: old),
+                let after = plan.destination.model.attribute(name, of: new),
+                before.allowsExternalBinaryDataStorage == after.allowsExternalBinaryDataStorage,
+                let source = plan.source.column(forAttribute: from, in: old),
+                let destination = plan.destination.column(forAttribute: name, in: new)
+            else { continue }
+            columns.append(Column(source: source, destination: destination))
+        }
+        return columns + keys(mapping, old, new, plan).map { Column(source: $0.source, destination: $0.destination) }
+    }
+
+    /// The to-one keys that stay in their rows; none where objects leave, for then a key may have to go too.
+    private static func keys(
+        _ mapping: EntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
+    ) -> [(name: String, source: String, destination: String)] {
+        guard !plan.mapping.entityMappings.contains(where: { $0.destinationEntityName == nil }) else { return [] }
+        return mapping.relationships.compactMap { name, value in
+            guard case .relationship(let from) = value,
+                case .foreignKey(_, let source, _)? = plan.source.storage(ofRelationship: from, in: old),
+                case .foreignKey(_, let destination, _)? = plan.destination.storage(ofRelationship: name, in: new)
+            else { return nil }
+            return (name, source, destination)
+        }
+    }
+
+    private static func pairs(
+        _ mapping: EntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
+    ) -> [Pairs] {
+        let compared = Set(keys(mapping, old, new, plan).map(\.name))
+        return mapping.relationships.compactMap { name, value in
+            guard !compared.contains(name), case .relationship(let from) = value,
+                let before = plan.source.model.relationship(from, of: old),
+                let after = plan.destination.model.relationship(name, of: new),
+                let source = place(of: from, in: old, plan.source),
+                let destination = place(of: name, in: new, plan.destination),
+                let ownerTable = plan.destination.table(for: new)?.name,
+                let target = plan.destination.table(forEntity: after.destinationEntityName)?.name
+            else { return nil }
+            // Objects that the new destination entity does not hold are left out, which the plan has said.
+            let isNarrowed = before.isToMany && !after.isToMany
+            return Pairs(
+                place: "\(new.name).\(name)", source: source, destination: destination, ownerTable: ownerTable,
+                destinationTable: target, isLossy: isNarrowed)
+        }
+    }
+
+    private static func place(of name: String, in entity: EntityDescription, _ layout: StoreLayout) -> Pairs.Place? {
+        switch layout.storage(ofRelationship: name, in: entity) {
+        case .foreignKey(let table, let column, _): Pairs.Place(table: table, owner: "Z_PK", destination: column)
+        case .inverseForeignKey(let table, let column, _, _), .inverseless(let table, let column, _):
+            Pairs.Place(table: table, owner: column, destination: "Z_PK")
+        case .joinTable(let table, let own, let other, _, _, _):
+            Pairs.Place(table: table, owner: own, destination: other)
+        case nil: nil
+        }
+    }
+}
+
+extension MigrationExpectation.Pairs {
+    fileprivate func isSame(as other: Self) -> Bool { source == other.source && destination == other.destination }
+
+    fileprivate var flipped: Self {
+        var pairs = self
+        pairs.source = Place(table: source.table, owner: source.destination, destination: source.owner)
+        pairs.destination = Place(
+            table: destination.table, owner: destination.destination, destination: destination.owner)
+        return pairs
+    }
+}

@@ -1,0 +1,123 @@
+import MoultModel
+import MoultStore
+import MoultVerify
+
+extension StoreShape {
+    /// What a store of this layout should be, in the words that verification understands.
+    ///
+    /// - Parameter withObjects: whether to ask for the catalogue of a fresh store, word for word.
+    init(_ layout: StoreLayout, withObjects: Bool) {
+        self.init(
+            objects: withObjects ? Self.objects(of: layout) : [],
+            entities: layout.model.entities.compactMap { Self.number(of: $0, in: layout) })
+        for entity in layout.model.entities {
+            guard let table = layout.table(for: entity)?.name else { continue }
+            let numbers = layout.numbers(ofEntityAndDescendants: entity)
+            for attribute in entity.attributes where attribute.isStored {
+                add(attribute, of: entity, table, numbers, layout)
+            }
+            for relationship in entity.relationships where !relationship.isTransient {
+                add(relationship, of: entity, numbers, layout)
+            }
+            for constraint in entity.uniquenessConstraints {
+                let columns = constraint.compactMap { layout.column(ofProperty: $0, in: entity) }
+                guard columns.count == constraint.count else { continue }
+                unique.append(
+                    .init(
+                        place: "\(entity.name).\(constraint.joined(separator: "+"))", table: table, columns: columns,
+                        numbers: numbers))
+            }
+        }
+        for join in layout.joinTables { addKeys(of: join, layout) }
+    }
+
+    private static func objects(of layout: StoreLayout) -> [Object] {
+        layout.tables.map { Object(kind: "table", name: $0.name, sql: $0.sql) }
+            + layout.joinTables.map { Object(kind: "table", name: $0.name, sql: $0.sql) }
+            + layout.indexes.map { Object(kind: "index", name: $0.name, sql: $0.sql) }
+            + layout.virtualTables.map { Object(kind: "table", name: $0.name, sql: $0.sql) }
+            + layout.triggers.map { Object(kind: "trigger", name: $0.name, sql: $0.sql) }
+    }
+
+    private static func number(of entity: EntityDescription, in layout: StoreLayout) -> EntityNumber? {
+        guard let number = layout.entityNumbers[entity.name], let table = layout.table(for: entity)?.name else {
+            return nil
+        }
+        let parent = entity.superentityName.flatMap { layout.entityNumbers[$0] } ?? 0
+        return EntityNumber(number: number, name: entity.name, superNumber: parent, table: table)
+    }
+
+    private mutating func add(
+        _ attribute: AttributeDescription, of entity: EntityDescription, _ table: String, _ numbers: [Int],
+        _ layout: StoreLayout
+    ) {
+        guard let column = layout.column(forAttribute: attribute.name, in: entity) else { return }
+        let place = Column(
+            place: "\(entity.name).\(attribute.name)", table: table, column: column, numbers: numbers)
+        if !attribute.isOptional && attribute.derivation == nil { required.append(place) }
+        if attribute.allowsExternalBinaryDataStorage { external.append(place) }
+    }
+
+    private mutating func add(
+        _ relationship: RelationshipDescription, of entity: EntityDescription, _ numbers: [Int], _ layout: StoreLayout
+    ) {
+        let place = "\(entity.name).\(relationship.name)"
+        guard let destination = layout.model.entity(relationship.destinationEntityName),
+            let target = layout.table(for: destination)?.name, let own = layout.table(for: entity)?.name,
+            let storage = layout.storage(ofRelationship: relationship.name, in: entity)
+        else { return }
+        let targetNumbers = layout.numbers(ofEntityAndDescendants: destination)
+        switch storage {
+        case .foreignKey(let table, let column, let entityColumn):
+            references.append(
+                .init(
+                    place: place, table: table, column: column, numbers: numbers, targetTable: target,
+                    targetNumbers: targetNumbers, entityColumn: entityColumn))
+            if !relationship.isOptional {
+                required.append(.init(place: place, table: table, column: column, numbers: numbers))
+            }
+            if let inverse = layout.model.inverse(of: relationship), !inverse.isToMany,
+                case .foreignKey(let inverseTable, let inverseColumn, _)? = layout.storage(
+                    ofRelationship: inverse.name, in: destination)
+            {
+                oneToOnes.append(
+                    .init(
+                        place: place, table: table, column: column, numbers: numbers, inverseTable: inverseTable,
+                        inverseColumn: inverseColumn))
+            }
+        case .inverseless(let table, let column, _):
+            references.append(
+                .init(
+                    place: place, table: table, column: column, numbers: targetNumbers, targetTable: own,
+                    targetNumbers: numbers))
+        case .inverseForeignKey, .joinTable: return
+        }
+    }
+
+    private mutating func addKeys(of join: JoinTable, _ layout: StoreLayout) {
+        for column in join.columns {
+            let reference: RelationshipReference
+            switch column.role {
+            case .source(let own): reference = own
+            case .reflexiveDestination(let own): reference = own
+            case .order, .unknown: continue
+            }
+            guard let entity = layout.model.entity(reference.entity), let table = layout.table(for: entity)?.name else {
+                continue
+            }
+            references.append(
+                .init(
+                    place: "\(reference.entity).\(reference.name)", table: join.name, column: column.name, numbers: [],
+                    targetTable: table, targetNumbers: layout.numbers(ofEntityAndDescendants: entity)))
+        }
+    }
+}
+
+extension StoreLayout {
+    /// The column of an attribute, or of a to-one relationship's key.
+    fileprivate func column(ofProperty name: String, in entity: EntityDescription) -> String? {
+        if let column = column(forAttribute: name, in: entity) { return column }
+        guard case .foreignKey(_, let column, _)? = storage(ofRelationship: name, in: entity) else { return nil }
+        return column
+    }
+}
