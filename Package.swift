@@ -72,7 +72,8 @@ let package = Package(
         tests(
             "MoultEngineTests",
             [
-                "MoultModel", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine",
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
+                "MoultSystem", "MoultEngine",
                 "TestSupport", "engine-child",
             ]),
         // A process for the engine's tests to kill.

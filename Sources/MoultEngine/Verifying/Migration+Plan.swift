@@ -1,0 +1,120 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+import MoultVerify
+
+extension Migration {
+    /// A bound plan as the engine runs it: its script, the check that the store is still the one it was made for, and
+    /// the verification of what comes out.
+    ///
+    /// - Parameters:
+    ///   - store: the resolved path of the store, beside which its external data lies.
+    ///   - from: the name of the version that made the store.
+    /// - Throws: `dataConflict` where the rows do not fit the new version; `unsupported` where the plan cannot run in
+    ///   place.
+    package init(_ plan: BoundPlan, on store: String, from: String, inPlace: Bool = false, system: any System) throws {
+        if let obstacle = plan.obstacle { throw obstacle }
+        let script = try StoreScript(plan, inPlace: inPlace)
+        let folder = Sidecar(store: store).externalData
+        let functions = script.functions { name in
+            guard StoreVerification.isPlainName(name) else { throw StoreVerification.strangeFile(name, store) }
+            return try system.read(Path.join(folder, name))
+        }
+        let verification = StoreVerification(plan, store: store, system: system)
+        let binding = plan.binding
+        self.init(
+            script, from: from, to: plan.target.name, functions: functions,
+            precondition: { connection in
+                let now = BoundPlan.Binding(try StoreSnapshot(connection))
+                guard now == binding else { throw StoreVerification.stale(store) }
+            },
+            verify: inPlace ? verification.verifyInPlace : verification.verify)
+    }
+}
+
+/// Verifies what a plan has made of a store.
+struct StoreVerification: Sendable {
+    private let plan: BoundPlan
+    private let store: String
+    private let system: any System
+
+    init(_ plan: BoundPlan, store: String, system: any System) {
+        self.plan = plan
+        self.store = store
+        self.system = system
+    }
+
+    /// `main` is the new store, `source` the old one.
+    func verify(_ connection: Connection) throws {
+        let shape = StoreShape(plan.destination, withObjects: true)
+        let verifier = StoreVerifier(connection, shape: shape)
+        try refuse(verifier.pages() + verifier.structure())
+        try verifyMetadata(connection)
+        _ = try MigrationVerifier(connection, expectation: MigrationExpectation(plan)).verify()
+        try refuseNew(verifier.rows(externalFileExists: externalFileExists), over: connection)
+    }
+
+    /// In place only the catalogue changes, and only that is looked at, so that the time does not grow with the rows.
+    func verifyInPlace(_ connection: Connection) throws {
+        let layout = try StoreLayout(actual: StoreSnapshot(connection), model: plan.target.model)
+        try refuse(layout.findings.filter { $0.severity == .error })
+        let shape = StoreShape(plan.destination, withObjects: false)
+        try refuse(StoreVerifier(connection, shape: shape).structure())
+        try verifyMetadata(connection)
+    }
+
+    private func verifyMetadata(_ connection: Connection) throws {
+        let metadata = try StoreMetadata(from: connection)
+        guard metadata.hashes == VersionHashes(read: plan.target.hashes.entities),
+            metadata.uuid == plan.binding.storeUUID
+        else {
+            throw failure("The new store's metadata are not those of \(plan.target.name).", place: "Z_METADATA")
+        }
+    }
+
+    /// A fault that the old store had is not the migration's; one more than it had is.
+    private func refuseNew(_ violations: [StoreVerifier.Violation], over connection: Connection) throws {
+        guard !violations.isEmpty else { return }
+        let shape = StoreShape(plan.source, withObjects: false)
+        let before = try StoreVerifier(connection, shape: shape, schema: "source").rows(
+            externalFileExists: externalFileExists)
+        let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }
+        for (code, all) in Dictionary(grouping: violations, by: \.finding.code) {
+            if all.reduce(0, { $0 + $1.count }) > old[code, default: 0] { try refuse(all.map(\.finding)) }
+        }
+    }
+
+    private func refuse(_ findings: [Finding]) throws {
+        guard let first = findings.first else { return }
+        let all = findings.prefix(5).map(\.message).joined(separator: " ")
+        throw failure(all, place: first.place)
+    }
+
+    private func failure(_ message: String, place: String) -> MigrationError {
+        MigrationError(
+            .verificationFailed, "The new store is not as it should be, so it was not put in place. \(message)",
+            place: place, remedy: "The store is as it was. Report this to Moult with the plan.")
+    }
+
+    private func externalFileExists(_ name: String) throws -> Bool {
+        try Self.isPlainName(name) && system.exists(Path.join(Sidecar(store: store).externalData, name))
+    }
+
+    /// A reference comes from the store, which may be hostile: it names a file in the folder, and nothing else.
+    static func isPlainName(_ name: String) -> Bool {
+        !name.isEmpty && !name.hasPrefix(".") && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
+    }
+
+    static func strangeFile(_ name: String, _ store: String) -> MigrationError {
+        MigrationError(
+            .storeCorrupted, "A value refers to a file of external data by a name that cannot be one.", place: store,
+            remedy: "Restore the store from a backup.", cause: name)
+    }
+
+    static func stale(_ store: String) -> MigrationError {
+        MigrationError(
+            .planStale, "The store is not the one that the plan was made for: its version or its tables have changed.",
+            place: store, remedy: "Make the plan again.")
+    }
+}
