@@ -23,10 +23,12 @@ struct RealStoreMigrationTests {
             guard let hashes = try? StoreProbe.read(store, { try StoreSnapshot($0.connection).metadata.hashes }) else {
                 continue
             }
-            for versions in bundles {
+            // A model lies in the corpus as of many commits; the quick tests take the first that fits.
+            let isQuick = !Tier.matrix.isAsked
+            for versions in bundles where !isQuick || !migrated.contains(store) {
                 guard let older = versions.firstIndex(where: { $0.hashes.isCompatible(with: hashes) }) else { continue }
                 // The newest version in the quick tests; every later one in the matrix tier.
-                let targets = Tier.matrix.isAsked ? Array(versions.indices) : [versions.count - 1]
+                let targets = isQuick ? [versions.count - 1] : Array(versions.indices)
                 for newer in targets where newer > older {
                     guard let mapping = try? MappingModel(inferring: versions[older], to: versions[newer]) else {
                         continue

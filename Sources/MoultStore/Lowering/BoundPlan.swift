@@ -68,7 +68,7 @@ package struct BoundPlan: Sendable {
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
-        modelCache = nil
+        modelCache = snapshot.framework.hasModelCache ? try target.model.modelCache() : nil
         rowCounts = try Self.rowCounts(self.source, snapshot, connection)
         let lowering = try StoreLowering(
             source: self.source, destination: destination, mapping: mapping, catalogue: catalogue,
