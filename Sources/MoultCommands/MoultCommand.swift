@@ -19,6 +19,7 @@ public enum MoultCommand {
     ///
     /// - Returns: the exit code; Documentation/CommandLine.md lists them.
     public static func run(arguments: [String]) async -> Int32 {
+        let arguments = Environment.withoutCoreDataArguments(arguments)
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         let console = Console(isJSON: isJSON)
         defer { console.flush() }

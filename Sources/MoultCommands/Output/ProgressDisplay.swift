@@ -1,0 +1,86 @@
+import MoultEngine
+import MoultReport
+import Synchronization
+
+/// Shows how far a run is, on standard error: a bar on a terminal, a plain line now and then elsewhere.
+final class ProgressDisplay: Sendable {
+    private struct State {
+        var begun = ContinuousClock.now
+        var firstRow: ContinuousClock.Instant?
+        var lastShown: ContinuousClock.Instant?
+        var isBarShown = false
+    }
+
+    private let console: Console
+    private let isDebugging: Bool
+    private let state = Mutex(State())
+
+    /// - Parameter isDebugging: whether to say what Core Data says under its migration debug flag.
+    init(_ console: Console, isDebugging: Bool = Environment.isDebuggingMigration) {
+        self.console = console
+        self.isDebugging = isDebugging
+    }
+
+    /// An observer that shows, and that ends the run when somebody wishes so.
+    var observer: MigrationObserver {
+        Interruption.listen()
+        return MigrationObserver(onProgress: { self.show($0) }, isCancelled: { Interruption.isWished })
+    }
+
+    private func show(_ progress: MigrationProgress) {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            if progress.rows > 0, state.firstRow == nil { state.firstRow = now }
+            if let message = progress.message {
+                eraseBar(&state)
+                say(message)
+            }
+            guard isDue(now, state) else { return }
+            state.lastShown = now
+            let line = line(progress, now, state)
+            guard console.errors.isTerminal else { return console.say(line.text) }
+            let bar = line.bar(columns: console.errors.columns, style: console.errors.style)
+            console.sayRaw("\r\u{1B}[K" + bar)
+            state.isBarShown = true
+        }
+    }
+
+    /// Ten times a second on a terminal. Elsewhere every second at first, rarer later.
+    private func isDue(_ now: ContinuousClock.Instant, _ state: State) -> Bool {
+        let last = state.lastShown ?? state.begun
+        if console.errors.isTerminal { return last.duration(to: now) >= .milliseconds(100) }
+        return last.duration(to: now) >= max(.seconds(1), state.begun.duration(to: now) / 10)
+    }
+
+    private func line(_ progress: MigrationProgress, _ now: ContinuousClock.Instant, _ state: State) -> ProgressLine {
+        ProgressLine(
+            phase: progress.phase.rawValue, fraction: progress.fraction, rows: Int(clamping: progress.rows),
+            totalRows: Int(clamping: progress.totalRows), bytes: Int(clamping: progress.bytes),
+            elapsed: state.begun.duration(to: now).seconds,
+            elapsedOnRows: state.firstRow.map { $0.duration(to: now).seconds } ?? 0)
+    }
+
+    /// A sentence of Core Data's own, for those who look for it.
+    func debug(_ message: String) {
+        guard isDebugging else { return }
+        state.withLock { eraseBar(&$0) }
+        console.say("[Migration Debug] \(message)")
+    }
+
+    /// Leaves the terminal as it was found.
+    func end() { state.withLock { eraseBar(&$0) } }
+
+    private func say(_ message: String) {
+        console.say(isDebugging ? "[Migration Debug] \(message)" : console.errors.style.dim(message.printable))
+    }
+
+    private func eraseBar(_ state: inout State) {
+        guard state.isBarShown else { return }
+        console.sayRaw("\r\u{1B}[K")
+        state.isBarShown = false
+    }
+}
+
+extension Duration {
+    var seconds: Double { self / .seconds(1) }
+}

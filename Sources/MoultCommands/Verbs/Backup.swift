@@ -1,0 +1,139 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+import MoultSystem
+
+extension Verb {
+    static let backup = Verb(
+        "backup", "Make, list, verify, restore and prune backups of a store.",
+        discussion: """
+            A backup is a whole store in a folder of its own under its original names, made through SQLite and proven.
+            Every migration makes one before it changes anything.
+            """,
+        subverbs: [create, list, verify, restore, prune])
+
+    private static let create = Verb(
+        "create", "Back a store up.", operands: [.store], options: [.model, .order, .backups],
+        examples: ["moult backup create forum.sqlite --model Forum.xcdatamodeld"]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        let version = try invocation.versionName(of: store, console)
+        let progress = ProgressDisplay(console)
+        defer { progress.end() }
+        let backup = try invocation.migrator.backUp(store, version: version, progress.observer)
+        progress.end()
+        console.print(["format": 1, "backup": backup.document]) { _ in
+            ["\(backup.name): \(Quantity.bytes(Int(clamping: backup.manifest.size))), proven."]
+        }
+        return .done
+    }
+
+    private static let list = Verb(
+        "list", "List the backups of a store, oldest first.", operands: [.store], options: [.backups],
+        examples: ["moult backup list forum.sqlite"]
+    ) { invocation, console in
+        let backups = try invocation.migrator.backups(of: try invocation.required(Operand.store)).list()
+        console.print(["format": 1, "backups": .array(backups.map(\.document))]) { style in
+            if backups.isEmpty { return ["There are no backups."] }
+            var table = TextTable([.left("backup"), .left("version"), .left("made"), .right("size"), .right("rows")])
+            for backup in backups {
+                table.add(
+                    backup.name, backup.manifest.version, backup.manifest.createdAt.iso8601,
+                    Quantity.bytes(Int(clamping: backup.manifest.size)), Quantity.count(Int(clamping: backup.rowCount)))
+            }
+            return table.lines(style: style)
+        }
+        return .done
+    }
+
+    private static let verify = Verb(
+        "verify", "Prove that backups still are what their manifests say.",
+        discussion: "Exits with 1 where one of them is not.", operands: [.store, name], options: [.backups],
+        examples: ["moult backup verify forum.sqlite"]
+    ) { invocation, console in
+        let folder = try invocation.migrator.backups(of: try invocation.required(Operand.store))
+        let backups = try invocation[name].map { [try folder.backup(named: $0)] } ?? folder.list()
+        let checked = backups.map { backup in
+            (backup, Result { try folder.verify(backup) }.mapError { $0 as? MigrationError ?? .unknown($0) }.failure)
+        }
+        let documents = checked.map { backup, error in
+            JSONValue.object(
+                [.init("name", .string(backup.name)), .init("sound", .bool(error == nil))]
+                    + (error.map { [.init("error", $0.document["error"] ?? .null)] } ?? []))
+        }
+        console.print(["format": 1, "backups": .array(documents)]) { style in
+            checked.isEmpty
+                ? ["There are no backups."]
+                : checked.flatMap { backup, error in
+                    error.map { ["\(style.red("damaged")) \(backup.name)"] + $0.lines(style: style) }
+                        ?? ["\(style.green("sound")) \(backup.name)"]
+                }
+        }
+        return checked.allSatisfy { $0.1 == nil } ? .done : .findings
+    }
+
+    private static let restore = Verb(
+        "restore", "Put a backup back in place of the store; the present state is backed up first.",
+        operands: [.store, Operand("BACKUP", "The backup's name or path.", completes: .nothing)],
+        options: [.model, .order, .backups],
+        examples: ["moult backup restore forum.sqlite \"$(moult backup list forum.sqlite | tail -1 | cut -d' ' -f1)\""]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        let name = try invocation.required(Operand("BACKUP", ""))
+        let backup = try invocation.migrator.backups(of: store).backup(named: name)
+        return try restore(backup, invocation, console)
+    }
+
+    private static let prune = Verb(
+        "prune", "Remove backups by age: all of the last week are kept, then one a week up to a month.",
+        discussion: "The newest good backup is never removed.",
+        operands: [.store], options: [keepAll, keepWeekly, minimum, .backups],
+        examples: ["moult backup prune forum.sqlite --keep-all 7 --keep-weekly 30 --minimum 3"]
+    ) { invocation, console in
+        let standard = RetentionPolicy()
+        let policy = RetentionPolicy(
+            keepAllDays: try invocation.number(keepAll) ?? standard.keepAllDays,
+            keepWeeklyDays: try invocation.number(keepWeekly) ?? standard.keepWeeklyDays,
+            minimumCount: try invocation.number(minimum, atLeast: 1) ?? standard.minimumCount)
+        let gone = try invocation.migrator.backups(of: try invocation.required(Operand.store)).prune(policy)
+        console.print(["format": 1, "removed": JSONValue(gone.map(\.name))]) { _ in
+            gone.isEmpty ? ["Nothing was removed."] : gone.map { "Removed \($0.name)." }
+        }
+        return .done
+    }
+
+    private static let name = Operand(
+        "BACKUP", "The backup's name or path; all backups where it is left out.", isOptional: true, completes: .nothing)
+    private static let keepAll = Option.value("keep-all", "DAYS", "Days for which every backup is kept; 7.")
+    private static let keepWeekly = Option.value("keep-weekly", "DAYS", "Days for which one a week is kept; 30.")
+    private static let minimum = Option.value("minimum", "N", "How many are kept however old they are; 3.")
+}
+
+extension Option {
+    package static let backups = value(
+        "backups", "FOLDER", "Where backups are kept; beside the store by default.", completes: .folders)
+}
+
+extension StoreBackup {
+    var rowCount: Int64 { manifest.rows.values.reduce(0, +) }
+
+    var document: JSONValue {
+        [
+            "name": .string(name), "folder": .string(folder), "version": .string(manifest.version),
+            "createdAt": .string(manifest.createdAt.iso8601WithMilliseconds), "size": .integer(manifest.size),
+            "rows": .integer(rowCount), "uuid": .string(manifest.uuid),
+        ]
+    }
+}
+
+extension MigrationError {
+    static func unknown(_ error: any Error) -> MigrationError {
+        MigrationError(
+            .internal, "Moult failed in a way it does not know.", remedy: "Please report this.",
+            cause: String(describing: error))
+    }
+}
+
+extension Result {
+    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}

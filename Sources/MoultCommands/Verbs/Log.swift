@@ -1,0 +1,18 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+import MoultSystem
+
+extension Verb {
+    static let log = Verb(
+        "log", "Print the log of a store: what was done and when, only ever added to.", operands: [.store],
+        examples: ["moult log forum.sqlite"]
+    ) { invocation, console in
+        let log = MigrationLog(try invocation.sidecar(of: try invocation.required(Operand.store)))
+        let lines = try log.read().split(separator: "\n").map(String.init)
+        console.print(["format": 1, "lines": JSONValue(lines)]) { _ in
+            lines.isEmpty ? ["The log is empty."] : lines.map(\.printable)
+        }
+        return .done
+    }
+}

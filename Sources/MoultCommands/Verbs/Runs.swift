@@ -1,0 +1,37 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+
+extension Verb {
+    static let runs = Verb(
+        "runs", "List what was done to a store, oldest first.", operands: [.store],
+        examples: ["moult runs forum.sqlite", "moult runs forum.sqlite --json"]
+    ) { invocation, console in
+        let runs = try invocation.runs(of: try invocation.required(Operand.store))
+        console.print(["format": 1, "runs": .array(runs.map(\.document))]) { style in
+            if runs.isEmpty { return ["Nothing was done to this store yet."] }
+            var table = TextTable([
+                .left("started"), .left("what"), .left("from"), .left("to"), .left("result"), .right("rows"),
+                .right("time"), .left("backup"),
+            ])
+            for run in runs {
+                table.add(
+                    run.startedAt, run.operation.rawValue, run.from, run.to, run.result.rawValue,
+                    Quantity.count(Int(clamping: run.rows)), Quantity.duration(run.seconds), run.backup ?? "")
+            }
+            return table.lines(style: style)
+        }
+        return .done
+    }
+}
+
+extension RunRecord {
+    var document: JSONValue {
+        [
+            "run": .string(run), "operation": .string(operation.rawValue), "result": .string(result.rawValue),
+            "from": .string(from), "to": .string(to), "startedAt": .string(startedAt), "endedAt": .string(endedAt),
+            "seconds": .double(seconds), "rows": .integer(rows), "bytes": .integer(bytes),
+            "backup": JSONValue(backup), "error": JSONValue(error),
+        ]
+    }
+}
