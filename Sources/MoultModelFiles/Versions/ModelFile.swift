@@ -42,9 +42,7 @@ struct ModelFile: Sendable {
         case .xml: return try ManagedObjectModel(xmlContents: bytes, file: path, findings: &findings)
         case .compiled: return try ManagedObjectModel(compiled: bytes, findings: &findings)
         case .json: return try ManagedObjectModel(json: bytes, file: path, findings: &findings)
-        case .elements:
-            throw MigrationError(
-                .unsupported, "This form of a model is not read yet.", place: path, remedy: "Use the .xcdatamodel.")
+        case .elements: return try ManagedObjectModel(elements: bytes, findings: &findings)
         }
     }
 
