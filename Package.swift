@@ -81,7 +81,7 @@ let package = Package(
             name: "engine-child", dependencies: ["MoultEngine", "MoultSystem", "MoultModel", "MoultStore"],
             path: "Tests/EngineChild"),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
-        tests("MoultPlanTests", ["MoultModel", "MoultPlan", "TestSupport"]),
+        tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
         tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),
         tests("MoultCommandsTests", ["moult-cli", "MoultCommands", "MoultReport", "TestSupport"]),
     ],
