@@ -20,7 +20,7 @@ extension StoreLowering {
         statements += derivedUpdates()
         statements += rebuildVirtualTables()
         statements += createTriggers()
-        statements += history.statements
+        statements += history.statements + cloudKitStatements()
         statements += primaryKeys()
         statements += identity(metadata: metadata, modelCache: modelCache)
         return StoreScript(statements: statements, historyColumns: history.columns)

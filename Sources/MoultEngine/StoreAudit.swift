@@ -1,0 +1,44 @@
+import MoultModel
+import MoultStore
+import MoultSystem
+import MoultVerify
+
+/// Every fault of a store, found by reading it without changing a byte.
+package struct StoreAudit: Sendable {
+    package let findings: [Finding]
+    /// Objects by entity, without those of its sub-entities.
+    package let rowCounts: [String: Int64]
+
+    package var isSound: Bool { !findings.contains { $0.severity > .note } }
+
+    /// - Parameters:
+    ///   - model: the model of the store's version.
+    ///   - full: compare every index with its table too (`integrity_check`).
+    /// - Throws: what reading a file that is no usable store throws.
+    package init(
+        _ store: String, model: ManagedObjectModel, full: Bool = false, system: any System = POSIXSystem()
+    ) throws {
+        (findings, rowCounts) = try StoreProbe.read(store, system: system) { probe in
+            let snapshot = try StoreSnapshot(probe.connection)
+            let layout = try StoreLayout(actual: snapshot, model: model)
+            let verifier = StoreVerifier(probe.connection, shape: StoreShape(layout, withObjects: false))
+            let folder = Sidecar(store: probe.path).externalData
+            var findings = try verifier.pages(full: full)
+            // Damaged pages make every further answer doubtful, and may end the reading.
+            if findings.isEmpty {
+                findings += try verifier.structure()
+                findings += try verifier.rows { name in
+                    try StoreVerification.isPlainName(name) && system.exists(Path.join(folder, name))
+                }.map(\.finding)
+            }
+            var counts: [String: Int64] = [:]
+            for table in layout.tables {
+                let byNumber = try snapshot.rowCounts(of: table.name, over: probe.connection)
+                for (name, number) in layout.entityNumbers where layout.table(forEntity: name)?.name == table.name {
+                    counts[name] = byNumber[number, default: 0]
+                }
+            }
+            return (snapshot.findings + layout.findings + findings, counts)
+        }
+    }
+}

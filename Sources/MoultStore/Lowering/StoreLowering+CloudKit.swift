@@ -1,0 +1,32 @@
+import MoultSQLite
+
+extension StoreLowering {
+    /// Carries the record identities of a CloudKit mirror to the new entity numbers, and touches nothing else of it:
+    /// rows of removed entities first, then by way of negative numbers, because of the unique index over entity and
+    /// key (STORE_FORMAT_MORE 1).
+    func cloudKitStatements() -> [StoreScript.Statement] {
+        guard catalogue.table("ANSCKRECORDMETADATA") != nil else { return [] }
+        let map = numberMap
+        let table = "main.ANSCKRECORDMETADATA"
+        let removed = source.entityNumbers.values.filter { map[$0] == nil }.sorted()
+        var statements: [StoreScript.Statement] = []
+        if !removed.isEmpty {
+            statements.append(
+                .init(
+                    "DELETE FROM \(table) WHERE ZENTITYID IN (\(removed.sqlList))",
+                    "Leave out the CloudKit records of removed entities."))
+        }
+        let moved = map.filter { $0.key != $0.value }.sorted { $0.key < $1.key }
+        guard !moved.isEmpty else { return statements }
+        let cases = moved.map { " WHEN \($0.key) THEN -\($0.value)" }.joined()
+        return statements + [
+            .init(
+                "UPDATE \(table) SET ZENTITYID = CASE ZENTITYID\(cases) END "
+                    + "WHERE ZENTITYID IN (\(moved.map(\.key).sqlList))",
+                "Take the CloudKit records to their new entity numbers."),
+            .init(
+                "UPDATE \(table) SET ZENTITYID = -ZENTITYID WHERE ZENTITYID < 0",
+                "Settle the CloudKit records there."),
+        ]
+    }
+}

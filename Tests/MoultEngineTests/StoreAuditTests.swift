@@ -1,0 +1,65 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import MoultPropertyList
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Faults made with the sqlite3 shell are found, and real stores have none.
+@Suite("Auditing a store", .enabled(if: Corpus.isAvailable))
+struct StoreAuditTests {
+    @Test("real stores are sound")
+    func realStores() throws {
+        var audited = 0
+        for store in Corpus.stores {
+            guard let model = try? StoreProbe.read(store, { try StoreSnapshot($0.connection).cachedModel }) else {
+                continue
+            }
+            let audit = try StoreAudit(store, model: model)
+            for finding in audit.findings where finding.severity == .error {
+                Issue.record("\(store.suffix(70)): \(finding.code) \(finding.place): \(finding.message)")
+            }
+            audited += 1
+        }
+        print("audited \(audited) real stores")
+        #expect(audited > 20)
+    }
+
+    @Test(
+        "each fault has its finding",
+        arguments: [
+            ("UPDATE ZBOOK SET ZAUTHOR = 999999 WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK)", "dangling-reference"),
+            ("UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK)", "required-missing"),
+            ("UPDATE ZBOOK SET Z_ENT = 77 WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK)", "stranger"),
+            ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1", "key-counter"),
+            ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 9 WHERE Z_NAME = 'Book'", "entity-number"),
+        ])
+    func fault(sql: String, code: String) throws {
+        let original = try #require(Corpus.stores.first { $0.hasSuffix("SampleModel2_V1.sqlite") })
+        let folder = try ScratchFolder()
+        let store = try folder.copyStore(original)
+        let model = try #require(try StoreProbe.read(store) { try StoreSnapshot($0.connection).cachedModel })
+        #expect(try !StoreAudit(store, model: model).findings.contains { $0.code == code })
+        let triggers = try SQLiteShell.run(
+            store, "SELECT 'DROP TRIGGER ' || name || ';' FROM sqlite_master WHERE type = 'trigger'")
+        _ = try SQLiteShell.run(store, triggers + sql)
+        #expect(try StoreAudit(store, model: model).findings.contains { $0.code == code })
+    }
+
+    @Test("a page that was overwritten is found")
+    func damagedPage() throws {
+        let original = try #require(Corpus.stores.first { $0.hasSuffix("SampleModel2_V1.sqlite") })
+        let folder = try ScratchFolder()
+        let store = try folder.copyStore(original)
+        let model = try #require(try StoreProbe.read(store) { try StoreSnapshot($0.connection).cachedModel })
+        let file = try #require(FileHandle(forUpdatingAtPath: store))
+        try file.seek(toOffset: 4096 * 40)
+        try file.write(contentsOf: [UInt8](repeating: 0xA5, count: 4096 * 20))
+        try file.close()
+        let codes = (try? StoreAudit(store, model: model).findings.map(\.code)) ?? ["damaged-page"]
+        #expect(codes.contains("damaged-page"))
+    }
+}
