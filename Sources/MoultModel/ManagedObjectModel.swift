@@ -150,6 +150,9 @@ extension ManagedObjectModel {
         }
     }
 
+    /// The most ancestors that an entity may have.
+    package static let lineageLimit = 256
+
     private func checkLineage(of entity: EntityDescription) throws {
         var seen: Set<String> = [entity.name]
         var current = entity
@@ -163,6 +166,12 @@ extension ManagedObjectModel {
                 throw MigrationError.modelInvalid(
                     "The entity \(entity.name) is its own ancestor.", place: entity.name,
                     remedy: "Break the cycle of parents.")
+            }
+            // Recursion over a lineage is safe because none is longer.
+            guard seen.count <= Self.lineageLimit else {
+                throw MigrationError.modelInvalid(
+                    "The entity \(entity.name) has more than \(Self.lineageLimit) ancestors.", place: entity.name,
+                    remedy: "Flatten the inheritance.")
             }
             current = above
         }

@@ -68,12 +68,14 @@ struct ModelArchiveReader {
         return entity
     }
 
-    /// The entities above, nearest first; a cycle ends where it closes.
+    /// The entities above, nearest first; a cycle ends where it closes, and the model refuses it.
     private func superentities(of value: KeyedArchive.Value) -> [KeyedArchive.Value] {
         var above: [KeyedArchive.Value] = []
         var seen: Set<Int?> = [value.identity]
         var current = value
-        while let parent = current["NSSuperentity"], seen.insert(parent.identity).inserted {
+        while above.count <= ManagedObjectModel.lineageLimit, let parent = current["NSSuperentity"],
+            seen.insert(parent.identity).inserted
+        {
             above.append(parent)
             current = parent
         }
