@@ -23,13 +23,17 @@ extension Invocation {
     /// What was done to a store, oldest first.
     func runs(of store: String) throws -> [RunRecord] { try RunHistory(try sidecar(of: store)).records() }
 
-    /// The name of a store's version in the model that `--model` names, or what its metadata say; empty where neither
-    /// knows.
+    /// The name of a store's version: in the model that `--model` names, else what a backup of the same version was
+    /// called, else what the store's metadata say; empty where nobody knows.
     func versionName(of store: String, _ console: Console) throws -> String {
         let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
         if let model = self[value: .model] {
             let versions = try versions(at: model, console)
             if let position = versions.position(matching: snapshot.hashes) { return versions.versions[position].name }
+        }
+        let hashes = snapshot.hashes.entities.mapValues(\.base64)
+        if let known = try migrator.backups(of: store).list().last(where: { $0.manifest.versionHashes == hashes }) {
+            return known.manifest.version
         }
         return snapshot.metadata.versionIdentifiers.first { !$0.isEmpty } ?? ""
     }

@@ -3,7 +3,7 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        hash, ddl, diff, backup, rollback, runs, log, completions,
+        hash, lock, diff, ddl, create, backup, rollback, runs, log, completions,
     ]
 
     /// Words that other tools use, and the verb that does this here.

@@ -10,9 +10,9 @@ extension Verb {
             A backup is a whole store in a folder of its own under its original names, made through SQLite and proven.
             Every migration makes one before it changes anything.
             """,
-        subverbs: [create, list, verify, restore, prune])
+        subverbs: [createBackup, listBackups, verifyBackups, restoreBackup, pruneBackups])
 
-    private static let create = Verb(
+    private static let createBackup = Verb(
         "create", "Back a store up.", operands: [.store], options: [.model, .order, .backups],
         examples: ["moult backup create forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
@@ -28,7 +28,7 @@ extension Verb {
         return .done
     }
 
-    private static let list = Verb(
+    private static let listBackups = Verb(
         "list", "List the backups of a store, oldest first.", operands: [.store], options: [.backups],
         examples: ["moult backup list forum.sqlite"]
     ) { invocation, console in
@@ -46,7 +46,7 @@ extension Verb {
         return .done
     }
 
-    private static let verify = Verb(
+    private static let verifyBackups = Verb(
         "verify", "Prove that backups still are what their manifests say.",
         discussion: "Exits with 1 where one of them is not.", operands: [.store, name], options: [.backups],
         examples: ["moult backup verify forum.sqlite"]
@@ -72,7 +72,7 @@ extension Verb {
         return checked.allSatisfy { $0.1 == nil } ? .done : .findings
     }
 
-    private static let restore = Verb(
+    private static let restoreBackup = Verb(
         "restore", "Put a backup back in place of the store; the present state is backed up first.",
         operands: [.store, Operand("BACKUP", "The backup's name or path.", completes: .nothing)],
         options: [.model, .order, .backups],
@@ -84,7 +84,7 @@ extension Verb {
         return try restore(backup, invocation, console)
     }
 
-    private static let prune = Verb(
+    private static let pruneBackups = Verb(
         "prune", "Remove backups by age: all of the last week are kept, then one a week up to a month.",
         discussion: "The newest good backup is never removed.",
         operands: [.store], options: [keepAll, keepWeekly, minimum, .backups],

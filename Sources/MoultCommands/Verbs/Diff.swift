@@ -10,7 +10,7 @@ extension Verb {
             Changes that Core Data does not notice, because they leave the version hash as it is, are said apart.
             Exits with 0; with --check, 1 where anything differs.
             """,
-        operands: [old, new], options: [.model, check, .answers, .order],
+        operands: [old, new], options: [.model, .check, .answers, .order],
         examples: [
             "moult diff Forum \"Forum 3\" --model Forum.xcdatamodeld",
             "moult diff Forum.xcdatamodeld Forum.xcdatamodeld",
@@ -21,13 +21,11 @@ extension Verb {
         let inferred = try InferredMapping(correspondence)
         let diff = DiffReport(ModelDiff(correspondence), inferred)
         console.print(diff.document) { diff.lines(style: $0) }
-        return invocation[check] && !diff.isEmpty ? .findings : .done
+        return invocation[.check] && !diff.isEmpty ? .findings : .done
     }
 
     private static let old = Operand("OLD", "The older version: a model's path, or with --model a version's name.")
     private static let new = Operand("NEW", "The newer version, likewise.")
-    static let check = Option.flag("check", "Exit with 1 where there is something to report, for scripts.")
-
     private static func versions(
         _ invocation: Invocation, _ console: Console
     ) throws -> (ModelVersion, ModelVersion) {

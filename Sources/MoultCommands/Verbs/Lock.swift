@@ -1,0 +1,64 @@
+import MoultModel
+import MoultModelFiles
+import MoultReport
+import MoultSystem
+
+extension Verb {
+    static let lock = Verb(
+        "lock", "Pin every version of a model in moult.lock, so that a released one cannot change unnoticed.",
+        discussion: """
+            Run it when a version is released, and commit the file. It also keeps the order of the versions. A version
+            that was locked and has changed is refused, unless --again says that it never left your desk.
+            With --check nothing is written; exits with 1 where the model and the lock differ.
+            """,
+        operands: [.model], options: [.check, again, .order],
+        examples: ["moult lock Forum.xcdatamodeld", "moult lock Forum.xcdatamodeld --check"]
+    ) { invocation, console in
+        let bundle = try ModelBundle(
+            contentsOf: try invocation.required(Operand.model), order: invocation.list(.order))
+        let path = ModelLock.path(besideModelAt: bundle.path)
+        var findings = bundle.lock?.check(bundle.versions, of: bundle.path) ?? []
+        if invocation[.check] {
+            if bundle.lock == nil { findings.append(.noLockFile(path)) }
+        } else {
+            if !invocation[again] { try refuseChanges(findings, path) }
+            var lock = bundle.lock ?? ModelLock()
+            try lock.pin(bundle)
+            try POSIXSystem().writeAtomically(Array(lock.contents.utf8), to: path)
+            findings = []
+        }
+        console.print([
+            "format": 1, "path": .string(path), "versions": JSONValue(bundle.versions.map(\.name)),
+            "findings": .array(findings.map(\.document)),
+        ]) { style in
+            if !findings.isEmpty { return findings.flatMap { $0.lines(style: style) } }
+            let count = Quantity.count(bundle.versions.count, "version")
+            return [
+                invocation[.check] ? "\(count), all as they were locked." : "Locked \(count) in \(path.printable)."
+            ]
+        }
+        return findings.isEmpty ? .done : .findings
+    }
+
+    private static let again = Option.flag("again", "Lock a version again that has changed since it was locked.")
+
+    private static func refuseChanges(_ findings: [Finding], _ path: String) throws {
+        let changes = findings.filter { $0.severity > .note }
+        guard !changes.isEmpty else { return }
+        throw MigrationError(
+            .lockFileMismatch, changes.map(\.message).joined(separator: " "), place: path,
+            remedy: "Make the change in a new version; or pass --again if the version was never released.")
+    }
+}
+
+extension Option {
+    static let check = flag("check", "Exit with 1 where there is something to report, for scripts.")
+}
+
+extension Finding {
+    fileprivate static func noLockFile(_ path: String) -> Finding {
+        Finding(
+            code: "model-not-locked", severity: .warning, place: path, message: "There is no lock file.",
+            remedy: "Run moult lock when a version is released.")
+    }
+}
