@@ -12,6 +12,14 @@ package struct ModelVersion: Sendable, Equatable {
     }
 
     package var name: String { names.first ?? "" }
+
+    /// The configuration whose entities, with equal hashes, are just those of a store.
+    package func configuration(matching hashes: VersionHashes) -> Configuration? {
+        model.configurations.first { configuration in
+            !configuration.entityNames.isEmpty && Set(configuration.entityNames) == Set(hashes.entities.keys)
+                && hashes.entities.allSatisfy { self.hashes.entities[$0.key] == $0.value }
+        }
+    }
 }
 
 /// The versions of one model, oldest first: every edge of a migration runs between neighbours.
@@ -48,8 +56,10 @@ package struct ModelVersions: Sendable, Equatable {
     /// The position of the version that goes by `name`.
     package func position(named name: String) -> Int? { versions.firstIndex { $0.names.contains(name) } }
 
-    /// The position of the version whose hashes equal a store's.
+    /// The position of the version whose hashes equal a store's; else of the last version that has a configuration of
+    /// just the store's entities with equal hashes, for a store that was opened with that configuration.
     package func position(matching hashes: VersionHashes) -> Int? {
         versions.firstIndex { $0.hashes.isCompatible(with: hashes) }
+            ?? versions.lastIndex { $0.configuration(matching: hashes) != nil }
     }
 }

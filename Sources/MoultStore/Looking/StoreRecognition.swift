@@ -1,0 +1,97 @@
+import MoultModel
+import MoultPlan
+
+/// Which version a store is of, and what model its rows are read with.
+///
+/// The store itself is asked, in this order: the entity hashes of its metadata, the model it carries, its tables.
+package struct StoreRecognition: Sendable, Equatable {
+    package let status: VersionStatus
+    /// The version's position; nil for a store of no version.
+    package let position: Int?
+    /// The configuration that the store was opened with, where it holds a part of the version's entities.
+    package let configuration: String?
+    /// The model that fits the store's tables; nil where neither the versions nor the store have one.
+    package let model: ManagedObjectModel?
+    /// What the version was told by.
+    package let basis: Basis
+    package let findings: [Finding]
+
+    package enum Basis: String, Sendable, Hashable { case hashes, modelCache, tables, none }
+
+    /// - Parameters:
+    ///   - versions: the versions to find the store's among; none to read it with the model it carries.
+    ///   - target: the version aimed at; nil for the current one.
+    /// - Throws: `noPath` where there is no version of that name.
+    package init(
+        of snapshot: StoreSnapshot, in versions: ModelVersions = ModelVersions(versions: []), target: String? = nil
+    ) throws {
+        let candidates = Candidates(snapshot: snapshot, versions: versions)
+        findings = candidates.findings
+        if let position = versions.position(matching: snapshot.hashes) {
+            (self.position, basis) = (position, .hashes)
+        } else if snapshot.hashes.entities.isEmpty, let position = candidates.byModelCache {
+            (self.position, basis) = (position, .modelCache)
+        } else if snapshot.hashes.entities.isEmpty, let position = candidates.byTables {
+            (self.position, basis) = (position, .tables)
+        } else {
+            (position, basis) = (nil, .none)
+        }
+        let version = position.map { versions.versions[$0] }
+        configuration = version.flatMap { version in
+            version.hashes.isCompatible(with: snapshot.hashes)
+                ? nil : version.configuration(matching: snapshot.hashes)?.name
+        }
+        model = version?.model ?? candidates.model
+        status = try VersionStatus(of: version?.hashes ?? snapshot.hashes, in: versions, target: target)
+    }
+}
+
+extension VersionStatus {
+    /// The answer for a file that is no store, from the error that looking at it threw; nil for any other error.
+    package init?(_ error: MigrationError) {
+        guard error.code == .notAStore else { return nil }
+        self = .notCoreData(reason: error.message)
+    }
+}
+
+/// What a store's model may be where its hashes name none of the versions.
+private struct Candidates {
+    let snapshot: StoreSnapshot
+    let versions: ModelVersions
+
+    /// The version that the model in the store is.
+    var byModelCache: Int? {
+        snapshot.cachedModel.flatMap { versions.position(matching: VersionHashes(of: $0)) }
+    }
+
+    /// The latest version that explains every table and column.
+    var byTables: Int? { versions.versions.indices.last { fits(versions.versions[$0].model) } }
+
+    /// The model in the store, if it fits; else the latest version that explains the tables, though it is another.
+    var model: ManagedObjectModel? {
+        if let cached = snapshot.cachedModel, isCacheOfStore || fits(cached) { return cached }
+        return byTables.map { versions.versions[$0].model }
+    }
+
+    var findings: [Finding] {
+        guard snapshot.cachedModel != nil, !snapshot.hashes.entities.isEmpty, !isCacheOfStore else { return [] }
+        return [
+            Finding(
+                code: "model-cache-stale", severity: .warning, place: "Z_MODELCACHE",
+                message: "The model in the store's cache is not the one that its metadata name.",
+                remedy: "Name the model that made the store.")
+        ]
+    }
+
+    /// Whether the cached model has the hashes of the store's metadata.
+    private var isCacheOfStore: Bool {
+        guard let cached = snapshot.cachedModel else { return false }
+        let hashes = VersionHashes(of: cached).entities
+        return !snapshot.hashes.entities.isEmpty && snapshot.hashes.entities.allSatisfy { hashes[$0.key] == $0.value }
+    }
+
+    private func fits(_ model: ManagedObjectModel) -> Bool {
+        guard let layout = try? StoreLayout(actual: snapshot, model: model) else { return false }
+        return !layout.findings.contains { $0.severity > .note }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import MoultStore
+import Synchronization
+import TestSupport
+
+/// The models of the corpus that lie in the project of a store, each project read once.
+enum StoreModels {
+    private static let known = Mutex<[String: [ModelVersion]]>([:])
+
+    /// Every version in the project that has the store's hashes.
+    static func versions(matching snapshot: StoreSnapshot, of store: String) -> [ModelVersion] {
+        guard let root = Corpus.root?.path else { return [] }
+        let project = store.dropFirst(root.count + 1).prefix { $0 != "/" }
+        let versions = known.withLock { known in
+            if let versions = known[String(project)] { return versions }
+            let versions = read(root + "/" + project)
+            known[String(project)] = versions
+            return versions
+        }
+        return versions.filter { $0.hashes.isCompatible(with: snapshot.hashes) }
+    }
+
+    private static func read(_ project: String) -> [ModelVersion] {
+        let walk = FileManager.default.enumerator(atPath: project)
+        let paths = (walk?.compactMap { $0 as? String } ?? []).filter {
+            $0.hasSuffix(".xcdatamodel") || $0.hasSuffix(".mom")
+        }
+        return paths.flatMap { (try? ModelVersions(contentsOf: project + "/" + $0))?.versions ?? [] }
+    }
+}
+
+extension StoreSnapshot {
+    /// The model of a store of the corpus: its own cache, or a model of its project with the same hashes.
+    func corpusModel(of store: String) -> ManagedObjectModel? {
+        cachedModel ?? StoreModels.versions(matching: self, of: store).first?.model
+    }
+}
+
+/// The stores of the corpus that differ in their bytes; several lie there twice.
+enum CorpusStores {
+    static let distinct: [String] = {
+        var seen: Set<Data> = []
+        return Corpus.stores.filter { path in
+            guard let bytes = FileManager.default.contents(atPath: path) else { return false }
+            return seen.insert(bytes).inserted
+        }
+    }()
+}
