@@ -1,0 +1,131 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import TestSupport
+import Testing
+
+/// Bundles made in a scratch folder, locked, and then changed.
+@Suite struct ModelLockTests {
+    private let folder: ScratchFolder
+    private var bundle: String { folder.path + "/Forum.xcdatamodeld" }
+
+    init() throws {
+        folder = try ScratchFolder()
+        try write("Forum", ["title"])
+        try write("Forum 2", ["title", "body"])
+        try write("Forum 10", ["title", "body", "date"])
+    }
+
+    private func write(
+        _ name: String, _ attributes: [String], indexed: Bool = false, extraEntity: Bool = false
+    ) throws {
+        let post = EntityDescription(
+            name: "Post",
+            attributes: attributes.map { AttributeDescription(name: $0, type: .string, isIndexed: indexed) })
+        let entities = [post] + (extraEntity ? [EntityDescription(name: "Extra")] : [])
+        let path = bundle + "/\(name).xcdatamodel"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try ManagedObjectModel(entities: entities).xmlContents()
+            .write(toFile: path + "/contents", atomically: true, encoding: .utf8)
+    }
+
+    private func lock() throws {
+        var lock = ModelLock()
+        try lock.pin(try ModelBundle(contentsOf: bundle))
+        try lock.contents.write(toFile: ModelLock.path(besideModelAt: bundle), atomically: true, encoding: .utf8)
+    }
+
+    @Test func withoutALockNothingIsSaid() throws {
+        let versions = try ModelVersions(contentsOf: bundle)
+        #expect(versions.versions.map(\.name) == ["Forum", "Forum 2", "Forum 10"])
+        #expect(versions.findings.isEmpty)
+    }
+
+    @Test func unchangedVersionsAreSound() throws {
+        try lock()
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/moult.lock"))
+        #expect(try ModelVersions(contentsOf: bundle).findings.isEmpty)
+    }
+
+    @Test func theFileReadsBackEqual() throws {
+        var lock = ModelLock()
+        try lock.pin(try ModelBundle(contentsOf: bundle))
+        #expect(try ModelLock(json: Array(lock.contents.utf8), place: "") == lock)
+    }
+
+    @Test func aChangedVersionIsAnErrorThatNamesTheEntity() throws {
+        try lock()
+        try write("Forum 2", ["title", "text"], extraEntity: true)
+        let findings = try ModelVersions(contentsOf: bundle).findings
+        #expect(findings.map(\.code) == ["released-version-changed"])
+        #expect(findings.map(\.severity) == [.error])
+        #expect(findings[0].message.contains("Forum 2 is not what was locked: Post changed; Extra added"))
+    }
+
+    @Test func aChangeBeyondTheHashIsAWarning() throws {
+        try lock()
+        try write("Forum 2", ["title", "body"], indexed: true)
+        let findings = try ModelVersions(contentsOf: bundle).findings
+        #expect(findings.map(\.code) == ["released-version-changed-unhashed"])
+        #expect(findings.map(\.severity) == [.warning])
+    }
+
+    @Test func missingAndNewVersions() throws {
+        try lock()
+        try FileManager.default.removeItem(atPath: bundle + "/Forum 2.xcdatamodel")
+        try write("Forum 11", ["title"])
+        let findings = try ModelVersions(contentsOf: bundle).findings
+        #expect(findings.map(\.code) == ["released-version-missing", "version-not-locked"])
+    }
+
+    @Test func theLockGivesTheOrderUnlessOneIsGiven() throws {
+        var lock = ModelLock()
+        try lock.pin(try ModelBundle(contentsOf: bundle, order: ["Forum 10", "Forum"]))
+        try lock.contents.write(toFile: ModelLock.path(besideModelAt: bundle), atomically: true, encoding: .utf8)
+        #expect(try ModelVersions(contentsOf: bundle).versions.map(\.name) == ["Forum 10", "Forum", "Forum 2"])
+        let order = ["Forum 2", "Forum 10", "Forum"]
+        #expect(try ModelVersions(contentsOf: bundle, order: order).versions.map(\.name) == order)
+    }
+
+    @Test func aLockThatIsNoneIsRefused() throws {
+        try "{\"format\":9}".write(toFile: folder.path + "/moult.lock", atomically: true, encoding: .utf8)
+        let error = #expect(throws: MigrationError.self) { try ModelVersions(contentsOf: bundle) }
+        #expect(error?.code == .lockFileMismatch)
+    }
+}
+
+/// What a wrong `--model PATH` gets.
+@Suite struct ModelPathTests {
+    private let folder: ScratchFolder
+
+    init() throws { folder = try ScratchFolder() }
+
+    @Test(arguments: ["", "/none", "/empty.xcdatamodeld", "/empty.xcdatamodel", "/empty", "/note.txt", "/two"])
+    func aWrongPath(path: String) throws {
+        for name in ["empty.xcdatamodeld", "empty.xcdatamodel", "empty", "two/A.momd", "two/B.xcdatamodeld"] {
+            try FileManager.default.createDirectory(
+                atPath: folder.path + "/" + name, withIntermediateDirectories: true)
+        }
+        try "hello".write(toFile: folder.path + "/note.txt", atomically: true, encoding: .utf8)
+        let error = #expect(throws: MigrationError.self) { try ModelVersions(contentsOf: folder.path + path) }
+        #expect(error?.code == (path == "/none" ? .fileNotFound : .modelNotFound), "\(String(describing: error))")
+        #expect(error?.place.hasPrefix(folder.path) == true)
+    }
+
+    @Test func everyFormOfOneModelIsTheSameVersion() throws {
+        let model = try RichModel.model()
+        let source = folder.path + "/A.xcdatamodel"
+        try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)
+        try model.xmlContents().write(toFile: source + "/contents", atomically: true, encoding: .utf8)
+        try model.json.indented.write(toFile: folder.path + "/B.json", atomically: true, encoding: .utf8)
+        for path in [source, source + "/", source + "/contents", folder.path + "/B.json"] {
+            #expect(try ModelVersions(contentsOf: path).versions.map(\.model) == [model], "\(path)")
+        }
+        let both = try ModelVersions(contentsOf: folder.path)
+        #expect(both.versions.map(\.names) == [["B", "A"]])
+        #expect(throws: MigrationError.self) { try ModelVersions(contentsOf: folder.path, order: ["C"]) }
+        #expect(throws: MigrationError.self) { try ModelVersions(contentsOf: folder.path, order: ["A", "A"]) }
+        try model.json.indented.write(toFile: folder.path + "/A.json", atomically: true, encoding: .utf8)
+        #expect(throws: MigrationError.self) { try ModelVersions(contentsOf: folder.path) }
+    }
+}

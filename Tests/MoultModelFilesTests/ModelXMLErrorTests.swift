@@ -1,0 +1,140 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import TestSupport
+import Testing
+
+/// What a person reads of a model file that is wrong: what was found, the line, and what to do.
+@Suite struct ModelXMLErrorTests {
+    @Test(arguments: [
+        // Contradictions between parts.
+        ("<entity name='A' parentEntity='B'/>", 2, "A", "parent entity B"),
+        ("<entity name='A' parentEntity='B'/><entity name='B' parentEntity='A'/>", 2, "A", "its own ancestor"),
+        ("<entity name='A'/>\n<entity name='A'/>", 2, "A", "two entities named A"),
+        ("<entity name='A'><attribute name='x'/>\n<attribute name='x'/></entity>", 2, "A.x", "two properties named x"),
+        ("<entity name='A'>\n<relationship name='r' destinationEntity='B'/></entity>", 3, "A.r", "destination B"),
+        (
+            "<entity name='A'>\n<relationship name='r' destinationEntity='A' inverseName='s' inverseEntity='A'/></entity>",
+            3, "A.r", "inverse s"
+        ),
+        (
+            """
+            <entity name='A'><relationship name='r' destinationEntity='B' inverseName='s' inverseEntity='C'/></entity>
+            <entity name='B'><relationship name='s' destinationEntity='A' inverseName='r' inverseEntity='A'/></entity>
+            <entity name='C'/>
+            """, 2, "A.r", "belong to C"
+        ),
+        (
+            """
+            <entity name='A'><relationship name='r' destinationEntity='B' inverseName='s' inverseEntity='B'/></entity>
+            <entity name='B'><relationship name='s' destinationEntity='A' inverseName='t' inverseEntity='A'/></entity>
+            """, 2, "A.r", "which names t"
+        ),
+        // Values.
+        ("<entity/>", 2, "", "no name"),
+        ("<entity name='A' isAbstract='maybe'/>", 2, "A", "neither YES nor NO"),
+        ("<entity name='A'>\n<attribute name='x' attributeType='Text'/></entity>", 3, "A.x", "\"Text\""),
+        (
+            "<entity name='A'><attribute name='x' attributeType='Integer 16' defaultValueString='40000'/></entity>", 2,
+            "A.x", "\"40000\" is no value of type Integer 16"
+        ),
+        (
+            "<entity name='A'><attribute name='x' attributeType='Decimal' defaultValueString='1e-9223372036854775808'/></entity>",
+            2, "A.x", "no value of type Decimal"
+        ),
+        (
+            "<entity name='A'><attribute name='x' attributeType='Date' defaultDateTimeInterval='today'/></entity>", 2,
+            "A.x", "no value of type Date"
+        ),
+        (
+            "<entity name='A'><relationship name='r' destinationEntity='A' maxCount='99999999999999999999'/></entity>",
+            2,
+            "A.r", "no integer"
+        ),
+        (
+            "<entity name='A'><relationship name='r' destinationEntity='A' minCount='3' maxCount='2'/></entity>", 2,
+            "A.r", "contradict"
+        ),
+        (
+            "<entity name='A'><relationship name='r' destinationEntity='A' deletionRule='Explode'/></entity>", 2, "A.r",
+            "\"Explode\""
+        ),
+        (
+            "<entity name='A'><attribute name='x' attributeType='String' derived='YES'/></entity>", 2, "A.x",
+            "no derivationExpression"
+        ),
+    ])
+    func aContradiction(body: String, line: Int, path: String, words: String) throws {
+        let error = try #require(failure("<model>\n\(body)</model>"))
+        #expect(error.code == .modelInvalid)
+        #expect(error.message.contains(words), "\(error)")
+        #expect(error.place == "m/contents:\(line)" + (path.isEmpty ? "" : ": \(path)"), "\(error)")
+        #expect(!error.remedy.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("", 1, "no element"), ("not xml", 1, "text outside"), ("<model>", 1, "ends inside <model>"),
+        ("<model></entity>", 1, "</entity> closes what is <model>"), ("<model/><model/>", 1, "second root"),
+        ("<model>\n<<<<<<< HEAD\n</model>", 2, "name is missing"), ("<model\nname>", 2, "has no value"),
+        ("<model name='a' name='b'/>", 1, "twice"), ("<model name='&nope;'/>", 1, "&nope; is no character"),
+        ("<!DOCTYPE m [<!ENTITY a 'b'>]><model/>", 1, "declares entities"), ("<model name='\u{1}'/>", 1, "control"),
+        ("<plist/>", 1, "root is <plist>"),
+    ])
+    func notAModel(text: String, line: Int, words: String) throws {
+        let error = try #require(failure(text))
+        #expect(error.code == .modelInvalid)
+        #expect(error.message.contains(words), "\(error)")
+        #expect(error.place.hasPrefix("m/contents:\(line)"), "\(error)")
+    }
+
+    @Test func bytesThatAreNoUTF8() throws {
+        var findings: [Finding] = []
+        #expect(throws: MigrationError.self) {
+            try ManagedObjectModel(xmlContents: [0xFF, 0xFE, 0x3C, 0], file: "", findings: &findings)
+        }
+    }
+
+    @Test func whatIsNotKnownIsOneFindingForEachKind() throws {
+        let xml = """
+            <model><entity name='A' glow='YES'><attribute name='x' glow='1'/><attribute name='y' glow='1'/>
+            <aura/></entity><entity name='B'/></model>
+            """
+        var findings: [Finding] = []
+        let model = try ManagedObjectModel(xmlContents: Array(xml.utf8), file: "m", findings: &findings)
+        #expect(model.entities.count == 2)
+        #expect(
+            findings.map(\.message) == [
+                "The attribute glow of <attribute> is not known and was not read (2 in the file).",
+                "The attribute glow of <entity> is not known and was not read (1 in the file).",
+                "The element <aura> in <entity> is not known and was not read (1 in the file).",
+            ])
+    }
+
+    @Test func referencesAndLineBreaksAreResolvedAsXMLSays() throws {
+        let xml =
+            "<model><entity name='A'><userInfo><entry key='k' value='&lt;&#10;&#x1F426;&amp;amp;\n\t.'/></userInfo></entity></model>"
+        var findings: [Finding] = []
+        let model = try ManagedObjectModel(xmlContents: Array(xml.utf8), file: "m", findings: &findings)
+        #expect(model.entities[0].userInfo == ["k": "<\n\u{1F426}&amp;  ."])
+    }
+
+    @Test func noMutationCrashesAReader() throws {
+        let xml = Array(try RichModel.model().xmlContents().utf8)
+        let json = Array(try RichModel.model().json.compact.utf8)
+        for seed in 0..<500 as Range<UInt64> {
+            var findings: [Finding] = []
+            _ = try? ManagedObjectModel(xmlContents: xml.mutated(seed: seed), file: "m", findings: &findings)
+            _ = try? ManagedObjectModel(json: json.mutated(seed: seed), file: "m", findings: &findings)
+        }
+    }
+
+    private func failure(_ text: String) -> MigrationError? {
+        var findings: [Finding] = []
+        do {
+            _ = try ManagedObjectModel(xmlContents: Array(text.utf8), file: "m/contents", findings: &findings)
+            return nil
+        } catch {
+            return error as? MigrationError
+        }
+    }
+}
