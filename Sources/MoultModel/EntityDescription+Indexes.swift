@@ -4,8 +4,8 @@ extension EntityDescription {
     /// The fetch indexes, before them those that the older ways stand for.
     package var effectiveFetchIndexes: [FetchIndexDescription] {
         let names = Set(fetchIndexes.map(\.name))
-        let single = attributes.filter { $0.isStored && indexes($0) && !names.contains($0.name) }.map {
-            FetchIndexDescription(name: $0.name, elements: [.init(subject: .property($0.name))])
+        let single = singleIndexedAttributes.filter { !names.contains($0) }.map {
+            FetchIndexDescription(name: $0, elements: [.init(subject: .property($0))])
         }
         let known = Set(fetchIndexes.compactMap(\.properties))
         let compound = compoundIndexes.filter { !known.contains($0) }.map { properties in
@@ -13,6 +13,16 @@ extension EntityDescription {
                 name: properties.joined(separator: "_"), elements: properties.map { .init(subject: .property($0)) })
         }
         return single + fetchIndexes + compound.filter { !names.contains($0.name) }
+    }
+
+    /// The attributes that have the indexed switch: first those whose fetch indexes set it, in the order of these.
+    private var singleIndexedAttributes: [String] {
+        let stored = Set(attributes.filter(\.isStored).map(\.name))
+        let switched = fetchIndexes.flatMap { index in (index.properties ?? []).filter(index.setsIndexedSwitch) }
+        var seen: Set<String> = []
+        return (switched + attributes.filter(\.isIndexed).map(\.name)).filter {
+            stored.contains($0) && seen.insert($0).inserted
+        }
     }
 
     /// The compound indexes, after them those that fetch indexes stand for.

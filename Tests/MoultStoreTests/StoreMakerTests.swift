@@ -1,6 +1,8 @@
 import Foundation
 import MoultModel
+import MoultModelFiles
 import MoultPropertyList
+import MoultSQLite
 import TestSupport
 import Testing
 
@@ -55,6 +57,20 @@ struct StoreMakerTests {
                 path, "SELECT Z_UUID, Z_VERSION, (SELECT count(*) FROM Z_METADATA) FROM Z_METADATA")
             #expect(uuid.wholeMatch(of: /[0-9A-F]{8}-([0-9A-F]{4}-){3}[0-9A-F]{12}\|1\|1\n/) != nil)
         }
+    }
+
+    @Test("it carries its own model")
+    func modelCache() throws {
+        let (folder, path) = try make()
+        defer { withExtendedLifetime(folder) {} }
+        let connection = try Connection(path, mode: .immutable)
+        let cache = try #require(try connection.value("SELECT Z_CONTENT FROM Z_MODELCACHE")?.blob)
+        var findings: [Finding] = []
+        let model = try ManagedObjectModel(modelCache: cache, findings: &findings)
+        #expect(VersionHashes(of: model) == VersionHashes(of: try StoreLayoutTests.library()))
+        #expect(
+            try StoreLayout(model: model).createStatements
+                == StoreLayout(model: StoreLayoutTests.library()).createStatements)
     }
 
     @Test("a path that is taken is refused and left alone")

@@ -42,6 +42,8 @@ package final class ObjectWriter {
             try connection.register(function)
         }
         try connection.register(now)
+        // SQLite calls it unsafe that a trigger writes an R-tree, which Core Data's own do (MORE 6).
+        if !layout.virtualTables.isEmpty { try connection.execute("PRAGMA trusted_schema = ON") }
         if speed == .reckless {
             try connection.execute(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "

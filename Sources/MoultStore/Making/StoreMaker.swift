@@ -1,4 +1,5 @@
 import MoultModel
+import MoultModelFiles
 import MoultSQLite
 import MoultSystem
 
@@ -12,19 +13,19 @@ import MoultSystem
 package struct StoreMaker: Sendable {
     package let layout: StoreLayout
     package let metadata: StoreMetadata
-    /// The content of `Z_MODELCACHE`; nil leaves it NULL, which Core Data allows.
+    /// The content of `Z_MODELCACHE`; nil before the framework that wrote the first, and for a model whose archived
+    /// form is not known: Core Data allows NULL.
     package let modelCache: [UInt8]?
 
     /// - Parameters:
     ///   - framework: the level of the framework to imitate, 230 to 1526.
     ///   - history: whether to make the tables of persistent history.
     ///   - uuid: the store's UUID; a random one by default.
-    ///   - modelCache: the content of `Z_MODELCACHE`.
     ///   - experimental: write version hashes that are not certain.
     /// - Throws: `unsupported` where the hashes of the model are not certain.
     package init(
         _ version: ModelVersion, framework: Int = FrameworkLevel.newest.number, history: Bool = false,
-        uuid: String? = nil, modelCache: [UInt8]? = nil, experimental: Bool = false
+        uuid: String? = nil, experimental: Bool = false
     ) throws {
         if let reason = version.hashes.uncertain.values.min(), !experimental {
             throw MigrationError(
@@ -35,7 +36,8 @@ package struct StoreMaker: Sendable {
         layout = try StoreLayout(model: version.model, framework: framework, history: history)
         metadata = StoreMetadata(
             newStoreOf: version, level: layout.level, uuid: (uuid ?? UUID().uuidString).uppercased())
-        self.modelCache = layout.level.hasModelCache ? modelCache : nil
+        let isArchivable = version.hashes.uncertain.isEmpty
+        modelCache = layout.level.hasModelCache && isArchivable ? try version.model.modelCache() : nil
     }
 
     /// Makes the file, and the folder of external data where the model needs one.

@@ -50,7 +50,10 @@ struct RTreeIndex {
         -> [TriggerDefinition]
     {
         let tree = name.sqlName
-        let values = columns.map { "NEW.\($0.sqlName) ,NEW.\($0.sqlName)" }.joined(separator: ", ")
+        // The stray space before the first comma is Core Data's.
+        let values = columns.enumerated().map { position, column in
+            "NEW.\(column.sqlName)\(position == 0 ? " ," : ", ")NEW.\(column.sqlName)"
+        }.joined(separator: ", ")
         let row = "INTO \(tree) (Z_PK, \(bounds.sqlList)) VALUES (NEW.Z_PK, \(values)) ;"
         let actions = [
             ("INSERT", "INSERT OR REPLACE \(row)"),

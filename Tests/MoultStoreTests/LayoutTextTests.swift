@@ -1,0 +1,272 @@
+import MoultModel
+import MoultSQLite
+import Testing
+
+@testable import MoultStore
+
+/// The texts that public stores outside the corpus show, as the pages on the store format quote them.
+@Suite("The texts of a layout")
+struct LayoutTextTests {
+    private func relationship(
+        _ name: String, _ destination: String, _ inverse: String?, toMany: Bool = true, ordered: Bool = false
+    ) -> RelationshipDescription {
+        RelationshipDescription(
+            name: name, destinationEntityName: destination, inverseName: inverse, maxCount: toMany ? 0 : 1,
+            isOrdered: ordered)
+    }
+
+    private func statements(_ entities: [EntityDescription], framework: Int = 1526, history: Bool = false) throws
+        -> [String]
+    {
+        try StoreLayout(model: ManagedObjectModel(entities: entities), framework: framework, history: history)
+            .createStatements
+    }
+
+    @Test("an ordered many-to-many keeps the place of each list beside the pair")
+    func orderedJoin() throws {
+        let made = try statements([
+            EntityDescription(name: "Attachment", relationships: [relationship("messages", "Message", "attachments")]),
+            EntityDescription(
+                name: "Message", relationships: [relationship("attachments", "Attachment", "messages", ordered: true)]),
+        ])
+        #expect(
+            made.contains(
+                "CREATE TABLE Z_1MESSAGES ( Z_1ATTACHMENTS INTEGER, Z_2MESSAGES INTEGER, Z_FOK_1ATTACHMENTS INTEGER, "
+                    + "PRIMARY KEY (Z_1ATTACHMENTS, Z_2MESSAGES) )"))
+        #expect(
+            made.contains("CREATE INDEX Z_1MESSAGES_Z_2MESSAGES_INDEX ON Z_1MESSAGES (Z_2MESSAGES, Z_1ATTACHMENTS)"))
+    }
+
+    @Test("a many-to-many that is its own inverse has a column REFLEXIVE")
+    func reflexiveJoin() throws {
+        let made = try statements([
+            EntityDescription(name: "Person", relationships: [relationship("friends", "Person", "friends")])
+        ])
+        #expect(
+            made.contains(
+                "CREATE TABLE Z_1FRIENDS ( Z_1FRIENDS INTEGER, REFLEXIVE INTEGER, PRIMARY KEY (Z_1FRIENDS, REFLEXIVE) )"
+            ))
+        #expect(made.contains("CREATE INDEX Z_1FRIENDS_REFLEXIVE_INDEX ON Z_1FRIENDS (REFLEXIVE, Z_1FRIENDS)"))
+    }
+
+    @Test("the smallest name below an entity decides which side owns a join table")
+    func joinOwner() throws {
+        let made = try statements([
+            EntityDescription(name: "GenericAlbum", relationships: [relationship("lists", "AlbumList", "albums")]),
+            EntityDescription(name: "Album", superentityName: "GenericAlbum"),
+            EntityDescription(name: "AlbumList", relationships: [relationship("albums", "GenericAlbum", "lists")]),
+        ])
+        #expect(made.contains { $0.hasPrefix("CREATE TABLE Z_2LISTS ( Z_2ALBUMS INTEGER, Z_1LISTS INTEGER") })
+    }
+
+    @Test("two join columns of one entity do not clash")
+    func joinClash() throws {
+        let made = try statements([
+            EntityDescription(name: "Chat", relationships: [relationship("users", "User", "chats")]),
+            EntityDescription(name: "SystemMessage", relationships: [relationship("users", "User", "systemMessages")]),
+            EntityDescription(
+                name: "User",
+                relationships: [
+                    relationship("chats", "Chat", "users"), relationship("systemMessages", "SystemMessage", "users"),
+                ]),
+        ])
+        #expect(made.contains { $0.contains("Z_1USERS ( Z_1CHATS INTEGER, Z_3USERS INTEGER") })
+        #expect(made.contains { $0.contains("Z_2USERS ( Z_2SYSTEMMESSAGES INTEGER, Z_3USERS1 INTEGER") })
+    }
+
+    @Test("a clash of names inside one table gives suffixes entity by entity, not in the order of the columns")
+    func columnClash() throws {
+        let made = try statements([
+            EntityDescription(name: "Setting", isAbstract: true),
+            EntityDescription(
+                name: "FloatSetting", superentityName: "Setting",
+                attributes: [AttributeDescription(name: "value", type: .double)]),
+            EntityDescription(
+                name: "IntSetting", superentityName: "Setting",
+                attributes: [AttributeDescription(name: "value", type: .integer64)]),
+        ])
+        #expect(made.first?.hasSuffix("Z_OPT INTEGER, ZVALUE1 INTEGER, ZVALUE FLOAT )") == true)
+    }
+
+    @Test("an inverse-less ordered to-many keeps key and place in the destination's table")
+    func inverseless() throws {
+        let made = try statements([
+            EntityDescription(name: "List", relationships: [relationship("items", "Word", nil, ordered: true)]),
+            EntityDescription(name: "Word", attributes: [AttributeDescription(name: "text", type: .string)]),
+        ])
+        #expect(
+            made.contains(
+                "CREATE TABLE ZWORD ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, Z1ITEMS INTEGER, "
+                    + "Z_FOK_1ITEMS INTEGER, ZTEXT VARCHAR )"))
+        #expect(made.contains("CREATE INDEX ZWORD_Z1ITEMS_INDEX ON ZWORD (Z1ITEMS)"))
+    }
+
+    @Test("partial indexes and expressions")
+    func fetchIndexes() throws {
+        let subject = FetchIndexDescription.Element(subject: .property("type"))
+        let predicates = [
+            ("state != 4", "ZSTATE <> 4"), ("type != nil", "ZTYPE IS NOT NULL"),
+            ("type == 0 AND state == -1", "(ZTYPE = 0 AND ZSTATE = -1)"),
+            ("state > 1 OR type == nil", "(ZSTATE > 1 OR ZTYPE IS NULL)"),
+        ]
+        let indexes = predicates.enumerated().map {
+            FetchIndexDescription(name: "p\($0)", elements: [subject], partialIndexPredicate: $1.0)
+        }
+        let byObject = FetchIndexDescription(
+            name: "o",
+            elements: [
+                subject, .init(subject: .expression("self"), isAscending: false), .init(subject: .expression("entity")),
+            ])
+        let made = try statements([
+            EntityDescription(
+                name: "Asset",
+                attributes: [
+                    AttributeDescription(name: "state", type: .integer16),
+                    AttributeDescription(name: "type", type: .integer16),
+                ], fetchIndexes: indexes + [byObject])
+        ])
+        for (position, predicate) in predicates.enumerated() {
+            #expect(
+                made.contains(
+                    "CREATE INDEX Z_Asset_p\(position) ON ZASSET (ZTYPE COLLATE BINARY ASC) WHERE \(predicate.1)"))
+        }
+        #expect(
+            made.contains(
+                "CREATE INDEX Z_Asset_o ON ZASSET (ZTYPE COLLATE BINARY ASC, Z_PK COLLATE BINARY DESC, Z_ENT COLLATE BINARY ASC)"
+            ))
+    }
+
+    private static let place = EntityDescription(
+        name: "Place",
+        attributes: [
+            AttributeDescription(name: "latitude", type: .double),
+            AttributeDescription(name: "longitude", type: .double),
+        ],
+        fetchIndexes: [
+            FetchIndexDescription(
+                name: "where",
+                elements: [
+                    .init(subject: .property("latitude"), kind: .rTree),
+                    .init(subject: .property("longitude"), kind: .rTree),
+                ])
+        ])
+
+    @Test("an R-tree index and its triggers work in plain SQLite")
+    func rTree() throws {
+        let made = try statements([Self.place])
+        #expect(
+            made.contains(
+                "CREATE VIRTUAL TABLE Z_RT_Place_where USING RTREE (Z_PK INTEGER PRIMARY KEY, ZLATITUDE_MIN FLOAT, "
+                    + "ZLATITUDE_MAX FLOAT, ZLONGITUDE_MIN FLOAT, ZLONGITUDE_MAX FLOAT)"))
+        let insert =
+            "CREATE TRIGGER Z_RT_Place_where_INSERT AFTER INSERT ON ZPLACE FOR EACH ROW BEGIN INSERT OR REPLACE INTO "
+            + "Z_RT_Place_where (Z_PK, ZLATITUDE_MIN, ZLATITUDE_MAX, ZLONGITUDE_MIN, ZLONGITUDE_MAX) VALUES (NEW.Z_PK, "
+            + "NEW.ZLATITUDE ,NEW.ZLATITUDE, NEW.ZLONGITUDE, NEW.ZLONGITUDE) ; END"
+        #expect(made.contains(insert))
+        let connection = try Connection(":memory:", mode: .create)
+        try connection.execute("PRAGMA trusted_schema = ON")
+        for statement in made { try connection.execute(statement) }
+        try connection.execute("INSERT INTO ZPLACE (Z_PK, ZLATITUDE, ZLONGITUDE) VALUES (1, 2, 3), (2, 50, 60)")
+        try connection.execute("UPDATE ZPLACE SET ZLATITUDE = 51 WHERE Z_PK = 2; DELETE FROM ZPLACE WHERE Z_PK = 1")
+        let rows = try connection.rows("SELECT Z_PK, ZLATITUDE_MIN FROM Z_RT_Place_where") { [$0.real(0), $0.real(1)] }
+        #expect(rows == [[2, 51]])
+    }
+
+    @Test("a derived value through a to-one has four triggers, and now() one")
+    func derived() throws {
+        let made = try statements([
+            EntityDescription(
+                name: "Contact",
+                attributes: [
+                    AttributeDescription(
+                        name: "accountID", type: .string, derivation: .init(expression: "account.serverId")),
+                    AttributeDescription(name: "update", type: .date, derivation: .init(expression: "now()")),
+                ], relationships: [relationship("account", "Account", nil, toMany: false)]),
+            EntityDescription(name: "Account", attributes: [AttributeDescription(name: "serverId", type: .string)]),
+        ]).filter { $0.hasPrefix("CREATE TRIGGER") }
+        #expect(
+            made.first
+                == "CREATE TRIGGER Z_DA_ZCONTACT_Contact_accountID_SOURCE_INSERT AFTER INSERT ON ZCONTACT FOR EACH ROW BEGIN "
+                + "UPDATE ZCONTACT SET ZACCOUNTID = (SELECT ZSERVERID FROM ZACCOUNT WHERE Z_PK = NEW.ZACCOUNT) WHERE Z_PK = NEW.Z_PK; "
+                + "SELECT NSCoreDataDATriggerInsertUpdatedAffectedObjectValue('ZCONTACT', Z_ENT, Z_PK, 'accountID', ZACCOUNTID) "
+                + "FROM ZCONTACT WHERE Z_PK = NEW.Z_PK; END")
+        #expect(made.count == 5)
+        #expect(
+            made.last
+                == "CREATE TRIGGER Z_DA_ZCONTACT_Contact_update_UPDATE AFTER UPDATE OF Z_OPT ON ZCONTACT FOR EACH ROW BEGIN "
+                + "UPDATE ZCONTACT SET ZUPDATE = NSCoreDataNow() WHERE Z_PK = NEW.Z_PK; "
+                + "SELECT NSCoreDataDATriggerUpdatedAffectedObjectValue('ZCONTACT', Z_ENT, Z_PK, 'update', ZUPDATE) "
+                + "FROM ZCONTACT WHERE Z_PK = NEW.Z_PK; END")
+    }
+
+    @Test("a derivation whose trigger is not known gets none, and a finding")
+    func unknownDerivation() throws {
+        let layout = try StoreLayout(
+            model: ManagedObjectModel(entities: [
+                EntityDescription(
+                    name: "Note",
+                    attributes: [
+                        AttributeDescription(name: "title", type: .string),
+                        AttributeDescription(
+                            name: "plain", type: .string, derivation: .init(expression: "canonical:(title)")),
+                    ])
+            ]))
+        #expect(layout.triggers.isEmpty)
+        #expect(layout.findings.map(\.place) == ["Note.plain"])
+        #expect(layout.tables.first?.columns.last?.name == "ZTITLE")
+    }
+
+    @Test("frameworks before 865 write uniqueness into the table")
+    func uniqueness() throws {
+        let entity = EntityDescription(
+            name: "Country",
+            attributes: [
+                AttributeDescription(name: "code", type: .integer16),
+                AttributeDescription(name: "dummy", type: .integer16),
+                AttributeDescription(name: "name", type: .string),
+            ], uniquenessConstraints: [["name"], ["code", "dummy"]])
+        #expect(
+            try statements([entity], framework: 851).first
+                == "CREATE TABLE ZCOUNTRY ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCODE INTEGER, ZDUMMY INTEGER, "
+                + "ZNAME VARCHAR UNIQUE, CONSTRAINT ZCODE_ZDUMMY UNIQUE (ZCODE, ZDUMMY))")
+        #expect(
+            try statements([entity], framework: 865).contains(
+                "CREATE UNIQUE INDEX Z_Country_UNIQUE_code_dummy ON ZCOUNTRY (ZCODE COLLATE BINARY ASC, ZDUMMY COLLATE BINARY ASC)"
+            ))
+    }
+
+    @Test("history keeps as many values of the deleted as its richest entity asks for")
+    func history() throws {
+        let attributes = ["a", "b", "c"].map {
+            AttributeDescription(name: $0, type: .string, preservesValueInHistoryOnDeletion: $0 != "b")
+        }
+        let made = try statements([EntityDescription(name: "A", attributes: attributes)], history: true)
+        #expect(
+            made.contains {
+                $0.hasPrefix("CREATE TABLE ACHANGE")
+                    && $0.hasSuffix("ZCOLUMNS BLOB, ZTOMBSTONE0 BLOB, ZTOMBSTONE1 BLOB )")
+            })
+        let old = try statements([EntityDescription(name: "A", attributes: attributes)], framework: 851, history: true)
+        #expect(!old.contains { $0.contains("ATRANSACTIONSTRING") || $0.contains("ZAUTHORTS") })
+        #expect(throws: MigrationError.self) {
+            try statements([EntityDescription(name: "A")], framework: 754, history: true)
+        }
+    }
+
+    @Test("names that clash as tables, and frameworks nobody saw, are refused; strange names are quoted")
+    func refusals() throws {
+        #expect(throws: MigrationError.self) {
+            try statements([EntityDescription(name: "User"), EntityDescription(name: "user")])
+        }
+        #expect(throws: MigrationError.self) { try statements([EntityDescription(name: "_Metadata")]) }
+        #expect(throws: MigrationError.self) { try statements([EntityDescription(name: "A")], framework: 229) }
+        let made = try statements([
+            EntityDescription(
+                name: "A\"; DROP TABLE B; --", attributes: [AttributeDescription(name: "x)y", type: .string)],
+                fetchIndexes: [FetchIndexDescription(name: "it's", elements: [.init(subject: .property("x)y"))])])
+        ])
+        let connection = try Connection(":memory:", mode: .create)
+        for statement in made { try connection.execute(statement) }
+        #expect(try connection.columns(of: "ZA\"; DROP TABLE B; --").map(\.name).last == "ZX)Y")
+    }
+}
