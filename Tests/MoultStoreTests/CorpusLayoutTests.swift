@@ -39,9 +39,10 @@ struct CorpusLayoutTests {
         print("By model file: \(filed.summary)")
         for difference in cached.unexplained { Issue.record("by model cache: \(difference)") }
         for difference in filed.unexplained { Issue.record("by model file: \(difference)") }
-        for comparison in [cached, filed] { #expect(comparison.inOrder + 5 == comparison.stores) }
+        #expect(cached.stores - cached.inOrder == 5, "five were migrated in place")
+        #expect(filed.stores - filed.inOrder == 7, "and two are of framework 320")
         #expect(cached.stores >= 36)
-        #expect(filed.stores >= 30)
+        #expect(filed.stores >= 37)
     }
 }
 
@@ -99,6 +100,10 @@ private struct Comparison {
         (
             "@6739d000/Tests/SampleModelV1.sqlite", "CREATE INDEX Z_Car_",
             "the file at hand names the index otherwise than the model the store was made with"
+        ),
+        (
+            "RKSeedDatabase.sqlite", "CREATE TABLE ZRKTUSER",
+            "framework 320 wrote the columns of a group in an order of its own"
         ),
         ("", "ExpensiveSportCar", "migrated in place from version 1; an entity's rename keeps its old Z_NAME"),
     ]
