@@ -1,5 +1,4 @@
 import MoultModel
-import MoultModelFiles
 import MoultObjects
 import MoultReport
 import MoultStore
@@ -22,8 +21,7 @@ extension Verb {
             Verb.version, in: try invocation.versions(at: try invocation.required(Option.model), console))
         let maker = try StoreMaker(
             version, framework: try invocation.number(.framework) ?? FrameworkLevel.newest.number,
-            history: invocation[history], modelCache: try version.model.modelCache(),
-            experimental: invocation[.experimental])
+            history: invocation[history], experimental: invocation[.experimental])
         let sample = try sample(invocation, version.model)
         try maker.make(at: path)
         let objects = try sample.map { try fill(path, maker.layout, with: $0) } ?? [:]
