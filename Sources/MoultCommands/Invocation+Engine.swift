@@ -6,7 +6,9 @@ import MoultSystem
 
 extension Invocation {
     /// The engine, with the options that verbs have in common.
-    var migrator: Migrator { Migrator(options: MigrationOptions(backupFolder: self[value: .backups])) }
+    var migrator: Migrator {
+        Migrator(options: MigrationOptions(backupFolder: self[value: .backups], isFrugal: self[.frugal]))
+    }
 
     /// What Moult keeps beside a store; the store itself may be gone.
     func sidecar(of store: String) throws -> Sidecar {

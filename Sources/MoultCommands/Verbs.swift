@@ -3,7 +3,7 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        hash, lock, diff, ddl, create, backup, rollback, runs, log, completions,
+        hash, ddl, create, lock, diff, plan, migrate, resume, validate, backup, rollback, runs, log, completions,
     ]
 
     /// Words that other tools use, and the verb that does this here.

@@ -31,7 +31,8 @@ final class ProgressDisplay: Sendable {
         state.withLock { state in
             let now = ContinuousClock.now
             if progress.rows > 0, state.firstRow == nil { state.firstRow = now }
-            if let message = progress.message {
+            // One sentence a statement is for those who ask; the bar says as much.
+            if let message = progress.message, isDebugging || progress.phase != .change {
                 eraseBar(&state)
                 say(message)
             }

@@ -1,0 +1,96 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultReport
+import MoultStore
+import MoultSystem
+
+extension Verb {
+    static let migrate = Verb(
+        "migrate", "Migrate a store: backed up, changed on a copy, verified, and only then put in place.",
+        discussion: """
+            Interrupted at any moment, the store is the whole old one or the whole new one. With --dry-run everything is
+            done and verified on a copy in a scratch folder, and the store and its folder stay as they are.
+            """,
+        operands: [.store], options: migrateOptions,
+        examples: [
+            "moult migrate forum.sqlite --model Forum.xcdatamodeld --dry-run",
+            "moult migrate forum.sqlite --model Forum.xcdatamodeld",
+        ]
+    ) { try migrate($0, $1) }
+
+    static let migrateOptions: [Option] = [
+        .model, .target, .dryRun, .answers, .plan, .inPlace, .frugal, .cloudKit, .experimental, .backups, .order,
+    ]
+
+    static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let prepared = try invocation.preparedMigration(console)
+        try invocation.checkKeptPlan(prepared)
+        let plan = prepared.plan
+        guard prepared.bound != nil else {
+            let document = OutcomeReport(from: plan.from.name, to: plan.to.name, [], losses: []).document
+            console.print(document) { _ in PlanReport(prepared).lines(style: .plain) }
+            return .done
+        }
+        let progress = ProgressDisplay(console)
+        defer { progress.end() }
+        progress.debug("Migrating from version \(plan.from.name) to version \(plan.to.name)")
+        progress.debug("Inferred mapping model")
+        let report =
+            invocation[.dryRun]
+            ? try rehearse(prepared, invocation, progress) : try run(prepared, invocation, console, progress)
+        progress.debug("Completed successfully")
+        progress.end()
+        console.print(report.document) { report.lines(style: $0) }
+        return .done
+    }
+
+    private static func rehearse(
+        _ prepared: PreparedMigration, _ invocation: Invocation, _ progress: ProgressDisplay
+    ) throws -> OutcomeReport {
+        guard let migration = try prepared.migration(inPlace: invocation[.inPlace]) else {
+            return OutcomeReport(from: prepared.plan.from.name, to: prepared.plan.to.name, [], losses: [])
+        }
+        let outcome = try invocation.migrator.rehearse(migration, on: prepared.store, progress.observer)
+        return OutcomeReport(
+            from: prepared.plan.from.name, to: migration.to, rehearsal: outcome, losses: prepared.plan.losses)
+    }
+
+    /// Runs pass after pass; each leaves a whole store of a version on the way, from which the next one starts.
+    private static func run(
+        _ prepared: PreparedMigration, _ invocation: Invocation, _ console: Console, _ progress: ProgressDisplay
+    ) throws -> OutcomeReport {
+        var outcomes: [MigrationOutcome] = []
+        var next = prepared
+        while var migration = try next.migration(inPlace: invocation[.inPlace]) {
+            migration.to = next.bound?.target.name ?? migration.to
+            outcomes.append(try invocation.migrator.run(migration, on: next.store, progress.observer))
+            guard outcomes.count < prepared.plan.passes.count else { break }
+            next = try invocation.preparedMigration(console)
+        }
+        return OutcomeReport(
+            from: prepared.plan.from.name, to: prepared.plan.to.name, outcomes, losses: prepared.plan.losses)
+    }
+}
+
+extension Option {
+    static let dryRun = flag("dry-run", "Rehearse on a copy, verify it, and leave everything as it was.")
+    static let plan = value(
+        "plan", "FILE", "A plan kept from moult plan --json; refused where the store has changed since.",
+        completes: .files)
+    static let frugal = flag("frugal", "Keep no backup after the run, which needs less room.")
+}
+
+extension Invocation {
+    /// - Throws: `planStale` where the plan that `--plan` names was made for another store, version or model.
+    fileprivate func checkKeptPlan(_ prepared: PreparedMigration) throws {
+        guard let path = self[value: .plan] else { return }
+        let kept = try JSONValue(parsing: try POSIXSystem().read(path), place: path, code: .usage)
+        let fresh = PlanReport(prepared).document
+        for key in ["binding", "from", "to", "versions"] where kept[key] != fresh[key] {
+            throw MigrationError(
+                .planStale, "The kept plan is not the one that would be made now: its \(key) differs.", place: path,
+                remedy: "The store or the model has changed since; make the plan again and read it.")
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+import MoultStore
+
+extension Verb {
+    static let plan = Verb(
+        "plan", "Say what a migration of a store will do, without touching it.",
+        discussion: """
+            Every edge of the way with one sentence a change, what would be lost and how to come back. A plan printed
+            with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
+            """,
+        operands: [.store],
+        options: [.model, .target, .answers, showsSQL, .inPlace, .cloudKit, .experimental, .order],
+        examples: [
+            "moult plan forum.sqlite --model Forum.xcdatamodeld",
+            "moult plan forum.sqlite --model Forum.xcdatamodeld --to \"Forum 2\" --sql",
+        ]
+    ) { invocation, console in
+        let prepared = try invocation.preparedMigration(console)
+        let script = try prepared.bound.flatMap { bound in
+            invocation[showsSQL] ? try StoreScript(bound, inPlace: invocation[.inPlace]) : nil
+        }
+        let report = PlanReport(prepared, script: script)
+        console.print(report.document) { report.lines(style: $0) }
+        if let obstacle = prepared.bound?.obstacle, !console.isJSON { throw obstacle }
+        return prepared.bound?.obstacle == nil ? .done : .refused
+    }
+
+    private static let showsSQL = Option.flag("sql", "Show the statements.")
+}
+
+extension Option {
+    static let target = value("to", "VERSION", "The version to end at; the bundle's current one by default.")
+    static let inPlace = flag(
+        "in-place", "Change the store itself, without a copy to go back to; only for changes of the catalogue.")
+    static let cloudKit = flag("cloudkit", "Migrate a store that is mirrored to CloudKit, the careful way.")
+}
+
+extension Invocation {
+    /// Looks at the store and plans; findings about the model are said on standard error.
+    ///
+    /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws.
+    func preparedMigration(_ console: Console) throws -> PreparedMigration {
+        let store = try required(Operand.store)
+        let versions = try versions(at: try required(Option.model), console)
+        if let change = versions.findings.first(where: { $0.code == "released-version-changed" }) {
+            throw MigrationError(
+                .lockFileMismatch, change.message, place: change.place, remedy: change.remedy)
+        }
+        return try PreparedMigration(
+            store, versions: versions, to: self[value: .target],
+            options: PreparedMigration.Options(
+                answers: try answers(), isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit]))
+    }
+}

@@ -1,0 +1,26 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+
+extension Verb {
+    static let resume = Verb(
+        "resume", "Finish what an interrupted run began: heal the store, and migrate it if it is still the old one.",
+        discussion: """
+            Without --model the store is healed only: a run that died after its commit is completed, one that died before
+            it is undone, and what it left is removed.
+            """,
+        operands: [.store], options: migrateOptions,
+        examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]
+    ) { invocation, console in
+        let outcome = try invocation.migrator.recover(try invocation.required(Operand.store))
+        if invocation[value: .model] != nil { return try migrate(invocation, console) }
+        console.print(["format": 1, "recovery": .string(outcome.rawValue)]) { _ in
+            switch outcome {
+            case .nothing: ["No run was left unfinished."]
+            case .undone: ["The run had not committed: the store is as it was. Run moult migrate again."]
+            case .completed: ["The run had committed: the store is the new one."]
+            }
+        }
+        return .done
+    }
+}

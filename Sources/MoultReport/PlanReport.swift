@@ -1,0 +1,90 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+
+/// A prepared migration in words, and as the JSON that people keep.
+package struct PlanReport: Sendable {
+    private let prepared: PreparedMigration
+    /// The statements, where somebody wants to see them.
+    private let script: StoreScript?
+
+    package init(_ prepared: PreparedMigration, script: StoreScript? = nil) {
+        self.prepared = prepared
+        self.script = script
+    }
+
+    private var plan: MigrationPlan { prepared.plan }
+    private var findings: [Finding] { prepared.storeFindings + plan.findings + (prepared.bound?.findings ?? []) }
+    private var rowCounts: [(key: String, value: Int64)] {
+        (prepared.bound?.rowCounts ?? [:]).sorted { $0.key.precedesInByteOrder($1.key) }
+    }
+
+    package var document: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("format", 1), .init("store", .string(prepared.store)), .init("from", .string(plan.from.name)),
+            .init("to", .string(plan.to.name)), .init("versions", JSONValue(plan.versionNames)),
+            .init("edges", .array(plan.edges.map(\.document))), .init("passes", JSONValue(plan.passes.count)),
+            .init("losesData", .bool(!plan.losses.isEmpty)),
+            .init("entities", .array(rowCounts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
+            .init("bytes", .integer(prepared.size)), .init("findings", .array(findings.map(\.document))),
+            .init("binding", prepared.bound?.binding.document ?? .null),
+        ]
+        if let script { members.append(.init("statements", .array(script.statements.map(\.document)))) }
+        return .object(members)
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        if plan.isEmpty {
+            return ["The store is of version \(plan.to.name.printable) already: there is nothing to do."]
+        }
+        let total = Int(clamping: rowCounts.reduce(0) { $0 + $1.value })
+        let passes = plan.passes.count == 1 ? "one pass" : "\(plan.passes.count) passes"
+        var lines = [
+            style.bold(plan.versionNames.map(\.printable).joined(separator: " → ")),
+            "\(Quantity.count(total, "row")), \(Quantity.bytes(Int(clamping: prepared.size))), \(passes).",
+        ]
+        for edge in plan.edges {
+            lines += ["", style.bold("\(edge.from.printable) → \(edge.to.printable)") + style.dim("  inferred")]
+            lines += edge.diff.hashed.map { "  \(mark($0, style)) \($0.sentence.printable)" }
+            lines.append("  " + style.dim(edge.undo.sentence.printable))
+        }
+        let notable = findings.filter { $0.severity > .note }
+        if !notable.isEmpty { lines += [""] + notable.flatMap { $0.lines(style: style) } }
+        if let script {
+            lines.append("")
+            for statement in script.statements {
+                lines += [style.dim("-- \(statement.sentence.printable)"), statement.sql.printableLines + ";"]
+            }
+        }
+        return lines
+    }
+
+    private func mark(_ change: ModelChange, _ style: TextStyle) -> String {
+        change.losesData ? style.red("!") : change.mayFail ? style.yellow("?") : style.green("•")
+    }
+}
+
+extension MigrationEdge {
+    fileprivate var document: JSONValue {
+        [
+            "from": .string(from), "to": .string(to), "inferred": .bool(isInferable), "losesData": .bool(losesData),
+            "mayFail": .bool(mayFail), "sentences": JSONValue(sentences), "undo": .string(undo.sentence),
+        ]
+    }
+}
+
+extension StoreScript.Statement {
+    fileprivate var document: JSONValue {
+        ["sql": .string(sql), "sentence": .string(sentence), "rows": .integer(rows)]
+    }
+}
+
+extension BoundPlan.Binding {
+    package var document: JSONValue {
+        [
+            "uuid": .string(storeUUID), "checksum": .string(checksum.base64),
+            "catalogue": .string(catalogueDigest.base64), "framework": JSONValue(framework),
+        ]
+    }
+}

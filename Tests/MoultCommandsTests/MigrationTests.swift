@@ -1,0 +1,129 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("moult plan, migrate, validate and resume")
+struct MigrationTests {
+    let model = ["--model", "Forum.xcdatamodeld"]
+
+    @Test("plan says each change and touches nothing; --sql shows statements")
+    func plan() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let before = try moult.listing()
+        let plan = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
+        #expect(plan.exit == 0)
+        #expect(plan.output.contains("Forum → Forum 2 → Forum 3"))
+        #expect(plan.output.contains("The entity Topic is the former Thread."))
+        #expect(!plan.output.contains("CREATE TABLE"))
+        #expect(
+            try moult.run(Tool.path, ["plan", "forum.sqlite", "--sql"] + model).output.contains("CREATE TABLE ZTOPIC"))
+        #expect(try moult.listing() == before)
+    }
+
+    @Test("migrate ends at the current version, with a backup, a run and every row; again there is nothing to do")
+    func migrate() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let store = moult.folder.path + "/forum.sqlite"
+        let texts = try SQLiteShell.run(store, "SELECT Z_PK, ZTEXT FROM ZPOST ORDER BY 1")
+        let result = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--json"] + model)
+        #expect(result.exit == 0)
+        #expect(try result.document["to"] as? String == "Forum 3")
+        #expect(!result.errors.contains("\u{1B}"))
+        #expect(try SQLiteShell.run(store, "SELECT Z_PK, ZBODY FROM ZPOST ORDER BY 1") == texts)
+        #expect(try moult.run(Tool.path, ["validate", "forum.sqlite"] + model).exit == 0)
+        let again = try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model)
+        #expect(again.exit == 0)
+        #expect(again.output.contains("nothing to do"))
+        #expect(try moult("rollback", "forum.sqlite").exit == 0)
+        #expect(try SQLiteShell.run(store, "SELECT Z_PK, ZTEXT FROM ZPOST ORDER BY 1") == texts)
+        #expect(try moult("resume", "forum.sqlite").output.contains("No run"))
+    }
+
+    @Test("a dry run leaves every file of the folder as it was")
+    func dryRun() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let before = try moult.listing()
+        let result = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--dry-run", "--json"] + model)
+        #expect(result.exit == 0)
+        #expect(try result.document["dryRun"] as? Bool == true)
+        #expect(try moult.listing() == before)
+    }
+
+    @Test("a kept plan runs on the store it was made for, and on no other")
+    func keptPlan() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let plan = try moult.run(Tool.path, ["plan", "forum.sqlite", "--json"] + model)
+        try plan.output.write(toFile: moult.folder.path + "/plan.json", atomically: true, encoding: .utf8)
+        #expect(try moult("create", "other.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum").exit == 0)
+        let arguments = ["--plan", "plan.json"] + model
+        let stale = try moult.run(Tool.path, ["migrate", "other.sqlite", "--json"] + arguments)
+        #expect(stale.exit == 3)
+        #expect((try stale.document["error"] as? [String: any Sendable])?["code"] as? String == "planStale")
+        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + arguments).exit == 0)
+    }
+
+    @Test("Core Data's debug argument and the variable print the lines that people know")
+    func debug() throws {
+        var moult = try StoreVerbTests.besideForumStore()
+        let flag = ["-com.apple.CoreData.MigrationDebug", "1"]
+        let dry = ["migrate", "forum.sqlite", "--dry-run"] + model
+        let expected = [
+            "[Migration Debug] Migrating from version Forum to version Forum 3",
+            "[Migration Debug] Inferred mapping model", "[Migration Debug] Completed successfully",
+        ]
+        let flagged = try moult.run(Tool.path, flag + dry)
+        #expect(flagged.exit == 0)
+        for line in expected { #expect(flagged.errors.contains(line + "\n")) }
+        #expect(try !moult.run(Tool.path, dry).errors.contains("Inferred"))
+        moult.environment = ["MOULT_MIGRATION_DEBUG": "1"]
+        for line in expected { #expect(try moult.run(Tool.path, dry).errors.contains(line + "\n")) }
+    }
+
+    @Test("a model whose released version has changed is refused")
+    func changedRelease() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0)
+        let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
+        let changed = try String(contentsOfFile: contents, encoding: .utf8)
+            .replacingOccurrences(of: "attributeType=\"Integer 64\"", with: "attributeType=\"Integer 32\"")
+        try changed.write(toFile: contents, atomically: true, encoding: .utf8)
+        for verb in ["plan", "migrate"] {
+            let result = try moult.run(Tool.path, [verb, "forum.sqlite", "--json"] + model)
+            #expect(result.exit == 3)
+            #expect((try result.document["error"] as? [String: any Sendable])?["code"] as? String == "lockFileMismatch")
+        }
+    }
+
+    @Test("a store ahead of the version aimed at is refused, and so is one of no version")
+    func refused() throws {
+        let moult = try Tool.besideForumModel()
+        #expect(try moult("create", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
+        func code(_ arguments: String...) throws -> String? {
+            let result = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--json"] + arguments)
+            #expect(result.exit == 3)
+            return (try result.document["error"] as? [String: any Sendable])?["code"] as? String
+        }
+        #expect(try code("--model", "Forum.xcdatamodeld", "--to", "Forum 2") == "storeAhead")
+        #expect(try code("--model", "Forum.xcdatamodeld/Forum.xcdatamodel") == "storeUnknown")
+    }
+
+    @Test("damage is found, with exit code 1, and what is no store with 4")
+    func damage() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let store = moult.folder.path + "/forum.sqlite"
+        _ = try SQLiteShell.run(store, "UPDATE ZPOST SET ZAUTHOR = 999999 WHERE Z_PK = 1")
+        let result = try moult.run(Tool.path, ["validate", "forum.sqlite", "--json"] + model)
+        #expect(result.exit == 1)
+        #expect(result.output.contains("\"dangling-reference\""))
+        try Data("no store".utf8).write(to: URL(fileURLWithPath: store))
+        #expect(try moult.run(Tool.path, ["validate", "forum.sqlite"] + model).exit == 4)
+    }
+}
+
+extension Tool {
+    /// Every file below the tool's folder with its size, time and contents, as other tools see them.
+    func listing() throws -> String {
+        try run("/bin/sh", ["-c", "find . -printf '%p %s %T@\\n' | sort; find . -type f -exec sha256sum {} + | sort"])
+            .output
+    }
+}
