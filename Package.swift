@@ -55,6 +55,15 @@ let package = Package(
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
 
+        // Measures Moult beside the sqlite3 shell: Benchmarks/run.
+        .executableTarget(
+            name: "moult-benchmarks",
+            dependencies: [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem",
+                "MoultObjects",
+                "MoultEngine", "MoultReport",
+            ], path: "Benchmarks/Sources"),
+
         .target(name: "TestSupport", dependencies: ["MoultModel", "MoultSystem"], path: "Tests/TestSupport"),
         tests(
             "MoultObjectsTests",

@@ -1,0 +1,84 @@
+import Foundation
+import MoultModel
+import MoultReport
+import MoultSQLite
+
+/// One run: makes the stores, measures every group in turn, prints the table, writes the figures.
+final class Benchmarks {
+    let settings: Settings
+    let folder: String
+    private var figures: [Figure] = []
+    private var notes: [String] = []
+
+    init(_ settings: Settings) throws {
+        self.settings = settings
+        folder = settings.scratch + "/moult-benchmarks-\(ProcessInfo.processInfo.processIdentifier)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    func run() throws {
+        defer { _ = try? FileManager.default.removeItem(atPath: folder) }
+        let begun = Clock.now
+        let store = try BenchmarkStore(rows: settings.rows, in: folder)
+        note(
+            "\(settings.rows) rows, \(store.size / 1_000_000) MB, made in \((Clock.now - begun).decimals(1)) s; "
+                + "\(settings.rounds) rounds; sqlite3 \(Connection.version); "
+                + "\(ProcessInfo.processInfo.activeProcessorCount) cores")
+        try group("in-place") { try inPlace(store) }
+        try group("rebuild") { try rebuild(store, "required") + rebuild(store, "widened") }
+        try group("backup") { try backup(store) }
+        try group("chain") { try chain(store) }
+        try group("planning") { try planning() }
+        try group("memory") { try memory(store) }
+        try group("command") { try commandLine() }
+        report()
+        try write()
+    }
+
+    private func group(_ name: String, _ measure: () throws -> [Figure]) throws {
+        guard settings.only.isEmpty || name.contains(settings.only) else { return }
+        tell("measuring \(name)")
+        figures += try measure()
+    }
+
+    /// Calls `body` once for each round, told which, with everything written to the disk before.
+    func rounds(_ count: Int? = nil, _ body: (Int) throws -> Void) rethrows {
+        for round in 0..<(count ?? settings.rounds) {
+            sync()
+            try body(round)
+        }
+    }
+
+    func note(_ text: String) {
+        notes.append(text)
+        tell(text)
+    }
+
+    private func tell(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
+
+    // MARK: - What comes out
+
+    private func report() {
+        var table = TextTable([
+            .left("figure"), .right("moult"), .right("beside"), .right("ratio"), .right("spread"), .right("bound"),
+            .left(""),
+        ])
+        for figure in figures {
+            let cells = figure.cells
+            table.add(cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6])
+        }
+        print("\n" + notes.joined(separator: "\n") + "\n")
+        for line in table.lines() { print(line) }
+        let missed = figures.filter { $0.isKept == false }.count
+        let judged = figures.filter { $0.isKept != nil }.count
+        print("\n\(judged - missed) of \(judged) bounds kept.")
+    }
+
+    private func write() throws {
+        let json = JSONValue.object([
+            .init("format", 1), .init("rows", JSONValue(settings.rows)), .init("rounds", JSONValue(settings.rounds)),
+            .init("notes", JSONValue(notes)), .init("figures", .array(figures.map(\.json))),
+        ])
+        try (json.indented + "\n").write(toFile: settings.results, atomically: true, encoding: .utf8)
+    }
+}

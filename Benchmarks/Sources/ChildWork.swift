@@ -1,0 +1,79 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// What is measured in a process of its own, so that its memory and its start are its own; prints one line of JSON.
+enum ChildWork {
+    static func run(_ arguments: [String]) throws {
+        switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
+        case ("migrate", let store?, let change?):
+            try migrate(store, change, inPlace: arguments.contains("--in-place"))
+        case ("backup", let store?, _): try backUp(store)
+        case ("alter", let store?, _): try alter(store)
+        default: throw MigrationError(.usage, "There is no such work: \(arguments).", remedy: "See ChildWork.")
+        }
+    }
+
+    /// Everything `moult migrate` does, from the look at the store to the history's entry.
+    private static func migrate(_ store: String, _ name: String, inPlace: Bool) throws {
+        let change = try BenchmarkModel.change(named: name)
+        let begun = Clock.now
+        let prepared = try PreparedMigration(
+            store, versions: change.versions, options: .init(answers: change.answers))
+        guard let migration = try prepared.migration(inPlace: inPlace) else { return }
+        let planned = Clock.now
+        let outcome = try Migrator().run(migration, on: store)
+        let ended = Clock.now
+        var fields = [
+            JSONValue.Member("prepare", .double(planned - begun)), .init("run", .double(ended - planned)),
+            .init("peak", .integer(peakMemory)), .init("statements", JSONValue(migration.script.statements.count)),
+            .init("bytes", .integer(outcome.bytesAfter)),
+        ]
+        fields += outcome.seconds.map { .init($0.phase.rawValue, .double($0.seconds)) }
+        print(JSONValue.object(fields).compact)
+    }
+
+    /// A backup alone, proven, with its manifest.
+    private static func backUp(_ store: String) throws {
+        let begun = Clock.now
+        let backup = try Migrator().backUp(store, version: "V1")
+        print(
+            JSONValue.object([
+                .init("run", .double(Clock.now - begun)), .init("bytes", .integer(backup.manifest.size)),
+            ]).compact)
+    }
+
+    /// The ALTERs of the change in place and nothing else, with the connection set as the engine sets its own.
+    private static func alter(_ store: String) throws {
+        let connection = try Connection(store, mode: .readWrite)
+        try connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
+        let begun = Clock.now
+        try connection.execute(
+            """
+            BEGIN IMMEDIATE;
+            ALTER TABLE ZITEM RENAME COLUMN ZNOTE TO ZREMARK;
+            ALTER TABLE ZITEM ADD COLUMN ZTAG VARCHAR;
+            COMMIT;
+            PRAGMA wal_checkpoint(TRUNCATE)
+            """)
+        print(JSONValue.object([.init("run", .double(Clock.now - begun))]).compact)
+        connection.close()
+    }
+
+    /// The most memory that the process has had resident, in bytes (`man 5 proc`, VmHWM).
+    private static var peakMemory: Int64 {
+        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })
+        else { return 0 }
+        return (line.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int64($0) } ?? 0) * 1024
+    }
+}
+
+enum Clock {
+    /// Seconds that only go forward.
+    static var now: Double { Double(POSIXSystem().monotonicNanoseconds) / 1e9 }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import MoultModel
+
+/// What one run of the benchmarks is asked for.
+struct Settings {
+    /// Rows of the large store; the small one has a hundredth.
+    var rows = 1_000_000
+    /// How often each pair is measured.
+    var rounds = 5
+    /// Without the store of ten times the rows.
+    var isQuick = false
+    /// Where stores are made; everything in it is removed at the end.
+    var scratch = FileManager.default.temporaryDirectory.path
+    /// Where the figures go as JSON.
+    var results = "Benchmarks/results.json"
+    /// A part of the names of the groups to run; all of them when empty.
+    var only = ""
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let word = rest.popFirst() {
+            switch word {
+            case "--quick":
+                isQuick = true
+                rows = 100_000
+                rounds = 3
+            case "--rows": rows = try Self.number(rest.popFirst(), word)
+            case "--rounds": rounds = try Self.number(rest.popFirst(), word)
+            case "--scratch": scratch = rest.popFirst() ?? scratch
+            case "--results": results = rest.popFirst() ?? results
+            case "--only": only = rest.popFirst() ?? ""
+            default:
+                throw MigrationError(
+                    .usage, "There is no option \(word).",
+                    remedy: "Use --rows N, --rounds N, --quick, --only GROUP, --scratch FOLDER, --results FILE.")
+            }
+        }
+    }
+
+    private static func number(_ word: String?, _ option: String) throws -> Int {
+        guard let number = word.flatMap({ Int($0) }), number > 0, number <= 100_000_000 else {
+            throw MigrationError(.usage, "\(option) takes a number.", remedy: "Such as \(option) 1000000.")
+        }
+        return number
+    }
+}
