@@ -42,7 +42,9 @@ struct Composer {
             let before = next.sourceEntityName.flatMap { first[$0] }
             var mapping = EntityMapping(
                 sourceEntityName: before?.sourceEntityName, destinationEntityName: entity.name)
-            for (name, source) in next.attributes {
+            let isSame = takesOverAttributes(next)
+            if isSame, let before { mapping.attributes = before.attributes }
+            for (name, source) in next.attributes where !isSame {
                 switch compose(source, for: name, of: entity.name, after: before) {
                 case .joined(let source): mapping.attributes[name] = source
                 case .apart(let reason): return .apart(reason: reason)
@@ -60,6 +62,14 @@ struct Composer {
             ($0.sourceEntityName ?? "").precedesInByteOrder($1.sourceEntityName ?? "")
         }
         return .joined(MappingModel(entityMappings: joined + gone))
+    }
+
+    /// Whether the second mapping leaves every attribute of an entity as it is, and the entity too.
+    private func takesOverAttributes(_ next: EntityMapping) -> Bool {
+        guard let name = next.sourceEntityName, let before = first[name], let entity = middle[name],
+            entity === destination[next.destinationEntityName ?? ""]
+        else { return false }
+        return next.attributes == entity.sameAttributes && before.attributes.count == next.attributes.count
     }
 
     private enum Joint<Source> {

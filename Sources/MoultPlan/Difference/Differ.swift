@@ -28,7 +28,7 @@ struct Differ {
         tracePropertiesThroughEntities()
         for name in entityNames {
             if let pair = correspondence.pair(name) {
-                compare(pair)
+                if !isUntouched(pair) { compare(pair) }
             } else if let added = correspondence.destination[name] {
                 reportAdded(added.description)
             }
@@ -54,7 +54,8 @@ struct Differ {
     mutating func compare<Subject>(
         _ old: Subject, _ new: Subject, by facts: [Fact<Subject>], entity: String, member: String? = nil,
         isHashed: (ModelChange.Kind) -> Bool = { _ in true }
-    ) {
+    ) where Subject: Equatable {
+        guard old != new else { return }
         for fact in facts {
             let (before, after) = (fact.read(old), fact.read(new))
             guard before != after else { continue }
@@ -70,7 +71,8 @@ struct Differ {
     private mutating func tracePropertiesThroughEntities() {
         for entity in correspondence.source.model.entities {
             guard let source = correspondence.source[entity.name] else { continue }
-            guard let name = correspondence.entityDestinations[entity.name], let pair = correspondence.pair(name)
+            guard let name = correspondence.entityDestinations[entity.name], let pair = correspondence.pair(name),
+                !isUntouched(pair)
             else { continue }
             let destinations = Dictionary(
                 (correspondence.propertySources[name] ?? [:]).map { ($0.value, $0.key) }
@@ -85,6 +87,21 @@ struct Differ {
                 let goalID = PropertyID(entity: pair.destination.declaringEntity(of: goal), name: goal)
                 origins[goalID, default: []].insert(id)
             }
+        }
+    }
+
+    /// Whether nothing about an entity outside any hierarchy changes, what its relationships lead to included.
+    private func isUntouched(_ pair: Correspondence.Pair) -> Bool {
+        let entity = pair.source.description
+        guard pair.source === pair.destination, entity.superentityName == nil,
+            correspondence.propertySources[entity.name] == pair.source.sameNames,
+            correspondence.source.model.subentities(of: entity).isEmpty,
+            correspondence.destination.model.subentities(of: entity).isEmpty
+        else { return false }
+        return entity.relationships.allSatisfy { relationship in
+            let destination = relationship.destinationEntityName
+            guard correspondence.entitySources[destination] == destination else { return false }
+            return relationship.inverseName.map { correspondence.source(of: $0, in: destination) == $0 } ?? true
         }
     }
 

@@ -55,7 +55,9 @@ struct Inference {
     private mutating func mapping(to destination: ResolvedEntity) -> EntityMapping {
         let pair = correspondence.pair(destination.name)
         var mapping = EntityMapping(sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
-        for attribute in destination.attributes.values where attribute.isStored && attribute.derivation == nil {
+        if let pair, isUnchanged(pair) { mapping.attributes = destination.sameAttributes }
+        for attribute in destination.attributes.values
+        where mapping.attributes[attribute.name] == nil && attribute.isStored && attribute.derivation == nil {
             mapping.attributes[attribute.name] =
                 if let pair {
                     source(of: attribute, in: pair)
@@ -72,5 +74,10 @@ struct Inference {
                 }
         }
         return mapping
+    }
+
+    private func isUnchanged(_ pair: Correspondence.Pair) -> Bool {
+        pair.source === pair.destination && !pair.source.hasComposites
+            && correspondence.propertySources[pair.destination.name] == pair.source.sameNames
     }
 }

@@ -24,8 +24,9 @@ package struct Correspondence: Sendable {
         from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()
     ) throws(MigrationError) {
+        let source = ResolvedModel(older.model)
         try self.init(
-            from: ResolvedModel(older.model), named: older.name, to: ResolvedModel(newer.model), named: newer.name,
+            from: source, named: older.name, to: ResolvedModel(newer.model, after: source), named: newer.name,
             answers: EdgeAnswers(answers.about(older, newer)), history: history)
     }
 
@@ -108,6 +109,7 @@ extension Correspondence {
     ) {
         let former = history.properties[pair.source.name] ?? [:]
         let decided = answers.propertyNames(of: pair.destination)
+        if pair.source === pair.destination, decided.isEmpty { return (pair.source.sameNames, [:]) }
         let attributes = NameMatching(
             from: pair.source.attributes.values.map {
                 .init(name: $0.name, identifier: $0.renamingIdentifier, formerNames: former[$0.name] ?? [])
@@ -132,6 +134,7 @@ extension Correspondence {
     private mutating func matchInverses(except ambiguous: [String: [String: [String]]]) {
         for entity in destination.model.entities {
             guard let pair = pair(entity.name) else { continue }
+            guard propertySources[entity.name] != pair.destination.sameNames else { continue }
             for relationship in destination.model.relationships(of: entity) {
                 guard source(of: relationship.name, in: entity.name) == nil,
                     ambiguous[entity.name]?[relationship.name] == nil,

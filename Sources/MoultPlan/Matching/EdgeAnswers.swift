@@ -33,7 +33,7 @@ struct EdgeAnswers: Sendable {
         guard !byProperty.isEmpty else { return [:] }
         var names: [String: String?] = [:]
         for declaring in entity.lineage {
-            for (property, answer) in byProperty[declaring] ?? [:] {
+            for (property, answer) in byProperty[declaring.name] ?? [:] {
                 if let decided = answer.decidedName { names[property] = .some(decided) }
             }
         }

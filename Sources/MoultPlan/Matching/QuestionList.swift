@@ -90,7 +90,7 @@ extension QuestionList {
             let sources = correspondence.propertySources[entity.name] ?? [:]
             let ambiguous = ambiguities[entity.name] ?? [:]
             askAboutIdentifiers(ambiguous, in: pair)
-            guard !pair.source.description.isAbstract else { continue }
+            guard !pair.source.description.isAbstract, sources != pair.destination.sameNames else { continue }
             let matched = Set(sources.values)
             let added = Resemblance.Added(
                 attributes: pair.destination.attributes.values.filter { sources[$0.name] == nil },

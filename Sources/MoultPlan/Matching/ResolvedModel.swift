@@ -5,10 +5,19 @@ package struct ResolvedModel: Sendable {
     let model: ManagedObjectModel
     let entities: [String: ResolvedEntity]
 
-    init(_ model: ManagedObjectModel) {
+    /// - Parameter previous: the version before, whose unchanged entities are taken over as they are: what is
+    ///   identical need not be compared again.
+    init(_ model: ManagedObjectModel, after previous: ResolvedModel? = nil) {
         self.model = model
         var entities: [String: ResolvedEntity] = [:]
-        for entity in model.entities { entities[entity.name] = ResolvedEntity(entity, in: model) }
+        for entity in model.entities {
+            let lineage = model.lineage(of: entity)
+            if let known = previous?[entity.name], known.lineage == lineage {
+                entities[entity.name] = known
+            } else {
+                entities[entity.name] = ResolvedEntity(lineage)
+            }
+        }
         self.entities = entities
     }
 
@@ -21,39 +30,49 @@ package struct ResolvedModel: Sendable {
     }
 }
 
-/// One entity with its own and its inherited properties.
-package struct ResolvedEntity: Sendable {
+/// One entity with its own and its inherited properties. Identical means that nothing of it changed.
+package final class ResolvedEntity: Sendable {
     let description: EntityDescription
     let attributes: [String: AttributeDescription]
     let relationships: [String: RelationshipDescription]
     /// The entity itself, then those above it, nearest first.
-    let lineage: [String]
+    let lineage: [EntityDescription]
+    /// Each attribute and relationship as its own source.
+    let sameNames: [String: String]
+    /// Each attribute that is stored and not derived as its own source.
+    let sameAttributes: [String: AttributeSource]
     /// The entity that declares a property, for the inherited ones alone.
     private let inheritedFrom: [String: String]
 
-    init(_ entity: EntityDescription, in model: ManagedObjectModel) {
-        let lineage = model.lineage(of: entity)
+    /// - Parameter lineage: the entity, then those above it; never empty.
+    init(_ lineage: [EntityDescription]) {
         var attributes: [String: AttributeDescription] = [:]
         var relationships: [String: RelationshipDescription] = [:]
         var inheritedFrom: [String: String] = [:]
-        for declaring in lineage {
+        for (distance, declaring) in lineage.enumerated() {
             for attribute in declaring.attributes { attributes[attribute.name] = attribute }
             for relationship in declaring.relationships { relationships[relationship.name] = relationship }
-            guard declaring.name != entity.name else { continue }
+            guard distance > 0 else { continue }
             for name in declaring.propertyNames { inheritedFrom[name] = declaring.name }
         }
-        description = entity
+        description = lineage.first ?? EntityDescription(name: "")
         self.attributes = attributes
         self.relationships = relationships
-        self.lineage = lineage.map(\.name)
+        self.lineage = lineage
         self.inheritedFrom = inheritedFrom
+        sameNames = Dictionary(
+            (Array(attributes.keys) + Array(relationships.keys)).map { ($0, $0) },
+            uniquingKeysWith: { first, _ in first })
+        sameAttributes = attributes.filter { $0.value.isStored && $0.value.derivation == nil }
+            .mapValues { .attribute($0.name, ifNil: nil) }
     }
 
     var name: String { description.name }
-    var rootName: String { lineage.last ?? name }
+    var rootName: String { lineage.last?.name ?? name }
+    var hasComposites: Bool { attributes.values.contains { $0.type == .composite } }
 
     /// The entity that declares the property.
     func declaringEntity(of property: String) -> String { inheritedFrom[property] ?? name }
 
-    func isKind(of ancestor: String) -> Bool { lineage.contains(ancestor) }
+    func isKind(of ancestor: String) -> Bool { lineage.contains { $0.name == ancestor } }
 }

@@ -15,7 +15,7 @@ struct PathWalker {
 
     private mutating func model(_ position: Int) -> ResolvedModel {
         if let model = resolved[position] { return model }
-        let model = ResolvedModel(versions.versions[position].model)
+        let model = ResolvedModel(versions.versions[position].model, after: resolved[position - 1])
         resolved[position] = model
         return model
     }
