@@ -46,4 +46,31 @@ import Testing
         #expect(cuts > 0)
         #expect(returns > 0)
     }
+
+    /// Renames joined over a whole history are what the joined mapping reads.
+    @Test func `names joined over a history agree with the joined mapping`() throws {
+        var compared = 0
+        for seed in 0..<60 {
+            var random = SeededGenerator(seed: 9_000 + UInt64(seed))
+            let history = try RandomHistory(edges: 4, using: &random)
+            let versions = ModelVersions(versions: history.versions)
+            let answers = try Answers(history.answers)
+            let path = try MigrationPath(versions, from: 0, to: 4, answers: answers)
+            #expect(path.edges.map(\.means) == history.mappings.map { .inferred($0) })
+            for pass in path.passes {
+                guard case .mapping(let mapping) = pass.work else { continue }
+                let joined = try Correspondence(
+                    versions, from: pass.olderPosition, to: pass.newerPosition, answers: answers)
+                for entity in mapping.entityMappings {
+                    guard let name = entity.destinationEntityName else { continue }
+                    #expect(joined.entitySources[name] == entity.sourceEntityName)
+                    for case (let property, .attribute(let old, _)) in entity.attributes {
+                        #expect(joined.propertySources[name]?[property] == old)
+                        compared += 1
+                    }
+                }
+            }
+        }
+        #expect(compared > 100)
+    }
 }

@@ -120,6 +120,19 @@ import Testing
         #expect(!mapping.entityMappings.contains { $0.destinationEntityName == nil })
     }
 
+    @Test func `the digest of a plan tells it from every other`() throws {
+        let all = try versions()
+        let drop = Answer(from: "V2", to: "V3", entity: "A", property: "n", is: .drop)
+        let plans = [
+            try MigrationPlan(all, from: "V1", answers: Answers([keep])),
+            try MigrationPlan(all, from: "V2", answers: Answers([keep])),
+            try MigrationPlan(all, from: "V2", to: "V3", answers: Answers([keep])),
+            try MigrationPlan(all, from: "V2", to: "V3", answers: Answers([drop])), try MigrationPlan(all, from: "V4"),
+        ]
+        #expect(Set(plans.map(\.digest)).count == plans.count)
+        #expect(try MigrationPlan(versions(), from: "V1", answers: Answers([keep])).digest == plans[0].digest)
+    }
+
     @Test func `everything against a path is listed together`() throws {
         let all = try versions()
         #expect(all.pathIssues(from: "0", to: "9").map(\.code) == ["source-not-supported", "target-not-supported"])

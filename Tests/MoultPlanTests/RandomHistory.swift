@@ -19,7 +19,7 @@ struct RandomHistory {
             var edited = entities
             var names: [String] = []
             for _ in 0..<Int.random(in: 1...3, using: &random) { names.append(Self.edit(&edited, using: &random)) }
-            guard let model = try? ManagedObjectModel(entities: edited),
+            guard let model = try? ManagedObjectModel(entities: edited), Self.hasWholeInverses(model),
                 let step = try step(to: model, history: history, using: &random)
             else { continue }
             versions.append(step.version)
@@ -29,6 +29,13 @@ struct RandomHistory {
             history = history.advanced(along: step.correspondence)
             entities = edited
             for name in names { edits[name, default: 0] += 1 }
+        }
+    }
+
+    /// A relationship that names an inverse which names none back is no model that Xcode would compile.
+    private static func hasWholeInverses(_ model: ManagedObjectModel) -> Bool {
+        model.entities.allSatisfy { entity in
+            entity.relationships.allSatisfy { $0.inverseName == nil || model.inverse(of: $0)?.inverseName == $0.name }
         }
     }
 

@@ -43,6 +43,20 @@ import Testing
         }
     }
 
+    @Test func `a difference over several versions, and back, follows the chain`() throws {
+        let all = try versions("color", "paintColor")
+        let diff = try ModelDiff(all, from: "V1", to: "V3")
+        #expect(diff.changes.map(\.kind) == [.attributeRenamed, .renamingIdentifier])
+        #expect(diff.changes.first?.old == "color")
+        let back = try ModelDiff(all, from: "V4", to: "V2")
+        #expect(
+            back.changes.filter(\.isHashed).map(\.sentence) == [
+                "The attribute Aircraft.paintColor is the former primaryColor.",
+                "The attribute Aircraft.color is removed: String.",
+            ])
+        #expect(try ModelDiff(all, from: "V2", to: "V2").isEmpty)
+    }
+
     @Test func `the earliest name is known although the version between dropped its identifier`() throws {
         let all = ModelVersions(versions: [
             try version("V1", entity("A", [attribute("color")])),

@@ -67,19 +67,30 @@ package struct Correspondence: Sendable {
 
     /// The same, seen from the newer version: what undoing an edge goes by. It asks nothing and knows no answers.
     init(reversing other: Correspondence) {
-        source = other.destination
-        destination = other.source
-        from = other.to
-        to = other.from
-        entitySources = other.entityDestinations
-        entityDestinations = other.entitySources
-        propertySources = [:]
+        var properties: [String: [String: String]] = [:]
         for (entity, sources) in other.propertySources {
             guard let name = other.entitySources[entity] else { continue }
-            propertySources[name] = Dictionary(sources.map { ($0.value, $0.key) }) { first, _ in first }
+            properties[name] = Dictionary(sources.map { ($0.value, $0.key) }) { first, _ in first }
         }
-        questions = []
+        self.init(
+            source: other.destination, destination: other.source, from: other.to, to: other.from,
+            entitySources: other.entityDestinations, propertySources: properties, questions: [])
+    }
+
+    /// A correspondence that is already known.
+    init(
+        source: ResolvedModel, destination: ResolvedModel, from: String, to: String,
+        entitySources: [String: String], propertySources: [String: [String: String]], questions: [Question]
+    ) {
+        self.source = source
+        self.destination = destination
+        self.from = from
+        self.to = to
+        self.entitySources = entitySources
+        self.propertySources = propertySources
+        self.questions = questions
         answers = EdgeAnswers()
+        entityDestinations = Dictionary(entitySources.map { ($0.value, $0.key) }) { first, _ in first }
     }
 
     /// An entity of the destination with the one it comes from.

@@ -45,6 +45,20 @@ struct PathWalker {
 // MARK: - Edges
 
 extension PathWalker {
+    /// Each neighbouring pair of versions from one to another.
+    mutating func correspondences(from: Int, to: Int) throws(MigrationError) -> [Correspondence] {
+        var history = try history(upTo: from)
+        var steps: [Correspondence] = []
+        for older in from..<to {
+            let step = try correspondence(older, older + 1, history: history)
+            history = history.advanced(along: step)
+            steps.append(step)
+        }
+        return steps
+    }
+}
+
+extension PathWalker {
     mutating func edges(from: Int, to: Int, registered: [RegisteredStage]) throws(MigrationError) -> [MigrationEdge] {
         var history = try history(upTo: from)
         var edges: [MigrationEdge] = []
