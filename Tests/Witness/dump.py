@@ -10,7 +10,13 @@ model cache. A line is `Entity key name=value …`, names in byte order, values 
     x:<hex>      bytes                     o:E/1      a to-one              m:E/1,E/2  a to-many in its order
     ?            a value that is not what the model declares
 
-usage: dump.py STORE            (STORE is opened read-only; give a copy)
+usage: dump.py STORE [MODEL]     (STORE is opened read-only; give a copy)
+
+MODEL stands for the model of a store without a cache. It has one line for each entity and property:
+
+    entity NAME [PARENT]
+    attribute ENTITY NAME TYPE EXTERNAL
+    relationship ENTITY NAME DESTINATION INVERSE|- MANY ORDERED
 """
 import decimal
 import plistlib
@@ -97,12 +103,30 @@ def read_model(cache):
     return entities
 
 
+def read_text_model(path):
+    entities = {}
+    for kind, *words in map(str.split, Path(path).read_text().splitlines()):
+        if kind == "entity":
+            entities[words[0]] = Entity(words[0])
+            if words[1:]:
+                entities[words[0]].parent = entities[words[1]]
+                entities[words[1]].children.append(entities[words[0]])
+        elif kind == "attribute":
+            entities[words[0]].attributes[words[1]] = (int(words[2]), words[3] == "1")
+        else:
+            inverse = None if words[3] == "-" else words[3]
+            entities[words[0]].relationships[words[1]] = dict(
+                to=words[2], inverse=inverse, many=words[4] == "1", ordered=words[5] == "1")
+    return entities
+
+
 class Store:
-    def __init__(self, path):
+    def __init__(self, path, model=None):
         self.path = path
         self.db = sqlite3.connect(Path(path).absolute().as_uri() + "?mode=ro", uri=True)
         self.db.text_factory = bytes
-        self.entities = read_model(self.db.execute("SELECT Z_CONTENT FROM Z_MODELCACHE").fetchone()[0])
+        cache = None if model else self.db.execute("SELECT Z_CONTENT FROM Z_MODELCACHE").fetchone()[0]
+        self.entities = read_text_model(model) if model else read_model(cache)
         self.number = {name.decode(): n for n, name in self.db.execute("SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY")}
         # A renamed entity's row may keep its old name: the one row left is the one entity's left.
         lost = [e for e in self.entities if e not in self.number]
@@ -238,4 +262,4 @@ class Store:
 
 
 if __name__ == "__main__":
-    Store(sys.argv[1]).dump(sys.stdout)
+    Store(*sys.argv[1:]).dump(sys.stdout)

@@ -44,13 +44,35 @@ extension AttributeValue {
     }
 }
 
-/// What the witness prints of a store.
-func witnessLines(of store: String) throws -> [String] {
+extension ManagedObjectModel {
+    /// The model as the witness reads it for a store that carries none: every entity with what it inherits.
+    var witnessText: String {
+        let sorted = entities.sorted { superentities(of: $0).count < superentities(of: $1).count }
+        var lines = sorted.map { "entity \($0.name) \($0.superentityName ?? "")" }
+        for entity in sorted {
+            for attribute in attributes(of: entity) where attribute.isStored {
+                let external = attribute.allowsExternalBinaryDataStorage ? 1 : 0
+                lines.append("attribute \(entity.name) \(attribute.name) \(attribute.type.rawValue) \(external)")
+            }
+            for relationship in relationships(of: entity) where !relationship.isTransient {
+                let flags = [relationship.isToMany, relationship.isOrdered].map { $0 ? "1" : "0" }
+                let words = [
+                    entity.name, relationship.name, relationship.destinationEntityName, relationship.inverseName ?? "-",
+                ]
+                lines.append("relationship " + (words + flags).joined(separator: " "))
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// What the witness prints of a store; `model` is a file for a store without a model cache.
+func witnessLines(of store: String, model: String? = nil) throws -> [String] {
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../Witness/dump.py").standardizedFileURL.path
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", script, store]
+    process.arguments = ["python3", script, store] + (model.map { [$0] } ?? [])
     let output = Pipe()
     process.standardOutput = output
     try process.run()

@@ -39,8 +39,8 @@ struct AttributeDecoder {
         }
     }
 
-    /// The shortest digits of a REAL are the ones that were stored: SQLite turns only such texts into numbers that
-    /// come back the same.
+    /// The column's affinity makes a number of every well-formed text, with fifteen digits kept for certain; the
+    /// shortest digits of a REAL are what is left of the decimal.
     private func decimal(_ row: Statement, _ column: Int) -> PropertyValue {
         let text = row.storageClass(column) == .real ? "\(row.real(column))" : row.text(column) ?? ""
         guard let number = DecimalNumber(text) else { return undecodable(row, column, "no decimal number") }
