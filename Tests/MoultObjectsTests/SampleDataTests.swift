@@ -113,6 +113,20 @@ struct SampleDataTests {
         #expect(dumps[0] != dumps[2])
     }
 
+    @Test("a writer can leave its rows in the log, as an app that was ended does")
+    func log() throws {
+        let (folder, path) = try filled(SampleData(seed: 1, count: 1))
+        defer { withExtendedLifetime(folder) {} }
+        let writer = try ObjectWriter(store: path, layout: StoreLayout(model: KitchenModel.make()))
+        try writer.insert("Tag", ["label": .attribute(.string("late"))])
+        try writer.finish(leavingLog: true)
+        let log = FileManager.default.contents(atPath: path + "-wal")
+        #expect((log?.count ?? 0) > 0)
+        #expect(
+            try SQLiteShell.run(path, "SELECT count(*) FROM ZTAG", immutable: true) == "1\n", "not in the file itself")
+        #expect(try SQLiteShell.run(path, "SELECT count(*) FROM ZTAG") == "2\n")
+    }
+
     @Test("a value of the wrong type or a wrong object is refused, and nothing is written")
     func refusals() throws {
         let (folder, path) = try filled(SampleData(seed: 1, count: 1))

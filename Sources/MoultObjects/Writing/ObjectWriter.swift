@@ -76,7 +76,14 @@ package final class ObjectWriter {
     }
 
     /// Commits, and closes the store in the journal mode its framework uses.
-    package func finish() throws {
+    ///
+    /// - Parameter leavingLog: leave what was written in the `-wal` file, as an app that was ended leaves it; of no
+    ///   effect for a reckless writer, which keeps no log.
+    package func finish(leavingLog: Bool = false) throws {
+        if leavingLog {
+            try connection.execute("PRAGMA wal_autocheckpoint = 0")
+            try connection.keepWALOnClose(true)
+        }
         try commit()
         try connection.execute("COMMIT")
         if speed == .reckless, layout.level.writesAheadLog {
