@@ -14,6 +14,11 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
 
+    /// The same moment, cut to what ``iso8601WithMilliseconds`` keeps.
+    package var inMilliseconds: Timestamp {
+        Timestamp(seconds: seconds, nanoseconds: nanoseconds / 1_000_000 * 1_000_000)
+    }
+
     /// Seconds from `earlier` to here, negative when that lies later.
     package func seconds(since earlier: Timestamp) -> Double {
         Double(seconds - earlier.seconds) + Double(nanoseconds - earlier.nanoseconds) / 1e9

@@ -42,7 +42,7 @@ extension BackupFolder {
     ) throws -> Draft {
         let storeName = Path.name(of: lock.sidecar.store)
         try system.makeFolder(folder)
-        let createdAt = system.now
+        let createdAt = system.now.inMilliseconds
         let name = ".\(system.uniqueName())\(Self.draftSuffix)"
         let draft = Draft(
             folder: Path.join(folder, name), storeName: storeName, version: version, createdAt: createdAt,

@@ -17,7 +17,7 @@ package struct BackupFolder: Sendable {
         guard try system.exists(folder) else { return [] }
         return try system.list(folder).filter { !$0.hasPrefix(".") }
             .compactMap { try? StoreBackup(reading: Path.join(folder, $0), system) }
-            .sorted { ($0.manifest.createdAt, $0.name) < ($1.manifest.createdAt, $1.name) }
+            .sorted { $0.isOlder(than: $1) }
     }
 
     /// The backup of that name, or of that path.

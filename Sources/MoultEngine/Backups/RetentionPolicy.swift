@@ -18,7 +18,7 @@ package struct RetentionPolicy: Sendable, Equatable {
 
     /// The backups that may go, oldest first. Ages are from the manifests, never from the file system (B-40).
     package func expired(of backups: [StoreBackup], now: Timestamp) -> [StoreBackup] {
-        let newestFirst = backups.sorted { $0.manifest.createdAt > $1.manifest.createdAt }
+        let newestFirst = backups.sorted { $1.isOlder(than: $0) }
         var weeks: Set<Int64> = []
         var expired: [StoreBackup] = []
         for (position, backup) in newestFirst.enumerated() {

@@ -7,9 +7,19 @@ package struct StoreBackup: Sendable, Equatable {
     package let folder: String
     package let manifest: Manifest
 
+    package init(folder: String, manifest: Manifest) {
+        self.folder = folder
+        self.manifest = manifest
+    }
+
     package var name: String { Path.name(of: folder) }
     package var store: String { Path.join(folder, manifest.storeName) }
     package var support: String { Path.join(folder, Sidecar.supportName(ofStore: manifest.storeName)) }
+
+    /// By time; of two that were made in one millisecond, by the number that ends their names.
+    package func isOlder(than other: StoreBackup) -> Bool {
+        (manifest.createdAt, name.utf8.count, name) < (other.manifest.createdAt, other.name.utf8.count, other.name)
+    }
 
     /// What a backup holds, so that it can be proven years later without anything else (B-52).
     package struct Manifest: Sendable, Equatable {
@@ -27,6 +37,22 @@ package struct StoreBackup: Sendable, Equatable {
         package var sha256: String
         /// The external files, with paths from the backup's folder.
         package var externalFiles: [File]
+
+        package init(
+            storeName: String, version: String, createdAt: Timestamp, uuid: String = "",
+            versionHashes: [String: String] = [:], rows: [String: Int64] = [:], size: Int64, sha256: String,
+            externalFiles: [File] = []
+        ) {
+            self.storeName = storeName
+            self.version = version
+            self.createdAt = createdAt
+            self.uuid = uuid
+            self.versionHashes = versionHashes
+            self.rows = rows
+            self.size = size
+            self.sha256 = sha256
+            self.externalFiles = externalFiles
+        }
 
         package struct File: Sendable, Equatable {
             package var path: String

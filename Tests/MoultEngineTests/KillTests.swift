@@ -1,0 +1,98 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultStore
+import TestSupport
+import Testing
+
+/// Kills a run at random moments; afterwards the store is the whole old one or the whole new one.
+struct KillTests {
+    @Test(arguments: ["migrate", "change"], [false, true])
+    func `a killed run leaves the store whole and the next one finishes`(verb: String, isWAL: Bool) throws {
+        try KillTrial(verb: verb, rows: 3_000, isWAL: isWAL).run(kills: 3)
+    }
+}
+
+@Suite(.enabled(if: Tier.faults.isAsked))
+struct KillFaultTests {
+    /// The store has 100,000 rows; half of the kills wait for the commit.
+    @Test(arguments: ["migrate", "change"], [false, true])
+    func `a killed run leaves the store whole and the next one finishes`(verb: String, isWAL: Bool) throws {
+        try KillTrial(verb: verb, rows: 100_000, isWAL: isWAL).run(kills: 100)
+    }
+}
+
+private struct KillTrial {
+    let verb: String
+    let fixture: EngineFixture
+    let template: ScratchFolder
+    let oldHash: String
+    let newHash: String
+    /// Seconds that an undisturbed run takes in all, and from the beginning of its commit.
+    let (whole, commit): (Double, Double)
+
+    init(verb: String, rows: Int, isWAL: Bool) throws {
+        self.verb = verb
+        fixture = try EngineFixture(rows: rows, isWAL: isWAL)
+        template = try ScratchFolder()
+        oldHash = try fixture.logicalHash()
+        for name in try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) {
+            try FileManager.default.copyItem(
+                atPath: "\(fixture.folder.path)/\(name)", toPath: "\(template.path)/\(name)")
+        }
+        let start = Date()
+        let child = try EngineChild(verb, fixture.store)
+        child.wait(for: "commit")
+        let atCommit = Date()
+        #expect(child.end() == 0)
+        (whole, commit) = (Date().timeIntervalSince(start), Date().timeIntervalSince(atCommit))
+        newHash = try fixture.logicalHash()
+        #expect((newHash == oldHash) == (verb == "migrate"))
+    }
+
+    func run(kills: Int) throws {
+        let start = Date()
+        var outcomes: [Recovery.Outcome: Int] = [:]
+        var done = 0
+        for kill in 0..<kills where Date().timeIntervalSince(start) < Tier.faults.seconds {
+            outcomes[try killOnce(atCommit: kill % 2 == 1), default: 0] += 1
+            done += 1
+        }
+        let counts = outcomes.map { "\($0.key) \($0.value)" }.sorted().joined(separator: ", ")
+        print("KillTests: \(verb): \(done) kills, healed as: \(counts)")
+    }
+
+    private func killOnce(atCommit: Bool) throws -> Recovery.Outcome {
+        try reset()
+        let child = try EngineChild(verb, fixture.store)
+        if atCommit { child.wait(for: "commit") }
+        Thread.sleep(forTimeInterval: .random(in: 0...(atCommit ? commit : whole) * 1.1))
+        child.kill()
+        let hash = try fixture.logicalHash()
+        #expect(hash == oldHash || hash == newHash)
+        let outcome = try Migrator().recover(fixture.store)
+        #expect(try fixture.logicalHash() == hash)
+        if oldHash != newHash, outcome != .nothing { #expect((hash == newHash) == (outcome == .completed)) }
+        let second = try EngineChild(verb, fixture.store)
+        #expect(second.end() == 0)
+        #expect(try fixture.logicalHash() == newHash)
+        #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
+        // The -shm of the writer that died before the first run holds nothing; SQLite's next connection removes it.
+        #expect(try fixture.namesBeside().filter { !$0.hasSuffix("-shm") } == [])
+        for backup in try Migrator().backups(of: fixture.store).list() {
+            let kept = try SQLiteShell.run(backup.store, ".sha3sum --schema")
+            #expect(kept == oldHash || kept == newHash)
+        }
+        return outcome
+    }
+
+    private func reset() throws {
+        let files = FileManager.default
+        for name in try files.contentsOfDirectory(atPath: fixture.folder.path) {
+            try files.removeItem(atPath: "\(fixture.folder.path)/\(name)")
+        }
+        for name in try files.contentsOfDirectory(atPath: template.path) {
+            try files.copyItem(atPath: "\(template.path)/\(name)", toPath: "\(fixture.folder.path)/\(name)")
+        }
+    }
+}

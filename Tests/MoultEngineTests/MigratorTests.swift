@@ -1,0 +1,182 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+import TestSupport
+import Testing
+
+struct MigratorTests {
+    private func error(
+        _ fixture: EngineFixture, _ migrator: Migrator = Migrator(), _ migration: Migration = Migration()
+    )
+        -> MigrationError?
+    {
+        #expect(throws: MigrationError.self) { try migrator.run(migration, on: fixture.store) }
+    }
+
+    @Test(arguments: [false, true])
+    func `a script makes a table anew from the backup, with functions of its own`(isWAL: Bool) throws {
+        let fixture = try EngineFixture(rows: 20_000, isWAL: isWAL)
+        let script = StoreScript(statements: [
+            .init("DROP TABLE main.ZITEM", "Item is dropped"),
+            .init("CREATE TABLE main.ZITEM (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZTITLE VARCHAR)", "Item is made"),
+            .init(
+                "INSERT INTO main.ZITEM SELECT Z_PK, Z_ENT, shout(ZNAME) FROM source.ZITEM", "Item is filled",
+                rows: 20_000),
+            .init("CREATE INDEX main.ZITEM_ZTITLE_INDEX ON ZITEM (ZTITLE)", "Its index is made", rows: 20_000),
+        ])
+        let shout = SQLiteFunction("shout", argumentCount: 1) { .text(($0.text(0) ?? "").uppercased() + "!") }
+        let outcome = try Migrator().run(
+            Migration(
+                script, from: "1", to: "2", functions: [shout],
+                verify: {
+                    let old = try $0.integer("SELECT count(*) FROM source.ZITEM")
+                    let new = try $0.integer("SELECT count(*) FROM main.ZITEM")
+                    #expect(old == new)
+                }), on: fixture.store)
+        #expect(outcome.rows == 40_000)
+        let sum = try fixture.shell("SELECT count(*), sum(ZTITLE = upper('Item ' || Z_PK) || '!') FROM ZITEM")
+        #expect(sum == "20000|20000\n")
+        #expect(try fixture.shell("PRAGMA integrity_check") == "ok\n")
+    }
+
+    @Test(arguments: [false, true])
+    func `a script in place is one transaction of the store`(isWAL: Bool) throws {
+        let fixture = try EngineFixture(isWAL: isWAL)
+        let old = try fixture.logicalHash()
+        let script = StoreScript(
+            statements: [
+                .init("ALTER TABLE ZITEM RENAME COLUMN ZNAME TO ZTITLE", "Renamed"),
+                .init("ALTER TABLE ZITEM ADD COLUMN ZNEW INTEGER", "Added"),
+            ], isInPlace: true)
+        struct Stop: Error {}
+        #expect(throws: Stop.self) {
+            try Migrator().run(Migration(script, verify: { _ in throw Stop() }), on: fixture.store)
+        }
+        #expect(try fixture.logicalHash() == old)
+        let outcome = try Migrator().run(Migration(script), on: fixture.store)
+        #expect(try fixture.shell("SELECT count(ZTITLE), count(ZNEW) FROM ZITEM") == "1000|0\n")
+        #expect(try SQLiteShell.run(try #require(outcome.backup).store, ".sha3sum --schema") == old)
+        #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
+    }
+
+    @Test func `a step that fails is named, and the store is as it was`() throws {
+        let fixture = try EngineFixture()
+        let old = try fixture.logicalHash()
+        let script = StoreScript(statements: [.init("INSERT INTO nothing VALUES (1)", "Fill the void")])
+        let error = error(fixture, Migrator(), Migration(script))
+        #expect(error?.code == .migrationFailed && error?.message.contains("Fill the void") == true)
+        #expect(error?.cause?.contains("no such table: nothing") == true, "\(error?.cause ?? "")")
+        #expect(try fixture.logicalHash() == old)
+        #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
+    }
+
+    @Test func `a store with two names is refused`() throws {
+        let fixture = try EngineFixture()
+        #expect(link(fixture.store, fixture.folder.path + "/other") == 0)
+        #expect(error(fixture)?.code == .hardLinked)
+        #expect(!FileManager.default.fileExists(atPath: fixture.sidecar))
+    }
+
+    @Test func `a store behind a symbolic link is migrated where it lies`() throws {
+        let fixture = try EngineFixture()
+        let scratch = try ScratchFolder()
+        #expect(symlink(fixture.store, scratch.path + "/link") == 0)
+        _ = try Migrator().run(Migration(), on: scratch.path + "/link")
+        #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["link"])
+    }
+
+    @Test func `a folder that cannot be written is refused`() throws {
+        struct ReadOnlySystem: ForwardingSystem {
+            func isWritable(_ path: String) -> Bool { false }
+        }
+        let fixture = try EngineFixture()
+        #expect(error(fixture, Migrator(system: ReadOnlySystem()))?.code == .readOnly)
+        #expect(!FileManager.default.fileExists(atPath: fixture.sidecar))
+    }
+
+    @Test func `a volume without the room is refused with every number`() throws {
+        struct SmallSystem: ForwardingSystem {
+            func space(at path: String) throws -> VolumeSpace { VolumeSpace(available: 100_000, volume: 1) }
+        }
+        let fixture = try EngineFixture()
+        let size = try #require(try POSIXSystem().status(of: fixture.store)).size
+        let error = error(fixture, Migrator(system: SmallSystem()))
+        #expect(error?.code == .insufficientStorage)
+        for number in ["backup \(size)", "working copy \(size)", "commit log \(size)", "100000 are free"] {
+            #expect(error?.message.contains(number) == true)
+        }
+    }
+
+    @Test(arguments: 0..<12)
+    func `a machine that fails at any call leaves the store as it was`(call: Int) throws {
+        let fixture = try EngineFixture()
+        let old = try fixture.logicalHash()
+        let system = FailingSystem(failing: call)
+        let result = Result { try Migrator(system: system).run(Migration(from: "1", to: "1"), on: fixture.store) }
+        #expect(try fixture.logicalHash() == old)
+        if case .failure(let error) = result { #expect((error as? MigrationError)?.code == .insufficientStorage) }
+        _ = try Migrator().run(Migration(), on: fixture.store)
+        #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
+        #expect(try fixture.logicalHash() == old)
+    }
+
+    @Test func `new external files are there after a run and gone after a failure`() throws {
+        let fixture = try EngineFixture()
+        let system = POSIXSystem()
+        let external = fixture.folder.path + "/.Forum data_SUPPORT/_EXTERNAL_DATA"
+        var migration = Migration(newExternalFiles: [ExternalFile(name: "A", contents: [1, 2])])
+        struct Stop: Error {}
+        let done = migration.verify
+        migration.verify = { _ in throw Stop() }
+        #expect(throws: Stop.self) { try Migrator().run(migration, on: fixture.store) }
+        #expect(try !system.exists(external + "/A"))
+        migration.verify = done
+        _ = try Migrator().run(migration, on: fixture.store)
+        #expect(try system.read(external + "/A") == [1, 2])
+    }
+
+    @Test func `a journal that cannot be read is put aside`() throws {
+        let fixture = try EngineFixture()
+        _ = try Migrator().run(Migration(), on: fixture.store)
+        try POSIXSystem().write(Array("{".utf8), to: fixture.sidecar + "/journal.json")
+        #expect(try Migrator().isUnfinished(fixture.store))
+        #expect(try Migrator().recover(fixture.store) == .nothing)
+        #expect(try fixture.sidecarNames() == (IdentityMigrationTests.tidy + ["journal.json.unreadable"]).sorted())
+    }
+}
+
+/// A machine on which one call that writes fails as a full disk does, counted from the beginning.
+private final class FailingSystem: ForwardingSystem, @unchecked Sendable {
+    private let lock = NSLock()
+    private var left: Int
+
+    init(failing call: Int) { left = call }
+
+    private func count(_ path: String) throws {
+        try lock.withLock {
+            left -= 1
+            if left == -1 { throw MigrationError.system("write", path, error: ENOSPC) }
+        }
+    }
+
+    func write(_ bytes: [UInt8], to path: String) throws {
+        try count(path)
+        try real.write(bytes, to: path)
+    }
+    func synchronise(_ path: String) throws {
+        try count(path)
+        try real.synchronise(path)
+    }
+    func rename(_ path: String, to newPath: String) throws {
+        try count(path)
+        try real.rename(path, to: newPath)
+    }
+    func copy(_ path: String, to copy: String) throws {
+        try count(path)
+        try real.copy(path, to: copy)
+    }
+}
