@@ -6,6 +6,7 @@ import MoultSystem
 
 // engine-child migrate STORE    the identity migration; prints each phase as it begins
 // engine-child change STORE     makes the table ZITEM anew from the backup
+// engine-child time STORE       the same with a new column, and prints the seconds of each phase
 // engine-child hold STORE       takes the lock and waits to be killed
 
 /// Prints a phase once, at once.
@@ -40,6 +41,20 @@ do {
                 rows: 100_000),
         ])
         _ = try Migrator().run(Migration(script, from: "1", to: "2"), on: store, observer)
+    case "time":
+        let columns = "Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCOUNT INTEGER, ZRATE FLOAT"
+        let script = StoreScript(statements: [
+            .init("DROP TABLE main.ZITEM", "The table is dropped"),
+            .init(
+                "CREATE TABLE main.ZITEM (\(columns), ZDATE TIMESTAMP, ZNAME VARCHAR, ZBODY VARCHAR, ZDATA BLOB, ZEXTRA)",
+                "It is made anew"),
+            .init("INSERT INTO main.ZITEM SELECT *, 0 FROM source.ZITEM", "It is filled", rows: 1_000_000),
+            .init("CREATE INDEX main.ZITEM_ZNAME_INDEX ON ZITEM (ZNAME)", "An index is made", rows: 1_000_000),
+            .init("CREATE INDEX main.ZITEM_ZCOUNT_INDEX ON ZITEM (ZCOUNT)", "An index is made", rows: 1_000_000),
+        ])
+        let outcome = try Migrator().run(Migration(script, from: "1", to: "2"), on: store)
+        for timing in outcome.seconds { print(timing.phase.rawValue, timing.seconds) }
+        print("all", outcome.totalSeconds)
     case "hold":
         let lock = try StoreLock(store, POSIXSystem())
         printer.print("held")

@@ -59,14 +59,14 @@ struct IdentityMigrationTests {
     func `a run that is cancelled leaves the store as it was and nothing beside it`(
         phase: MigrationProgress.Phase
     ) throws {
-        let fixture = try EngineFixture(rows: 60_000)
+        let fixture = try EngineFixture(rows: 30_000)
         let hash = try fixture.logicalHash()
         let reached = Recorder()
         let observer = MigrationObserver(
             onProgress: { if $0.phase == phase { reached.append($0) } }, isCancelled: { !reached.values.isEmpty })
         let script = StoreScript(statements: [
-            .init("CREATE INDEX main.i ON ZITEM (ZRATE)", "An index", rows: 60_000),
-            .init("UPDATE main.ZITEM SET ZNAME = lower(ZNAME)", "The names", rows: 60_000),
+            .init("CREATE INDEX main.i ON ZITEM (ZRATE)", "An index", rows: 30_000),
+            .init("UPDATE main.ZITEM SET ZNAME = lower(ZNAME)", "The names", rows: 30_000),
         ])
         let error = #expect(throws: MigrationError.self) {
             try Migrator().run(Migration(script, from: "1", to: "2"), on: fixture.store, observer)

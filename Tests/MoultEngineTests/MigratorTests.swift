@@ -65,10 +65,10 @@ struct MigratorTests {
     @Test func `a step that fails is named, and the store is as it was`() throws {
         let fixture = try EngineFixture()
         let old = try fixture.logicalHash()
-        let script = StoreScript(statements: [.init("INSERT INTO nothing VALUES (1)", "Fill the void")])
+        let script = StoreScript(statements: [.init("INSERT INTO missing VALUES (1)", "Fill the void")])
         let error = error(fixture, Migrator(), Migration(script))
         #expect(error?.code == .migrationFailed && error?.message.contains("Fill the void") == true)
-        #expect(error?.cause?.contains("no such table: nothing") == true, "\(error?.cause ?? "")")
+        #expect(error?.cause?.contains("no such table: missing") == true, "\(error?.cause ?? "")")
         #expect(try fixture.logicalHash() == old)
         #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
     }

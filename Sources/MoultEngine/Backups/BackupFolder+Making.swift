@@ -36,12 +36,18 @@ extension BackupFolder {
         }
     }
 
+    func makeFolder() throws {
+        guard try !system.exists(folder) else { return }
+        try system.makeFolder(folder)
+        try system.synchronise(Path.folder(of: folder))
+    }
+
     /// Copies every page through SQLite, which sees what lies in a WAL, and the external files (DESIGN 5.4).
     func draft(
         of lock: StoreLock, version: String, copyingExternalData: Bool, _ observer: MigrationObserver
     ) throws -> Draft {
         let storeName = Path.name(of: lock.sidecar.store)
-        try system.makeFolder(folder)
+        try makeFolder()
         let createdAt = system.now.inMilliseconds
         let name = ".\(system.uniqueName())\(Self.draftSuffix)"
         let draft = Draft(

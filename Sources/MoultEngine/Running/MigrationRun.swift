@@ -212,7 +212,7 @@ extension MigrationRun {
     }
 
     private func checkSpace() throws -> SpaceRequirement {
-        try system.makeFolder(backups.folder)
+        try backups.makeFolder()
         let space = SpaceRequirement(
             sidecar: sidecar, backups: backups.folder, temporary: options.temporaryFolder ?? system.temporaryFolder,
             size: before.size, newSize: before.size, external: try system.size(below: sidecar.support),

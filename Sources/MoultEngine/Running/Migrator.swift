@@ -20,7 +20,8 @@ package struct Migrator: Sendable {
     /// Runs a migration and returns what was done.
     ///
     /// What an earlier run left is healed first. When this throws, the store is as it was, and the working files are
-    /// gone; a process that dies leaves them to the next run.
+    /// gone; a process that dies leaves them to the next run. No probe of the store may be open in this process: closing
+    /// it would drop the locks of the run (``StoreProbe``).
     ///
     /// - Throws: `locked`, `readOnly`, `hardLinked`, `insufficientStorage` and what `precondition` throws before
     ///   anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
