@@ -21,7 +21,11 @@ extension POSIXSystem {
             // A lock on a file that was removed or replaced meanwhile keeps nobody out: take it again.
             var held = stat()
             if fstat(descriptor, &held) == 0, let named = try status(of: path), named.isSameFile(as: FileStatus(held)) {
-                return FileLock { close(descriptor) }
+                return FileLock {
+                    // Closing alone leaves the lock to a child that was forked and has not begun its program yet.
+                    flock(descriptor, LOCK_UN)
+                    close(descriptor)
+                }
             }
             close(descriptor)
         }

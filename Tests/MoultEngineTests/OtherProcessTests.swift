@@ -139,7 +139,10 @@ private final class PythonWriter {
         process.arguments = ["python3", "-c", script, store]
         process.standardOutput = output
         try process.run()
-        Thread.sleep(forTimeInterval: 0.3)
+        let end = Date().addingTimeInterval(20)
+        while try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty, Date() < end {
+            Thread.sleep(forTimeInterval: 0.01)
+        }
     }
 
     func stop() -> [String] {
