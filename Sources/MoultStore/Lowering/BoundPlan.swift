@@ -68,12 +68,23 @@ package struct BoundPlan: Sendable {
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
-        modelCache = snapshot.framework.hasModelCache ? try target.model.modelCache() : nil
+        modelCache = try Self.modelCache(of: target.model, framework: snapshot.framework)
         rowCounts = try Self.rowCounts(self.source, snapshot, connection)
         let lowering = try StoreLowering(
             source: self.source, destination: destination, mapping: mapping, catalogue: catalogue,
             rowCounts: rowCounts)
         findings = try self.source.findings + destination.findings + lowering.findings(over: connection)
+    }
+
+    /// Nil where the store has none, or where Core Data's way to archive the model is not known; NULL is legal there
+    /// (STORE_FORMAT 2), a cache of the old version is not.
+    private static func modelCache(of model: ManagedObjectModel, framework: FrameworkLevel) throws -> [UInt8]? {
+        guard framework.hasModelCache else { return nil }
+        do {
+            return try model.modelCache()
+        } catch let error as MigrationError where error.code == .unsupported {
+            return nil
+        }
     }
 
     private static func rowCounts(

@@ -195,11 +195,12 @@ extension StoreLowering {
             StoreScript.Statement(
                 "UPDATE main.Z_METADATA SET Z_PLIST = x'\(metadata.hexadecimal)'", "Write the new version's hashes.")
         ]
-        if let modelCache, catalogue.table("Z_MODELCACHE") != nil {
+        if catalogue.table("Z_MODELCACHE") != nil {
+            let content = modelCache.map { "x'\($0.hexadecimal)'" } ?? "NULL"
             statements += [
                 .init("DELETE FROM main.Z_MODELCACHE", "Take the old model out of the store."),
                 .init(
-                    "INSERT INTO main.Z_MODELCACHE (Z_CONTENT) VALUES (x'\(modelCache.hexadecimal)')",
+                    "INSERT INTO main.Z_MODELCACHE (Z_CONTENT) VALUES (\(content))",
                     "Keep the new model in the store."),
             ]
         }
