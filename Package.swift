@@ -82,7 +82,7 @@ let package = Package(
             "MoultEngineTests",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
-                "MoultSystem", "MoultEngine",
+                "MoultSystem", "MoultEngine", "MoultObjects",
                 "TestSupport", "engine-child",
             ]),
         // A process for the engine's tests to kill.

@@ -20,6 +20,7 @@ MODEL stands for the model of a store without a cache. It has one line for each 
 """
 import decimal
 import plistlib
+import re
 import sqlite3
 import struct
 import sys
@@ -232,6 +233,10 @@ class Store:
             mine, theirs = f"Z_{here}{inverse.upper()}", f"Z_{other}{name.upper()}"
             if (here, inverse) == (other, name):
                 theirs = "REFLEXIVE"
+            # A name that another join table took before has a number behind it.
+            columns = [row[1].decode() for row in self.db.execute(f'PRAGMA table_info("{table}")')]
+            actual = lambda name: next(c for c in columns if re.fullmatch(re.escape(name) + "[0-9]*", c))
+            mine, theirs = actual(mine), actual(theirs)
             order = f"Z_FOK_{other}{name.upper()}, " if relationship["ordered"] else ""
             rows = self.db.execute(f'SELECT "{theirs}" FROM "{table}" WHERE "{mine}" = ? ORDER BY {order}1', (key,))
         return "m:" + ",".join(self.references(there, [row[0] for row in rows]))

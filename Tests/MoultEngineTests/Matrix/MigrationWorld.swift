@@ -1,0 +1,71 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import MoultSystem
+import TestSupport
+
+@testable import MoultEngine
+
+/// A store of one version full of hostile data, and what a mapping makes of it, without the engine's safety steps,
+/// which have tests of their own.
+struct MigrationWorld {
+    let folder: ScratchFolder
+    let version: ModelVersion
+    let store: String
+
+    init(_ version: ModelVersion, seed: UInt64, count: Int = 6, framework: Int = 1526) throws {
+        folder = try ScratchFolder()
+        self.version = version
+        store = folder.path + "/World.sqlite"
+        let maker = try StoreMaker(
+            version, framework: framework, modelCache: version.model.modelCache(), experimental: true)
+        try maker.make(at: store)
+        let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
+        try SampleData(seed: seed, count: count).fill(writer)
+        try writer.finish()
+    }
+
+    /// Runs the mapping on a copy in a folder of its own, verifies it, and returns the copy's path.
+    func migrated(_ mapping: MappingModel, to target: ModelVersion) throws -> String {
+        try Self.migrate(store, mapping, from: version.model, to: target, into: "\(folder.path)/\(UUID().uuidString)")
+    }
+
+    static func migrate(
+        _ store: String, _ mapping: MappingModel, from model: ManagedObjectModel, to target: ModelVersion,
+        into folder: String
+    ) throws -> String {
+        let files = FileManager.default
+        let (original, name) = (URL(fileURLWithPath: store).deletingLastPathComponent().path, "World.sqlite")
+        try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let copy = "\(folder)/\(name)"
+        try files.copyItem(atPath: store, toPath: copy)
+        if files.fileExists(atPath: "\(original)/.World_SUPPORT") {
+            try files.copyItem(atPath: "\(original)/.World_SUPPORT", toPath: "\(folder)/.World_SUPPORT")
+        }
+        let plan = try StoreProbe.read(store) { probe in
+            try BoundPlan(
+                mapping, from: model, to: target, over: StoreSnapshot(probe.connection), connection: probe.connection,
+                experimental: true)
+        }
+        let migration = try Migration(plan, on: copy, from: "", system: POSIXSystem())
+        let connection = try Connection(copy, mode: .readWrite)
+        defer { connection.close() }
+        try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+        try connection.attach(store, as: "source", mode: .immutable)
+        for function in migration.functions { try connection.register(function) }
+        try connection.transaction {
+            for statement in migration.script.statements {
+                do {
+                    try connection.execute(statement.sql)
+                } catch {
+                    throw WitnessStore.Failure(description: "\(statement.sql)\n\(error)")
+                }
+            }
+        }
+        try migration.verify(connection)
+        return copy
+    }
+}
