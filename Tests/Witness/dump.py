@@ -237,7 +237,7 @@ class Store:
             columns = [row[1].decode() for row in self.db.execute(f'PRAGMA table_info("{table}")')]
             actual = lambda name: next(c for c in columns if re.fullmatch(re.escape(name) + "[0-9]*", c))
             mine, theirs = actual(mine), actual(theirs)
-            order = f"Z_FOK_{other}{name.upper()}, " if relationship["ordered"] else ""
+            order = actual(f"Z_FOK_{other}{name.upper()}") + ", " if relationship["ordered"] else ""
             rows = self.db.execute(f'SELECT "{theirs}" FROM "{table}" WHERE "{mine}" = ? ORDER BY {order}1', (key,))
         return "m:" + ",".join(self.references(there, [row[0] for row in rows]))
 

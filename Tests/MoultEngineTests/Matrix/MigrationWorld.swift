@@ -21,7 +21,7 @@ struct MigrationWorld {
         self.version = version
         store = folder.path + "/World.sqlite"
         let maker = try StoreMaker(
-            version, framework: framework, modelCache: version.model.modelCache(), experimental: true)
+            version, framework: framework, experimental: true)
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         try SampleData(seed: seed, count: count).fill(writer)
