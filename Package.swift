@@ -43,7 +43,9 @@ let package = Package(
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultVerify", "MoultSystem",
                 "MoultPropertyList",
             ]),
-        module("MoultReport", ["MoultModel", "MoultPlan", "MoultStore", "MoultEngine"]),
+        module(
+            "MoultReport",
+            ["MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultEngine"]),
         module("Moult", ["MoultEngine", "MoultReport"]),
         module(
             "MoultCommands",

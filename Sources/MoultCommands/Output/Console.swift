@@ -25,6 +25,9 @@ package final class Console: Sendable {
         }
     }
 
+    /// Whether a person may type.
+    package static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
     package let output: Stream
     package let errors: Stream
     /// Whether the verb prints JSON.

@@ -43,6 +43,9 @@ package struct Invocation: Sendable {
     /// The value of an option, the last one where it was given several times.
     package subscript(value option: Option) -> String? { values[option.name]?.last }
 
+    /// Every value of an option that may be given several times.
+    package func all(_ option: Option) -> [String] { values[option.name] ?? [] }
+
     package subscript(operand: Operand) -> String? { operands[operand.name] }
 
     /// An operand that the verb requires.

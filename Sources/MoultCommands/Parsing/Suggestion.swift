@@ -2,7 +2,7 @@
 package enum Suggestion {
     /// The candidate with the fewest edits from `typed`, if that is few for its length or one begins with the other.
     package static func nearest(to typed: String, among candidates: [String]) -> String? {
-        let ranked = candidates.map { (name: $0, edits: distance(typed.lowercased(), $0)) }
+        let ranked = candidates.map { (name: $0, edits: distance(typed.lowercased(), $0.lowercased())) }
         guard let best = ranked.min(by: { $0.edits < $1.edits }) else { return nil }
         if best.edits <= max(1, typed.count / 3) { return best.name }
         let bare = typed.drop { $0 == "-" }

@@ -1,0 +1,73 @@
+import MoultModel
+import MoultPlan
+import MoultReport
+import MoultStore
+
+/// The reader of the output went away, as `| head` does.
+private struct NobodyReads: Error {}
+
+extension Verb {
+    static let dump = Verb(
+        "dump", "Print every object of a store with its values, ordered by entity and key.",
+        discussion: """
+            With --json one object a line. Without --model the model that the store carries inside itself is used.
+            """,
+        operands: [.store], options: [.model, entity, withSubentities, .order],
+        examples: [
+            "moult dump forum.sqlite --entity User --json",
+            "moult dump forum.sqlite --model Forum.xcdatamodeld --entity User --with-subentities",
+        ]
+    ) { invocation, console in
+        let versions = try invocation.versionsIfGiven(console)
+        let probe = try StoreProbe(try invocation.required(Operand.store))
+        defer { probe.close() }
+        let layout = try layout(probe, versions)
+        let reader = StoreReader(connection: probe.connection, layout: layout, store: probe.path)
+        let style = console.output.style
+        do {
+            for entity in try entities(invocation, layout.model) {
+                try reader.forEachObject(of: entity, includingSubentities: invocation[withSubentities]) { row in
+                    console.isJSON ? console.line(row.document.compact) : console.lines(row.lines(style: style))
+                    if console.isClosed { throw NobodyReads() }
+                }
+            }
+        } catch is NobodyReads {
+            return .done
+        }
+        // Lines that are printed cannot be taken back, so the caller is told.
+        if probe.way == .immutable, !probe.isUndisturbed {
+            throw MigrationError(
+                .locked,
+                "Another process wrote to the store while it was read, so that what was printed may mix two states.",
+                place: probe.path, remedy: "Close every app that has it open and run the command again.")
+        }
+        return .done
+    }
+
+    private static let entity = Option.value("entity", "NAME", "Only the objects of this entity.")
+    private static let withSubentities = Option.flag("with-subentities", "And those of the entities below it.")
+
+    private static func layout(_ probe: StoreProbe, _ versions: ModelVersions) throws -> StoreLayout {
+        let snapshot = try StoreSnapshot(probe.connection)
+        let recognition = try StoreRecognition(of: snapshot, in: versions)
+        if !versions.versions.isEmpty, recognition.position == nil {
+            throw MigrationError.storeUnknown(nearest: versions.nearest(to: snapshot.hashes))
+        }
+        guard let model = recognition.model else {
+            throw MigrationError(
+                .modelNotFound, "The store carries no model that can be read.", place: probe.path,
+                remedy: "Name the model that made it: --model PATH.")
+        }
+        return try StoreLayout(actual: snapshot, model: model)
+    }
+
+    private static func entities(_ invocation: Invocation, _ model: ManagedObjectModel) throws -> [EntityDescription] {
+        guard let name = invocation[value: entity] else { return model.entities }
+        guard let entity = model.entity(name) else {
+            let names = model.entities.map(\.name)
+            let near = Suggestion.nearest(to: name, among: names).map { " Did you mean \($0)?" } ?? ""
+            throw invocation.wrong("The model has no entity \(name).\(near)")
+        }
+        return [entity]
+    }
+}

@@ -1,0 +1,48 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultReport
+import MoultStore
+
+extension Verb {
+    static let status = Verb(
+        "status", "Say which version a store is of, and how far it is behind.",
+        discussion: """
+            Exits with 0 when the store is current or behind (1 when behind with --check), 3 when it is ahead or of no
+            version, 4 when it is no Core Data store.
+            """,
+        operands: [.store], options: [.model, .target, .check, .order],
+        examples: [
+            "moult status forum.sqlite --model Forum.xcdatamodeld",
+            "moult status forum.sqlite --model Forum.xcdatamodeld --json",
+        ]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        let versions = try invocation.versions(at: try invocation.required(Option.model), console)
+        let report = try statusReport(of: store, versions, target: invocation[value: .target])
+        console.print(report.document) { report.lines(style: $0) }
+        switch report.status {
+        case .current: return .done
+        case .behind: return invocation[.check] ? .findings : .done
+        case .ahead, .unknown: return .refused
+        case .notCoreData: return .unusable
+        }
+    }
+
+    private static func statusReport(of store: String, _ versions: ModelVersions, target: String?) throws
+        -> StatusReport
+    {
+        do {
+            let (snapshot, recognition) = try StoreProbe.read(store) { probe in
+                let snapshot = try StoreSnapshot(probe.connection)
+                return (snapshot, try StoreRecognition(of: snapshot, in: versions, target: target))
+            }
+            let isUnfinished = try Migrator().isUnfinished(store)
+            return try StatusReport(
+                recognition, of: snapshot, in: versions, target: target, isRunUnfinished: isUnfinished)
+        } catch let error as MigrationError {
+            guard let status = VersionStatus(error) else { throw error }
+            return try StatusReport(status, in: versions, target: target)
+        }
+    }
+}

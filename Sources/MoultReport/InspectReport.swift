@@ -1,0 +1,99 @@
+import MoultModel
+import MoultPropertyList
+import MoultStore
+
+/// What a store is.
+package struct InspectReport: Sendable {
+    private let snapshot: StoreSnapshot
+    private let recognition: StoreRecognition
+    private let names: [String]
+    private let counts: [(key: String, value: Int64?)]
+
+    package init(
+        _ snapshot: StoreSnapshot, _ recognition: StoreRecognition, in versions: ModelVersions, counts: [String: Int64?]
+    ) {
+        self.snapshot = snapshot
+        self.recognition = recognition
+        names = recognition.position.map { versions.versions[$0].names } ?? []
+        self.counts = counts.sorted { $0.key.precedesInByteOrder($1.key) }
+    }
+
+    private var findings: [Finding] { snapshot.findings + recognition.findings }
+
+    package var document: JSONValue {
+        [
+            "format": 1, "version": version,
+            "entities": .array(
+                counts.map { ["name": .string($0.key), "rows": $0.value.map(JSONValue.integer) ?? .null] }),
+            "framework": snapshot.metadata.framework.map { JSONValue($0) } ?? .null,
+            "uuid": .string(snapshot.metadata.uuid),
+            "metadata": JSONValue(sorted: snapshot.metadata.entries.mapValues(\.document)),
+            "history": JSONValue(sorted: snapshot.history.mapValues(JSONValue.integer)),
+            "cloudKitTables": JSONValue(snapshot.cloudKitTables),
+            "alteredInPlace": JSONValue(snapshot.tablesAlteredInPlace),
+            "hasModelCache": .bool(snapshot.modelCache != nil), "file": file,
+            "findings": .array(findings.map(\.document)),
+        ]
+    }
+
+    private var version: JSONValue {
+        [
+            "name": JSONValue(names.first), "names": JSONValue(names),
+            "recognisedBy": .string(recognition.basis.rawValue),
+            "identifiers": JSONValue(snapshot.metadata.versionIdentifiers),
+            "configuration": JSONValue(recognition.configuration),
+            "hashes": JSONValue(sorted: snapshot.hashes.entities.mapValues { .string($0.base64) }),
+            "checksum": .string(snapshot.hashes.checksum.base64), "digest": .string(snapshot.hashes.digest.base64),
+        ]
+    }
+
+    private var file: JSONValue {
+        [
+            "size": .integer(snapshot.file.size), "pageSize": .integer(snapshot.file.pageSize),
+            "freePages": .integer(snapshot.file.freePages), "autoVacuum": .integer(snapshot.file.autoVacuum),
+            "journalMode": .string(snapshot.file.journalMode.rawValue),
+        ]
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        let identifiers = snapshot.metadata.versionIdentifiers.filter { !$0.isEmpty }
+        var facts = TextTable([.left(""), .left("")])
+        facts.add("version", names.isEmpty ? "not known; --model names the model" : names.joined(separator: " = "))
+        if !identifiers.isEmpty { facts.add("identifiers", identifiers.joined(separator: ", ")) }
+        facts.add("framework", snapshot.metadata.framework.map(String.init) ?? "not said")
+        facts.add("uuid", snapshot.metadata.uuid)
+        facts.add("file", "\(Quantity.bytes(Int(clamping: snapshot.file.size))), \(snapshot.file.journalMode.rawValue)")
+        for (table, rows) in snapshot.history.sorted(by: { $0.key < $1.key }) {
+            facts.add("history", "\(table): \(Quantity.count(Int(clamping: rows), "row"))")
+        }
+        if !snapshot.cloudKitTables.isEmpty { facts.add("CloudKit", "\(snapshot.cloudKitTables.count) tables") }
+        for (key, value) in snapshot.metadata.applicationEntries.sorted(by: { $0.key < $1.key }) {
+            facts.add("metadata", "\(key) = \(value.document.compact)")
+        }
+        var entities = TextTable([.left("entity"), .right("rows")])
+        for (name, rows) in counts {
+            entities.add(name, rows.map { Quantity.count(Int(clamping: $0)) } ?? "?")
+        }
+        return facts.lines(style: style) + [""] + entities.lines(style: style)
+            + findings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }
+    }
+}
+
+extension PropertyList {
+    /// A property list as JSON: dates as text, data as base64.
+    package var document: JSONValue {
+        switch self {
+        case .null: .null
+        case .boolean(let truth): .bool(truth)
+        case .integer(let number): .integer(number)
+        case .unsignedInteger(let number): .string(String(number))
+        case .real(let number): .double(number)
+        case .date(let seconds): AttributeValue.date(seconds).document
+        case .data(let bytes): .string(bytes.base64)
+        case .string(let text): .string(text)
+        case .array(let elements): .array(elements.map(\.document))
+        case .dictionary(let entries): JSONValue(sorted: entries.mapValues(\.document))
+        case .uid(let index): ["uid": JSONValue(index)]
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import MoultModel
+import MoultPlan
+import MoultStore
+
+/// How a store stands to the versions of a model.
+package struct StatusReport: Sendable {
+    package let status: VersionStatus
+    private let latest: String?
+    /// Every name of the store's version.
+    private let names: [String]
+    private let order: [String]
+    private let recognition: StoreRecognition?
+    private let pendingWork: [String]
+    private let findings: [Finding]
+
+    package init(
+        _ recognition: StoreRecognition, of snapshot: StoreSnapshot, in versions: ModelVersions, target: String?,
+        isRunUnfinished: Bool
+    ) throws {
+        self.recognition = recognition
+        status = recognition.status
+        latest = versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
+        names = recognition.position.map { versions.versions[$0].names } ?? []
+        order = versions.versions.map(\.name)
+        pendingWork =
+            (snapshot.metadata.hasDeferredWork ? ["deferredMigration"] : [])
+            + (isRunUnfinished ? ["unfinishedRun"] : [])
+        findings = versions.findings + snapshot.findings + recognition.findings
+    }
+
+    /// For what is no store at all.
+    package init(_ status: VersionStatus, in versions: ModelVersions, target: String?) throws {
+        self.status = status
+        latest = versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
+        (names, recognition, pendingWork) = ([], nil, [])
+        order = versions.versions.map(\.name)
+        findings = versions.findings
+    }
+
+    package var document: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("format", 1), .init("state", .string(status.name)), .init("version", JSONValue(names.first)),
+            .init("candidates", JSONValue(names.count > 1 ? names : [])), .init("latest", JSONValue(latest)),
+            .init("behind", behind), .init("nearest", JSONValue(nearest?.version)),
+            .init("pendingWork", JSONValue(pendingWork)), .init("versions", JSONValue(order)),
+            .init("recognisedBy", JSONValue(recognition?.basis.rawValue)),
+            .init("configuration", JSONValue(recognition?.configuration)),
+            .init("findings", .array(findings.map(\.document))),
+        ]
+        if let nearest {
+            members.append(
+                .init(
+                    "difference",
+                    [
+                        "added": JSONValue(nearest.added), "missing": JSONValue(nearest.missing),
+                        "changed": JSONValue(nearest.changed),
+                    ]))
+        }
+        if case .notCoreData(let reason) = status { members.append(.init("reason", .string(reason))) }
+        return .object(members)
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        var lines = [colour(style)(status.name) + "  " + status.sentence.printable]
+        if names.count > 1 {
+            lines.append("These versions open the same stores: \(names.map(\.printable).joined(separator: ", ")).")
+        }
+        if order.count > 1 {
+            let marked = order.map { $0 == names.first ? style.bold($0.printable) : $0.printable }
+            lines.append(style.dim("versions: ") + marked.joined(separator: " → "))
+        }
+        if let configuration = recognition?.configuration {
+            lines.append("It holds the configuration \(configuration.printable).")
+        }
+        if pendingWork.contains("deferredMigration") { lines.append("A deferred migration has work left to do.") }
+        if pendingWork.contains("unfinishedRun") {
+            lines.append("A run of Moult has not ended: moult resume heals it.")
+        }
+        return lines + findings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }
+    }
+
+    private var behind: JSONValue {
+        switch status {
+        case .current: 0
+        case .behind(_, let count, _): JSONValue(count)
+        case .ahead(_, let count, _): JSONValue(-count)
+        case .unknown, .notCoreData: .null
+        }
+    }
+
+    private var nearest: VersionStatus.Nearest? {
+        if case .unknown(let nearest) = status { nearest } else { nil }
+    }
+
+    private func colour(_ style: TextStyle) -> (String) -> String {
+        switch status {
+        case .current: style.green
+        case .behind: style.yellow
+        case .ahead, .unknown, .notCoreData: style.red
+        }
+    }
+}
