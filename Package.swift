@@ -91,6 +91,14 @@ let package = Package(
         .executableTarget(
             name: "engine-child", dependencies: ["MoultEngine", "MoultSystem", "MoultModel", "MoultStore"],
             path: "Tests/EngineChild"),
+        // Hostile input for every reader; Scripts/fuzz builds it with libFuzzer.
+        .executableTarget(
+            name: "moult-fuzz",
+            dependencies: [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
+                "MoultObjects", "MoultEngine", "MoultReport", "MoultSystem", "TestSupport",
+            ],
+            path: "Tests/Fuzz"),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
         tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),

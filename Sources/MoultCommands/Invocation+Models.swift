@@ -43,6 +43,6 @@ extension Invocation {
     /// The answers of the file that `--answers` names; none where it was not given.
     package func answers() throws -> Answers {
         guard let path = self[value: .answers] else { return .none }
-        return try Answers(json: try POSIXSystem().read(path))
+        return try Answers(json: try POSIXSystem().read(path), place: path)
     }
 }

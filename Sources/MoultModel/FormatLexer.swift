@@ -38,8 +38,11 @@ struct FormatLexer {
         switch character {
         case "#", "$":
             position += 1
+            let start = position
             let name = take { Self.isName($0) }
-            guard !name.isEmpty else { throw .format("a name is missing behind \(character)", at: position) }
+            guard let first = name.first, Self.isNameStart(first) else {
+                throw .format("a name is missing behind \(character)", at: start)
+            }
             return character == "#" ? .escapedWord(name) : .variable(name)
         case "\"", "'": return .constant(.string(try string(quote: character)))
         default: return .sign(sign(character))

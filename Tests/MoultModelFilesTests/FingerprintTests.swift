@@ -1,4 +1,5 @@
 import MoultModel
+import TestSupport
 import Testing
 
 /// Each change of one field changes the fingerprint; what is not said by the model does not.

@@ -51,6 +51,8 @@ import Testing
     @Test(arguments: [
         ("", 0), ("pages.", 6), ("count:(pages", 12), ("a ==", 4), ("a == 1", 0), ("(a", 2), ("{1,", 3), ("'open", 0),
         ("a b", 2), ("$x ? 1", 3), ("FUNCTION(a)", 9), ("AND", 0),
+        // A number behind # would be printed as a number.
+        ("1 + #00", 5), ("$1", 1),
     ])
     func `a fault is found where it stands`(text: String, character: Int) {
         let error = #expect(throws: MigrationError.self) { try Expression(parsing: text) }

@@ -60,6 +60,7 @@ import Testing
     ]) func `a file that is none of answers is refused`(_ text: String) {
         let error = #expect(throws: MigrationError.self) { try Answers(json: Array(text.utf8)) }
         #expect(error?.code == .usage)
+        #expect(error?.place.isEmpty == false)
     }
 
     @Test func `contradictions are refused`() {

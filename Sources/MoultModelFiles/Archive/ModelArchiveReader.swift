@@ -12,7 +12,7 @@ struct ModelArchiveReader {
     mutating func model() throws -> ManagedObjectModel {
         guard let root = archive.root, let entries = root["NSEntities"]?.entries else {
             throw MigrationError.modelInvalid(
-                "The archive holds no managed object model.", place: archive.root?.className ?? "",
+                "The archive holds no managed object model.", place: archive.root?.className ?? "the archive's root",
                 remedy: "Give a compiled model (.mom) or a model bundle.")
         }
         reportUnknown(in: root, place: "")

@@ -8,7 +8,7 @@ extension ManagedObjectModel {
     package init(elements bytes: [UInt8], findings: inout [Finding]) throws {
         guard let root = try KeyedArchive(parsing: bytes).root else {
             throw MigrationError.modelInvalid(
-                "The archive is empty.", place: "", remedy: "Give a model that Xcode wrote.")
+                "The archive is empty.", place: "the archive's root", remedy: "Give a model that Xcode wrote.")
         }
         try self.init(modelDocument: root, findings: &findings)
     }
@@ -17,7 +17,7 @@ extension ManagedObjectModel {
     init(modelDocument root: KeyedArchive.Value, findings: inout [Finding]) throws {
         guard let entities = root["_xd_rootPackage"]?["XDBucketForClassesstorage"]?.entries else {
             throw MigrationError.modelInvalid(
-                "The archive holds no model of Xcode's editor.", place: root.className ?? "",
+                "The archive holds no model of Xcode's editor.", place: root.className ?? "the archive's root",
                 remedy: "Give the elements file of an .xcdatamodel folder.")
         }
         var reader = ElementsReader()

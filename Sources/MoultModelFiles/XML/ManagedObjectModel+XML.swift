@@ -56,7 +56,8 @@ extension ManagedObjectModel {
     package func xmlContents() throws -> String {
         guard versionIdentifiers.count <= 1 else {
             throw MigrationError.modelInvalid(
-                "The model has \(versionIdentifiers.count) version identifiers; an XML model holds one.", place: "",
+                "The model has \(versionIdentifiers.count) version identifiers; an XML model holds one.",
+                place: "userDefinedModelVersionIdentifier",
                 remedy: "Remove all but one, or keep the model as JSON.")
         }
         var document = documentAttributes

@@ -61,20 +61,21 @@ extension Answers {
         var answers: [Answer]
     }
 
+    /// - Parameter place: what errors call the text, such as the file's path.
     /// - Throws: `usage` where the text is not a file of answers of format 1, or its answers contradict each other.
-    package init(json: [UInt8]) throws(MigrationError) {
+    package init(json: [UInt8], place: String = "the file of answers") throws(MigrationError) {
         let file: File
         do {
             file = try JSONDecoder().decode(File.self, from: Data(json))
         } catch {
             throw MigrationError(
-                .usage, "The file of answers cannot be read.",
+                .usage, "The file of answers cannot be read.", place: place,
                 remedy: "Write it as {\"format\": 1, \"answers\": [ ... ]}, with the answers that Moult printed.",
                 cause: "\(error)")
         }
         guard file.format == 1 else {
             throw MigrationError(
-                .usage, "The file of answers has format \(file.format), and this Moult knows format 1.",
+                .usage, "The file of answers has format \(file.format), and this Moult knows format 1.", place: place,
                 remedy: "Use the Moult that wrote it, or write it anew.")
         }
         try self.init(file.answers)

@@ -1,8 +1,8 @@
 import MoultModel
 
 /// A model that says everything a model can say: each field of each description has a value that is not its usual one.
-enum RichModel {
-    static let attribute = AttributeDescription(
+package enum RichModel {
+    package static let attribute = AttributeDescription(
         name: "body", type: .string, isOptional: false, isTransient: true,
         derivation: .init(expression: "canonical:(title)", filter: "title != nil"), compositeName: "Place",
         defaultValue: .string("a < b & \"c\"\n\t\u{1F426} é"), allowsExternalBinaryDataStorage: true,
@@ -12,18 +12,18 @@ enum RichModel {
         validation: .init(minimum: "1", maximum: "64", regularExpression: "[a-z]+"),
         renamingIdentifier: "text", versionHashModifier: "2", userInfo: ["key": "value", "a": ""], isSyncable: false)
 
-    static let relationship = RelationshipDescription(
+    package static let relationship = RelationshipDescription(
         name: "answers", destinationEntityName: "Answer", inverseName: "post", isOptional: false, isTransient: true,
         maxCount: 7, minCount: 2, isOrdered: true, deleteRule: .deny, isIndexed: true, isIndexedBySpotlight: true,
         isStoredInExternalRecord: true, renamingIdentifier: "replies", versionHashModifier: "3",
         userInfo: ["k": "v"], isSyncable: false)
 
-    static let fetchedProperty = FetchedPropertyDescription(
+    package static let fetchedProperty = FetchedPropertyDescription(
         name: "recent", isOptional: false, destinationEntityName: "Answer", predicate: "score > 3",
         options: ["fetchLimit": "5"], isTransient: true, renamingIdentifier: "fresh", versionHashModifier: "4",
         userInfo: ["f": "p"], isSyncable: false)
 
-    static let index = FetchIndexDescription(
+    package static let index = FetchIndexDescription(
         name: "byBody",
         elements: [
             .init(subject: .property("body"), kind: .rTree, isAscending: false),
@@ -31,7 +31,7 @@ enum RichModel {
         ],
         partialIndexPredicate: "body != nil")
 
-    static let entity = EntityDescription(
+    package static let entity = EntityDescription(
         name: "Post", managedObjectClassName: ".Post", isAbstract: true, superentityName: "Thing",
         attributes: [attribute], relationships: [relationship], fetchedProperties: [fetchedProperty],
         fetchIndexes: [index], compoundIndexes: [["body", "answers"]], uniquenessConstraints: [["body"], ["a", "b"]],
@@ -39,7 +39,7 @@ enum RichModel {
         coreSpotlightDisplayNameExpression: "body", codeGenerationType: "class")
 
     /// One attribute of each type with a default value where the type has one.
-    static let everyType: [AttributeDescription] = [
+    package static let everyType: [AttributeDescription] = [
         .init(name: "integer16", type: .integer16, defaultValue: .integer(-32768)),
         .init(name: "integer32", type: .integer32, defaultValue: .integer(2_147_483_647)),
         .init(name: "integer64", type: .integer64, defaultValue: .integer(.min)),
@@ -59,7 +59,7 @@ enum RichModel {
         .init(name: "place", type: .composite, compositeName: "Place"),
     ]
 
-    static func model(entity: EntityDescription = entity) throws -> ManagedObjectModel {
+    package static func model(entity: EntityDescription = entity) throws -> ManagedObjectModel {
         try ManagedObjectModel(
             entities: [
                 entity,

@@ -1,0 +1,115 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+import MoultPropertyList
+import MoultStore
+
+/// Everything of Moult that reads bytes which somebody else wrote.
+enum FuzzReader: String, CaseIterable, Sendable {
+    case xml, elements, compiled
+    case modelCache = "model-cache"
+    case json
+    case propertyList = "property-list"
+    case metadata, lock, answers, expression, store
+
+    /// The one that this process fuzzes.
+    nonisolated(unsafe) static var current = FuzzReader.xml
+
+    /// Reads; ends the process with a report where the reader answers with anything but a value or a useful error.
+    static func tryCurrent(_ bytes: [UInt8]) {
+        expectUsefulErrors { try current.read(bytes) }
+    }
+
+    private func read(_ bytes: [UInt8]) throws {
+        var findings: [Finding] = []
+        switch self {
+        case .xml: try Self.use(ManagedObjectModel(xmlContents: bytes, file: "contents", findings: &findings))
+        case .elements: try Self.use(ManagedObjectModel(elements: bytes, findings: &findings))
+        case .compiled: try Self.use(ManagedObjectModel(compiled: bytes, findings: &findings))
+        case .modelCache: try Self.use(ManagedObjectModel(modelCache: bytes, findings: &findings))
+        case .json: try Self.use(ManagedObjectModel(json: bytes, file: "Model.json", findings: &findings))
+        case .propertyList: try Self.propertyList(bytes)
+        case .metadata: try Self.metadata(bytes)
+        case .lock: _ = try ModelLock(json: bytes, place: "moult.lock").contents
+        case .answers: _ = try Answers(json: bytes, place: "answers.json").json
+        case .expression: Self.expression(String(decoding: bytes, as: UTF8.self))
+        case .store: try FuzzStore.shared.get().read(bytes)
+        }
+    }
+
+    /// What commands do with a model once it is read.
+    private static func use(_ model: ManagedObjectModel) throws {
+        let version = ModelVersion(names: ["1"], model: model)
+        _ = ModelFingerprint(of: model)
+        _ = model.json.compact
+        expectUsefulErrors { _ = try model.compiled() }
+        expectUsefulErrors { _ = try model.xmlContents() }
+        expectUsefulErrors { _ = try StoreMaker(version, experimental: true).layout.createStatements }
+        expectUsefulErrors { _ = try VersionStatus(of: version.hashes, in: ModelVersions(versions: [version])) }
+    }
+
+    private static func propertyList(_ bytes: [UInt8]) throws {
+        expectUsefulErrors { _ = try VersionInfo(parsing: bytes) }
+        expectUsefulErrors { _ = try KeyedArchive(parsing: bytes).root?.entries }
+        let list = try PropertyList(parsing: bytes)
+        guard try PropertyList(parsing: list.binary) != list, !list.holdsNaN else { return }
+        stop("a property list is another one when written and read again")
+    }
+
+    private static func metadata(_ bytes: [UInt8]) throws {
+        let metadata = try StoreMetadata(uuid: "", propertyList: bytes)
+        _ = metadata.hashes?.checksum
+        _ = (metadata.versionIdentifiers, metadata.framework, metadata.hashesDigest, metadata.modelChecksum)
+        _ = (metadata.hasDeferredWork, metadata.applicationEntries)
+    }
+
+    private static func expression(_ text: String) {
+        expectUsefulErrors { try settle(text) { try Expression(parsing: $0).format } }
+        expectUsefulErrors { try settle(text) { try Predicate(parsing: $0).format } }
+    }
+
+    /// What is printed is read again and printed as the same text; a path with `@count` in its middle takes one round
+    /// more, for a part of it becomes a function.
+    private static func settle(_ text: String, _ format: (String) throws -> String) throws {
+        let printed = try format(format(text))
+        if try format(printed) != printed { stop("\(printed) is printed otherwise when read again") }
+    }
+}
+
+// MARK: - Judging
+
+/// Runs; a thrown error must be Moult's own and say what was found, where, and what to do.
+func expectUsefulErrors(_ body: () throws -> Void) {
+    do {
+        try body()
+    } catch let error as MigrationError {
+        if error.code == .internal { stop("a fault of Moult's own: \(error)") }
+        if error.message.isEmpty || error.place.isEmpty || error.remedy.isEmpty {
+            stop("an error says too little: \(error)")
+        }
+    } catch {
+        stop("an error is not Moult's: \(error)")
+    }
+}
+
+/// Ends the process in the way that makes libFuzzer keep and print the input.
+func stop(_ complaint: String) -> Never {
+    say("FOUND: \(complaint)")
+    abort()
+}
+
+/// At once, for a process that may die at any time.
+func say(_ words: String) { FileHandle.standardError.write(Data("\(words)\n".utf8)) }
+
+extension PropertyList {
+    /// A number that is not even equal to itself.
+    fileprivate var holdsNaN: Bool {
+        switch self {
+        case .real(let number), .date(let number): number.isNaN
+        case .array(let elements): elements.contains(where: \.holdsNaN)
+        case .dictionary(let entries): entries.values.contains(where: \.holdsNaN)
+        default: false
+        }
+    }
+}

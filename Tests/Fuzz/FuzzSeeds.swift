@@ -1,0 +1,175 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import MoultObjects
+import MoultPlan
+import MoultPropertyList
+import MoultSQLite
+import MoultStore
+import TestSupport
+
+/// Sound inputs to begin with: what the project's own writers make, and real files where the corpus is present.
+enum FuzzSeeds {
+    /// Large inputs slow every run down and hold nothing that small ones do not.
+    private static let greatestSize = 24 << 10
+    private static let greatestStore = 96 << 10
+    private static let greatestCount = 48
+
+    /// - Returns: how many files were written.
+    static func write(for reader: FuzzReader, into folder: String) throws -> Int {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let seeds = try made(for: reader) + real(for: reader)
+        for (number, seed) in seeds.enumerated() {
+            try Data(seed).write(to: URL(fileURLWithPath: "\(folder)/seed-\(number)"))
+        }
+        return seeds.count
+    }
+
+    /// The versions of the example model.
+    static func forum() throws -> ModelVersions {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try ModelVersions(contentsOf: root.path + "/Examples/Forum.xcdatamodeld")
+    }
+
+    // MARK: Made
+
+    private static func made(for reader: FuzzReader) throws -> [[UInt8]] {
+        let models = try [RichModel.model(), withoutComposites()] + forum().versions.map(\.model)
+        switch reader {
+        case .xml: return try models.map { try Array($0.xmlContents().utf8) }
+        case .elements: return [elements()]
+        case .compiled: return models.compactMap { try? $0.compiled() }
+        case .modelCache: return models.compactMap { try? $0.modelCache() }
+        case .json: return models.map { Array($0.json.compact.utf8) }
+        case .propertyList: return models.compactMap { try? $0.compiled() } + [elements(), Array(everyElement.utf8)]
+        case .metadata:
+            return try [230, 866, 1526].flatMap { framework in
+                try forum().versions.map { try StoreMaker($0, framework: framework).metadata.propertyList }
+            }
+        case .lock: return [Array(lock.utf8)]
+        case .answers: return [Array(answers.utf8)]
+        case .expression: return expressions.map { Array($0.utf8) }
+        case .store: return try [230, 1526].map(store)
+        }
+    }
+
+    /// Composites have no archived form that is known.
+    private static func withoutComposites() throws -> ManagedObjectModel {
+        let attributes = RichModel.everyType.filter { $0.type != .composite }
+        return try ManagedObjectModel(entities: [
+            EntityDescription(name: "Thing", attributes: attributes, fetchIndexes: [RichModel.index]),
+            EntityDescription(
+                name: "Post", superentityName: "Thing",
+                attributes: [
+                    .init(name: "title", type: .string, validation: .init(minimum: "1", regularExpression: "[a-z]+")),
+                    .init(name: "body", type: .string, derivation: .init(expression: "canonical:(title)")),
+                ],
+                relationships: [
+                    .init(name: "parent", destinationEntityName: "Post", inverseName: "answers"),
+                    .init(
+                        name: "answers", destinationEntityName: "Post", inverseName: "parent", maxCount: 0,
+                        isOrdered: true),
+                ],
+                fetchedProperties: [RichModel.fetchedProperty], userInfo: ["k": "v"]),
+            EntityDescription(name: "Answer"),
+        ])
+    }
+
+    /// An entity with an attribute, as Xcode 3 archived it (MAPPING_FORMAT, section 3).
+    private static func elements() -> [UInt8] {
+        var builder = KeyedArchive.Builder()
+        let type = builder.object(classes: ["XDPMAttribute"], ["_default": builder.leaf(.integer(300))])
+        let facts = builder.dictionary([("XD_PAttK_attributeType", type)])
+        let stereotype = builder.object(
+            classes: ["XDUMLStereotypeImp"], ["XDBucketForOwnedAttributesstorage": facts])
+        let stereotypes = builder.dictionary([("attribute", stereotype)])
+        let attribute = builder.object(classes: ["XDPMAttribute"], ["XDBucketForStereotypesstorage": stereotypes])
+        let attributes = builder.dictionary([("title", attribute)])
+        let entity = builder.object(
+            classes: ["XDPMEntity"],
+            ["_name": builder.string("Book"), "XDBucketForOwnedAttributesstorage": attributes])
+        let entities = builder.dictionary([("Book", entity)])
+        let package = builder.object(classes: ["XDUMLPackageImp"], ["XDBucketForClassesstorage": entities])
+        return builder.archive(root: builder.object(classes: ["XDPMModel"], ["_xd_rootPackage": package]))
+    }
+
+    private static let everyElement = """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+        <plist version="1.0"><dict><key>a</key><array><integer>-1</integer><real>0.5</real><true/><false/></array>
+        <key>b &amp; &#233;</key><date>2001-01-01T00:00:00Z</date><key>c</key><data>AAEC</data>
+        <key>d</key><string><![CDATA[<x>]]></string><!-- nothing --><key>e</key><dict/></dict></plist>
+        """
+
+    private static let lock = """
+        {"format":1,"models":{"Forum.xcdatamodeld":[{"name":"Forum","checksum":"AAECAw==","fingerprint":"BAUG",
+        "entities":{"Post":"AAEC AwQF","User":"AAEC AwQF"}}]}}
+        """
+
+    private static let answers = """
+        {"format":1,"answers":[{"from":"1","to":"2","entity":"Post","property":"body","is":"rename","old":"text"},
+        {"from":"2","to":"3","entity":"Thread","is":"new"},
+        {"from":"2","to":"3","entity":"User","property":"age","is":"keep"}]}
+        """
+
+    private static let expressions = [
+        "canonical:(name)", "pages.@count", "now()", "1 + 2 * -x ** 2", "children.@sum.size",
+        "FUNCTION(a, \"lowercase:\", 'b')", "{1, 2.5e3, 0xFF}", "$source.name", "TERNARY(a > 1, b, c)",
+        "SUBQUERY(items, $i, $i.size > 3).@count", "#index == nil", "name BEGINSWITH[cd] \"A\\n\" AND size > 0",
+        "NOT (a IN {1, 2}) OR ANY b.c BETWEEN {0, 9}", "TRUEPREDICATE", "CAST(date, \"NSDate\") >= a[FIRST]",
+        "NONE x LIKE \"*y?\" || !(ALL z MATCHES 'q+')", "%K == %@",
+    ]
+
+    /// A small store of the example model with small pages, so that few bytes of it are empty.
+    private static func store(framework: Int) throws -> [UInt8] {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Forum.sqlite"
+        guard let version = try forum().versions.first else { return [] }
+        let maker = try StoreMaker(version, framework: framework)
+        try maker.make(at: path)
+        let writer = try ObjectWriter(store: path, layout: maker.layout)
+        try SampleData(count: 3, isHostile: false).fill(writer)
+        try writer.finish()
+        let connection = try Connection(path, mode: .readWrite)
+        try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM")
+        connection.close()
+        return try Array(Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    // MARK: Real
+
+    private static func real(for reader: FuzzReader) throws -> [[UInt8]] {
+        switch reader {
+        case .xml: return try files { $0.hasSuffix(".xcdatamodel/contents") }
+        case .elements: return try files { $0.hasSuffix(".xcdatamodel/elements") }
+        case .compiled: return try files { $0.hasSuffix(".mom") }
+        case .propertyList: return try files { $0.hasSuffix(".plist") || $0.hasSuffix(".mom") }
+        case .modelCache: return try snapshots().compactMap(\.modelCache).filter { $0.count <= greatestSize }
+        case .metadata: return try snapshots().map(\.metadata.propertyList).filter { $0.count <= greatestSize }
+        case .store: return try read(Corpus.stores, atMost: greatestStore)
+        case .json, .lock, .answers, .expression: return []
+        }
+    }
+
+    private static func files(_ isIncluded: (String) -> Bool) throws -> [[UInt8]] {
+        try read(Corpus.paths(where: isIncluded), atMost: greatestSize)
+    }
+
+    /// The small ones of the files, each content once, and a number of them spread over all.
+    private static func read(_ paths: [String], atMost size: Int) throws -> [[UInt8]] {
+        var seen: Set<[UInt8]> = []
+        let small = try paths.compactMap { path -> [UInt8]? in
+            let bytes = try Array(Data(contentsOf: URL(fileURLWithPath: path)))
+            return bytes.count <= size && seen.insert(bytes).inserted ? bytes : nil
+        }
+        let step = max(1, small.count / greatestCount)
+        return stride(from: 0, to: small.count, by: step).map { small[$0] }
+    }
+
+    private static func snapshots() throws -> [StoreSnapshot] {
+        try Corpus.stores.prefix(greatestCount).map { path in
+            try StoreProbe.read(path) { try StoreSnapshot($0.connection) }
+        }
+    }
+}
