@@ -1,5 +1,6 @@
 import MoultModel
 import MoultPlan
+import MoultSQLite
 import MoultStore
 import MoultSystem
 
@@ -51,8 +52,9 @@ package struct PreparedMigration: Sendable {
             let plan = try MigrationPlan(
                 versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]), to: target,
                 answers: options.answers)
-            let bound = try Self.mapping(plan.passes.first).map { mapping, target in
-                try BoundPlan(
+            let bound = try plan.passes.first.map { pass in
+                let (mapping, target) = try Self.mapping(pass)
+                return try BoundPlan(
                     mapping, from: plan.from.model, to: target, over: snapshot, connection: probe.connection,
                     experimental: options.isExperimental)
             }
@@ -60,8 +62,7 @@ package struct PreparedMigration: Sendable {
         }
     }
 
-    private static func mapping(_ pass: MigrationPass?) throws -> (MappingModel, ModelVersion)? {
-        guard let pass else { return nil }
+    private static func mapping(_ pass: MigrationPass) throws -> (MappingModel, ModelVersion) {
         switch pass.work {
         case .mapping(let mapping): return (mapping, pass.newer)
         case .registered(let stage):
@@ -101,6 +102,22 @@ package struct PreparedMigration: Sendable {
         }
         var migration = try Migration(bound, on: store, from: plan.from.name, inPlace: inPlace, system: system)
         migration.to = plan.to.name
+        migration.next = next(after: 0)
         return migration
+    }
+
+    /// The pass after the one at `position`, bound when that one has run.
+    private func next(after position: Int) -> (@Sendable (Connection) throws -> Migration)? {
+        guard plan.passes.indices.contains(position + 1) else { return nil }
+        let pass = plan.passes[position + 1]
+        return { connection in
+            let (mapping, target) = try Self.mapping(pass)
+            let bound = try BoundPlan(
+                mapping, from: pass.older.model, to: target, over: StoreSnapshot(connection), connection: connection,
+                experimental: options.isExperimental)
+            var migration = try Migration(bound, on: store, from: pass.older.name, system: system)
+            migration.next = next(after: position + 1)
+            return migration
+        }
     }
 }

@@ -38,7 +38,7 @@ extension Verb {
         progress.debug("Inferred mapping model")
         let report =
             invocation[.dryRun]
-            ? try rehearse(prepared, invocation, progress) : try run(prepared, invocation, console, progress)
+            ? try rehearse(prepared, invocation, progress) : try run(prepared, invocation, progress)
         progress.debug("Completed successfully")
         progress.end()
         console.print(report.document) { report.lines(style: $0) }
@@ -56,20 +56,14 @@ extension Verb {
             from: prepared.plan.from.name, to: migration.to, rehearsal: outcome, losses: prepared.plan.losses)
     }
 
-    /// Runs pass after pass; each leaves a whole store of a version on the way, from which the next one starts.
     private static func run(
-        _ prepared: PreparedMigration, _ invocation: Invocation, _ console: Console, _ progress: ProgressDisplay
+        _ prepared: PreparedMigration, _ invocation: Invocation, _ progress: ProgressDisplay
     ) throws -> OutcomeReport {
-        var outcomes: [MigrationOutcome] = []
-        var next = prepared
-        while var migration = try next.migration(inPlace: invocation[.inPlace]) {
-            migration.to = next.bound?.target.name ?? migration.to
-            outcomes.append(try invocation.migrator.run(migration, on: next.store, progress.observer))
-            guard outcomes.count < prepared.plan.passes.count else { break }
-            next = try invocation.preparedMigration(console)
-        }
+        let migration = try prepared.migration(inPlace: invocation[.inPlace])
+        let outcome = try migration.map { try invocation.migrator.run($0, on: prepared.store, progress.observer) }
         return OutcomeReport(
-            from: prepared.plan.from.name, to: prepared.plan.to.name, outcomes, losses: prepared.plan.losses)
+            from: prepared.plan.from.name, to: prepared.plan.to.name, outcome.map { [$0] } ?? [],
+            losses: prepared.plan.losses)
     }
 }
 

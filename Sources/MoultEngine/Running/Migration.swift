@@ -17,6 +17,9 @@ package struct Migration: Sendable {
     /// Throws where the new store is not what it should be: `main` is the new store, the schema `source` the old one.
     /// In place there is no `source`.
     package var verify: @Sendable (Connection) throws -> Void
+    /// The pass after this one, bound to what this one has made, where a way through the versions takes several. All of
+    /// them run on working copies; the store sees one commit, of the last.
+    package var next: (@Sendable (Connection) throws -> Migration)?
 
     /// Nothing to do but to copy the store over itself: the identity migration.
     package init(

@@ -92,16 +92,37 @@ extension MigrationRun {
         do {
             defer { copy.close() }
             defer { _ = try? proof.wait() }
-            try measure(.change) { try change(copy.connection) }
+            try measure(.change) { try copy.run(migration, observer, system) }
             backup = try measure(.backup) { try finish(draft, proof) }
             try measure(.verify) { try migration.verify(copy.connection) }
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum
         }
+        let path = try runFurtherPasses(on: copy.path)
         observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
         if options.isFrugal { backups.discard(draft) }
-        try measure(.commit) { try commit(copy.path) }
+        try measure(.commit) { try commit(path) }
         return backup
+    }
+
+    /// Each further pass changes a copy of what the one before it made; returns the last copy's path.
+    private func runFurtherPasses(on path: String) throws -> String {
+        var (pass, path, number) = (migration, path, 1)
+        while let next = pass.next {
+            number += 1
+            let copy = try measure(.copy) {
+                try WorkingCopy(of: path, at: Path.join(work, "pass-\(number)"), options, system)
+            }
+            defer { copy.close() }
+            pass = try next(copy.connection)
+            try measure(.change) { try copy.run(pass, observer, system) }
+            try measure(.verify) { try pass.verify(copy.connection) }
+            try copy.connection.detach("source")
+            journal.newChecksum = try StoreState(copy.connection).checksum
+            try system.remove(path)
+            path = copy.path
+        }
+        return path
     }
 
     private func makeCopy(of path: String) throws -> WorkingCopy {
@@ -109,11 +130,6 @@ extension MigrationRun {
         let copy = try WorkingCopy(of: path, at: Path.join(work, Path.name(of: path)), options, system)
         observer.report(.copy, 1, bytes: before.size)
         return copy
-    }
-
-    private func change(_ connection: Connection) throws {
-        for function in migration.functions { try connection.register(function) }
-        try connection.transaction { try runner.run(on: connection) }
     }
 
     /// Waits for the proof and gives the backup its name; a frugal run keeps none.

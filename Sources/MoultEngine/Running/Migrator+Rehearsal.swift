@@ -55,18 +55,23 @@ extension Migrator {
         try measure(.backup) {
             try BackupFolder(folder, system).copyPages(from: probe.connection, to: source, observer)
         }
-        let copy = try measure(.copy) {
-            try WorkingCopy(of: source, at: Path.join(folder, Path.name(of: probe.path)), options, system)
+        var (pass, path, size) = (migration as Migration?, source, before.size)
+        while let current = pass {
+            let copy = try measure(.copy) {
+                let name = path == source ? Path.name(of: probe.path) : "pass-\(timings.count)"
+                return try WorkingCopy(of: path, at: Path.join(folder, name), options, system)
+            }
+            defer { copy.close() }
+            // A further pass is bound to what the one before it made.
+            let bound = path == source ? current : try current.next?(copy.connection) ?? current
+            try measure(.change) { try copy.run(bound, observer, system) }
+            try measure(.verify) { try bound.verify(copy.connection) }
+            size = try StoreState(copy.connection).size
+            path = copy.path
+            pass = bound.next == nil ? nil : bound
         }
-        defer { copy.close() }
-        try measure(.change) {
-            for function in migration.functions { try copy.connection.register(function) }
-            let runner = ScriptRunner(script: migration.script, observer: observer, system: system)
-            try copy.connection.transaction { try runner.run(on: copy.connection) }
-        }
-        try measure(.verify) { try migration.verify(copy.connection) }
         return RehearsalOutcome(
-            rows: observer.totalRows, bytesBefore: before.size, bytesAfter: try StoreState(copy.connection).size,
+            rows: observer.totalRows, bytesBefore: before.size, bytesAfter: size,
             seconds: timings, space: space, way: probe.way)
     }
 }

@@ -36,6 +36,13 @@ final class WorkingCopy {
     }
 
     func close() { connection.close() }
+
+    /// Runs the script of one pass, in one transaction.
+    func run(_ pass: Migration, _ observer: MigrationObserver, _ system: any System) throws {
+        for function in pass.functions { try connection.register(function) }
+        let runner = ScriptRunner(script: pass.script, observer: observer, system: system)
+        try connection.transaction { try runner.run(on: connection) }
+    }
 }
 
 /// Runs the statements of a script in order, with progress and cancellation inside each.

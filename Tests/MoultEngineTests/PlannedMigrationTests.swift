@@ -1,0 +1,255 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import MoultSystem
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Whole migrations of small stores, looked at with the sqlite3 shell.
+@Suite("Planned migrations")
+struct PlannedMigrationTests {
+    // MARK: - A world of users and posts
+
+    private static func versions(_ models: [EntityDescription]...) throws -> ModelVersions {
+        ModelVersions(
+            versions: try models.enumerated().map {
+                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
+            })
+    }
+
+    private static func user(_ attributes: [AttributeDescription] = []) -> EntityDescription {
+        EntityDescription(
+            name: "User", attributes: [.init(name: "name", type: .string)] + attributes,
+            relationships: [
+                .init(name: "posts", destinationEntityName: "Post", inverseName: "author", maxCount: 0)
+            ])
+    }
+
+    private static func post(_ attributes: [AttributeDescription] = [], renaming: String? = nil) -> EntityDescription {
+        EntityDescription(
+            name: "Post",
+            attributes: [
+                .init(name: renaming ?? "title", type: .string, renamingIdentifier: renaming.map { _ in "title" })
+            ]
+                + attributes,
+            relationships: [.init(name: "author", destinationEntityName: "User", inverseName: "posts")])
+    }
+
+    /// A store of the first version with three users; user 1 has posts 1 and 2, user 2 has post 3.
+    private func store(of versions: ModelVersions, history: Bool = false, external: [UInt8]? = nil) throws -> (
+        folder: ScratchFolder, path: String
+    ) {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Forum.sqlite"
+        let maker = try StoreMaker(versions.versions[0], history: history)
+        try maker.make(at: path)
+        let writer = try ObjectWriter(store: path, layout: maker.layout)
+        let users = try ["Ann", "Bob", "Cid"].map { try writer.insert("User", ["name": .attribute(.string($0))]) }
+        for (title, author) in [("One", 0), ("Two", 0), ("Three", 1)] {
+            var values: [String: MoultObjects.PropertyValue] = [
+                "title": .attribute(.string(title)), "author": .object(users[author]),
+            ]
+            if let external, title == "Two" { values["body"] = .attribute(.binary(external)) }
+            _ = try writer.insert("Post", values)
+        }
+        try writer.finish()
+        return (folder, path)
+    }
+
+    private func migrate(_ path: String, _ versions: ModelVersions, inPlace: Bool = false, answers: [Answer] = [])
+        throws -> MigrationOutcome
+    {
+        let prepared = try PreparedMigration(path, versions: versions, options: .init(answers: Answers(answers)))
+        return try Migrator().run(#require(try prepared.migration(inPlace: inPlace)), on: path)
+    }
+
+    // MARK: - Tests
+
+    @Test("a way of two passes is one run with one backup: what was derived on the way arrives")
+    func twoPasses() throws {
+        let derived = AttributeDescription(
+            name: "count", type: .integer64, derivation: .init(expression: "posts.@count"))
+        let versions = try Self.versions(
+            [Self.user(), Self.post()], [Self.user([derived]), Self.post()],
+            [Self.user([.init(name: "count", type: .integer64)]), Self.post()])
+        let (folder, path) = try store(of: versions)
+        defer { withExtendedLifetime(folder) {} }
+        let prepared = try PreparedMigration(path, versions: versions)
+        #expect(prepared.plan.passes.count == 2)
+        _ = try Migrator().rehearse(#require(try prepared.migration()), on: path)
+        let outcome = try migrate(path, versions)
+        #expect(try SQLiteShell.run(path, "SELECT ZNAME, ZCOUNT FROM ZUSER ORDER BY Z_PK") == "Ann|2\nBob|1\nCid|0\n")
+        #expect(try SQLiteShell.run(path, "SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") == "0\n")
+        #expect(try Migrator().backups(of: path).list().map(\.name) == [#require(outcome.backup).name])
+    }
+
+    @Test("in place a column is added and one renamed, and nothing else is written")
+    func inPlace() throws {
+        let versions = try Self.versions(
+            [Self.user(), Self.post()],
+            [Self.user([.init(name: "age", type: .integer16)]), Self.post(renaming: "headline")])
+        let (folder, path) = try store(of: versions)
+        defer { withExtendedLifetime(folder) {} }
+        _ = try migrate(path, versions, inPlace: true)
+        #expect(
+            try SQLiteShell.run(path, "SELECT ZHEADLINE, ZAUTHOR FROM ZPOST; SELECT count(ZAGE) FROM ZUSER")
+                == "One|1\nTwo|1\nThree|2\n0\n")
+        #expect(
+            try SQLiteShell.run(path, "SELECT sql FROM sqlite_master WHERE name = 'ZUSER'")
+                == "CREATE TABLE ZUSER ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR , \"ZAGE\" INTEGER)\n"
+        )
+        // What was altered in place is made as new by the next migration on a copy.
+        let next = ModelVersions(
+            versions: [
+                versions.versions[1],
+                ModelVersion(
+                    names: ["3"],
+                    model: try ManagedObjectModel(entities: [
+                        Self.user([
+                            .init(name: "age", type: .integer16),
+                            .init(
+                                name: "admin", type: .boolean, isOptional: false,
+                                defaultValue: .boolean(false)),
+                        ]), Self.post(renaming: "headline"),
+                    ])),
+            ])
+        _ = try migrate(path, next)
+        #expect(
+            try SQLiteShell.run(path, "SELECT ZNAME, ZADMIN, ZAGE FROM ZUSER WHERE Z_PK = 1") == "Ann|0|\n")
+    }
+
+    @Test("in place is refused where rows would have to be written, with every reason")
+    func inPlaceRefused() throws {
+        let required = AttributeDescription(
+            name: "age", type: .integer16, isOptional: false, defaultValue: .integer(18))
+        let versions = try Self.versions([Self.user(), Self.post()], [Self.user([required]), Self.post()])
+        let (folder, path) = try store(of: versions)
+        defer { withExtendedLifetime(folder) {} }
+        #expect {
+            try migrate(path, versions, inPlace: true)
+        } throws: { error in
+            (error as? MigrationError)?.code == .unsupported && "\(error)".contains("ZUSER.ZAGE has to be filled")
+        }
+        #expect(try SQLiteShell.run(path, "SELECT count(*) FROM pragma_table_info('ZUSER')") == "4\n")
+    }
+
+    @Test("bytes go into external storage and come back out of their file", arguments: [10, 200_000])
+    func externalStorage(size: Int) throws {
+        let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
+        let outside = AttributeDescription(name: "body", type: .binary, allowsExternalBinaryDataStorage: true)
+        let inside = AttributeDescription(name: "body", type: .binary)
+        let versions = try Self.versions(
+            [Self.user(), Self.post([outside])], [Self.user(), Self.post([inside])],
+            [Self.user(), Self.post([outside])])
+        let (folder, path) = try store(of: versions, external: bytes)
+        defer { withExtendedLifetime(folder) {} }
+        let inner = ModelVersions(versions: Array(versions.versions[0...1]))
+        _ = try migrate(path, inner)
+        let body = "SELECT hex(ZBODY) FROM ZPOST WHERE ZTITLE = 'Two'"
+        #expect(try [UInt8](hexadecimal: SQLiteShell.run(path, body)) == bytes)
+        _ = try migrate(path, ModelVersions(versions: Array(versions.versions[1...2])))
+        #expect(try [UInt8](hexadecimal: SQLiteShell.run(path, body)) == [1] + bytes)
+    }
+
+    @Test("history keeps its transactions: numbers, columns and removed entities as Core Data leaves them")
+    func history() throws {
+        // `Admin` sorts before `User`, so every number moves by one; `Tag` leaves.
+        let tag = EntityDescription(name: "Tag", attributes: [.init(name: "word", type: .string)])
+        let admin = EntityDescription(name: "Admin", attributes: [.init(name: "level", type: .integer16)])
+        let versions = try Self.versions(
+            [Self.user([.init(name: "zip", type: .string)]), Self.post(), tag],
+            [
+                Self.user([.init(name: "age", type: .integer16), .init(name: "zip", type: .string)]), Self.post(),
+                admin,
+            ])
+        let (folder, path) = try store(of: versions, history: true)
+        defer { withExtendedLifetime(folder) {} }
+        // Numbers before: Post 1, Tag 2, User 3. Slots of a user before: name, zip, posts; after: age, name, zip, posts.
+        _ = try SQLiteShell.run(
+            path,
+            """
+            INSERT INTO ATRANSACTION (Z_PK, Z_ENT, Z_OPT, ZTIMESTAMP) VALUES (1, 16002, 1, 5.5);
+            INSERT INTO ACHANGE (Z_PK, Z_ENT, Z_OPT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS) VALUES
+                (1, 16001, 1, 0, 3, 1, 1, NULL), (2, 16001, 1, 1, 3, 1, 1, x'40'), (3, 16001, 1, 1, 3, 2, 1, x'A0'),
+                (4, 16001, 1, 1, 1, 1, 1, x'80'), (5, 16001, 1, 0, 2, 1, 1, NULL)
+            """)
+        _ = try migrate(path, versions)
+        // Numbers after: Admin 1, Post 2, User 3.
+        #expect(
+            try SQLiteShell.run(path, "SELECT Z_PK, ZENTITY, ZENTITYPK, hex(ZCOLUMNS) FROM ACHANGE ORDER BY 1")
+                == "1|3|1|\n2|3|1|20\n3|3|2|50\n4|2|1|80\n")
+        #expect(try SQLiteShell.run(path, "SELECT ZTIMESTAMP FROM ATRANSACTION") == "5.5\n")
+        #expect(
+            try SQLiteShell.run(path, "SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY WHERE Z_ENT > 16000")
+                == "16001|CHANGE\n16002|TRANSACTION\n16003|TRANSACTIONSTRING\n")
+    }
+
+    @Test("what is not Core Data's stays: a table, an index, a view, a trigger, an entry of the metadata")
+    func strangers() throws {
+        let versions = try Self.versions(
+            [Self.user(), Self.post()], [Self.user([.init(name: "age", type: .integer16)]), Self.post()])
+        let (folder, path) = try store(of: versions)
+        defer { withExtendedLifetime(folder) {} }
+        _ = try SQLiteShell.run(
+            path,
+            """
+            CREATE TABLE app_log (what TEXT); INSERT INTO app_log VALUES ('kept');
+            CREATE INDEX app_index ON ZPOST (ZTITLE); CREATE VIEW app_view AS SELECT ZNAME FROM ZUSER;
+            CREATE TRIGGER app_trigger AFTER INSERT ON ZUSER BEGIN INSERT INTO app_log VALUES (NEW.ZNAME); END
+            """)
+        _ = try migrate(path, versions)
+        #expect(
+            try SQLiteShell.run(path, "SELECT name FROM sqlite_master WHERE name LIKE 'app%' ORDER BY 1")
+                == "app_index\napp_log\napp_trigger\napp_view\n")
+        #expect(
+            try SQLiteShell.run(
+                path,
+                "INSERT INTO ZUSER (ZNAME) VALUES ('Dan'); SELECT what FROM app_log; SELECT count(*) FROM app_view")
+                == "kept\nDan\n4\n")
+    }
+
+    @Test("a mirror's records keep their names under the new numbers, when asked; else the store is refused")
+    func cloudKit() throws {
+        let admin = EntityDescription(name: "Admin", attributes: [.init(name: "level", type: .integer16)])
+        let versions = try Self.versions([Self.user(), Self.post()], [Self.user(), Self.post(), admin])
+        let (folder, path) = try store(of: versions)
+        defer { withExtendedLifetime(folder) {} }
+        _ = try SQLiteShell.run(
+            path,
+            """
+            CREATE TABLE ANSCKRECORDMETADATA ( Z_PK INTEGER PRIMARY KEY, ZENTITYID INTEGER, ZENTITYPK INTEGER, ZCKRECORDNAME VARCHAR );
+            CREATE UNIQUE INDEX u ON ANSCKRECORDMETADATA (ZENTITYID COLLATE BINARY ASC, ZENTITYPK COLLATE BINARY ASC);
+            INSERT INTO ANSCKRECORDMETADATA VALUES (1, 1, 1, 'post-1'), (2, 2, 1, 'user-1'), (3, 2, 2, 'user-2')
+            """)
+        #expect {
+            try PreparedMigration(path, versions: versions)
+        } throws: {
+            ($0 as? MigrationError)?.code == .cloudKit
+        }
+        let prepared = try PreparedMigration(path, versions: versions, options: .init(allowsCloudKit: true))
+        _ = try Migrator().run(#require(try prepared.migration()), on: path)
+        #expect(
+            try SQLiteShell.run(
+                path, "SELECT ZENTITYID, ZENTITYPK, ZCKRECORDNAME FROM ANSCKRECORDMETADATA ORDER BY Z_PK")
+                == "2|1|post-1\n3|1|user-1\n3|2|user-2\n")
+    }
+
+    @Test("a plan is refused where the store has changed since")
+    func stale() throws {
+        let versions = try Self.versions(
+            [Self.user(), Self.post()], [Self.user([.init(name: "age", type: .integer16)]), Self.post()])
+        let (folder, path) = try store(of: versions)
+        defer { withExtendedLifetime(folder) {} }
+        let prepared = try PreparedMigration(path, versions: versions)
+        _ = try SQLiteShell.run(path, "CREATE INDEX later ON ZPOST (ZTITLE)")
+        #expect {
+            try Migrator().run(#require(try prepared.migration()), on: path)
+        } throws: {
+            ($0 as? MigrationError)?.code == .planStale
+        }
+    }
+}
