@@ -30,14 +30,14 @@ enum BenchmarkModel {
     static let attributes: [AttributeDescription] = [
         AttributeDescription(name: "amount", type: .decimal),
         AttributeDescription(name: "count", type: .integer32),
-        AttributeDescription(name: "createdAt", type: .date),
+        AttributeDescription(name: "createdAt", type: .date, isIndexed: true),
         AttributeDescription(name: "identifier", type: .uuid),
         AttributeDescription(name: "isDone", type: .boolean),
         AttributeDescription(name: "note", type: .string),
         AttributeDescription(name: "payload", type: .binary),
         AttributeDescription(name: "price", type: .double),
         AttributeDescription(name: "rank", type: .integer16),
-        AttributeDescription(name: "title", type: .string),
+        AttributeDescription(name: "title", type: .string, isIndexed: true),
     ]
 
     static let first = attributes
@@ -86,12 +86,7 @@ enum BenchmarkModel {
     }
 
     private static func entity(with attributes: [AttributeDescription]) -> EntityDescription {
-        let title = attributes.contains { $0.name == "heading" } ? "heading" : "title"
-        return EntityDescription(
-            name: entity, attributes: attributes,
-            fetchIndexes: [("byCreation", "createdAt"), ("byTitle", title)].map { name, property in
-                FetchIndexDescription(name: name, elements: [.init(subject: .property(property))])
-            })
+        EntityDescription(name: entity, attributes: attributes)
     }
 
     // MARK: - Words for changes

@@ -14,6 +14,7 @@ enum ChildWork {
             try migrate(store, change, inPlace: arguments.contains("--in-place"))
         case ("backup", let store?, _): try backUp(store)
         case ("alter", let store?, _): try alter(store)
+        case ("make", let folder?, let rows?): _ = try BenchmarkStore(rows: Int(rows) ?? 0, in: folder)
         default: throw MigrationError(.usage, "There is no such work: \(arguments).", remedy: "See ChildWork.")
         }
     }

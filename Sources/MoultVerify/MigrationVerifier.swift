@@ -32,9 +32,12 @@ package struct MigrationVerifier {
     package func verify() throws -> [EntityCount] {
         var counts: [EntityCount] = []
         for rows in expectation.rows { counts += try verify(rows) }
-        for removed in expectation.removed {
-            let count = try self.count("source", removed.table, [removed.number])
-            counts.append(EntityCount(name: removed.name, source: count, kept: 0, dropped: count))
+        for (table, entities) in Dictionary(grouping: expectation.removed, by: \.table) {
+            let before = try self.counts("source", table, entities.map(\.number))
+            counts += entities.map { removed in
+                let count = before[removed.number, default: 0]
+                return EntityCount(name: removed.name, source: count, kept: 0, dropped: count)
+            }
         }
         for pairs in expectation.pairs { try verify(pairs) }
         return counts.sorted { $0.name.precedesInByteOrder($1.name) }
@@ -44,9 +47,10 @@ package struct MigrationVerifier {
 
     private func verify(_ rows: MigrationExpectation.Rows) throws -> [EntityCount] {
         var counts: [EntityCount] = []
+        let all = try self.counts("source", rows.sourceTable, rows.entities.map(\.sourceNumber))
+        let left = try self.counts("main", rows.table, rows.entities.map(\.number))
         for entity in rows.entities {
-            let before = try count("source", rows.sourceTable, [entity.sourceNumber])
-            let after = try count("main", rows.table, [entity.number])
+            let (before, after) = (all[entity.sourceNumber, default: 0], left[entity.number, default: 0])
             guard before == after else {
                 throw failure(
                     entity.name, "\(entity.sourceName) had \(before) rows and \(entity.name) has \(after).")
@@ -154,10 +158,17 @@ package struct MigrationVerifier {
 
     // MARK: - Words
 
-    private func count(_ schema: String, _ table: String, _ numbers: [Int]) throws -> Int64 {
+    /// Rows by entity number, from one pass over the table.
+    private func counts(_ schema: String, _ table: String, _ numbers: [Int]) throws -> [Int: Int64] {
         let list = numbers.map(String.init).joined(separator: ", ")
-        return try connection.integer(
-            "SELECT count(*) FROM \(schema).\(table.quotedName) WHERE Z_ENT IN (\(list))") ?? 0
+        // Rows of one entity need no sorting.
+        let select = numbers.count == 1 ? "SELECT \(list), count(*)" : "SELECT Z_ENT, count(*)"
+        let group = numbers.count == 1 ? "" : " GROUP BY Z_ENT"
+        var counts: [Int: Int64] = [:]
+        try connection.forEachRow(
+            "\(select) FROM \(schema).\(table.quotedName) WHERE Z_ENT IN (\(list))\(group)"
+        ) { counts[Int(clamping: $0.integer(0))] = $0.integer(1) }
+        return counts
     }
 
     private func failure(_ place: String, _ message: String) -> MigrationError {

@@ -46,10 +46,24 @@ struct StoreVerification: Sendable {
     }
 
     /// `main` is the new store, `source` the old one.
+    ///
+    /// Its pages are checked on the other core while its rows are compared; both only read.
     func verify(_ connection: Connection) throws {
         let shape = StoreShape(plan.destination, withObjects: true)
+        let pages = BackgroundWork { [path = connection.path] in
+            let second = try Connection(path, mode: .immutable)
+            defer { second.close() }
+            return try StoreVerifier(second, shape: shape).pages()
+        }
+        let rows = Result { try verify(connection, shape) }
+        // Damaged pages explain whatever else was found.
+        try refuse(pages.wait())
+        try rows.get()
+    }
+
+    private func verify(_ connection: Connection, _ shape: StoreShape) throws {
         let verifier = StoreVerifier(connection, shape: shape)
-        try refuse(verifier.pages() + verifier.structure())
+        try refuse(verifier.structure())
         try verifyMetadata(connection)
         _ = try MigrationVerifier(connection, expectation: MigrationExpectation(plan)).verify()
         try refuseNew(verifier.rows(externalFileExists: externalFileExists), over: connection)
