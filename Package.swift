@@ -102,7 +102,9 @@ let package = Package(
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
         tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),
-        tests("MoultCommandsTests", ["moult-cli", "MoultCommands", "MoultReport", "TestSupport"]),
+        tests(
+            "MoultCommandsTests",
+            ["moult-cli", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

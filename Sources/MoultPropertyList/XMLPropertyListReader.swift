@@ -11,7 +11,9 @@ struct XMLPropertyListReader {
 
     mutating func read() throws(MigrationError) -> PropertyList {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
-        guard let first = try nextTag(), first.name == "plist", first.kind == .opening else {
+        guard bytes[position...].first(where: { !Self.isSpace($0) }) == UInt8(ascii: "<"),
+            let first = try nextTag(), first.name == "plist", first.kind == .opening
+        else {
             throw .propertyList("it is neither binary nor an XML property list", at: 0)
         }
         guard let tag = try nextTag(), let value = try value(tag, depth: 0) else {
@@ -117,7 +119,7 @@ struct XMLPropertyListReader {
     /// The next tag behind white space, comments, declarations; nil at the end.
     private mutating func nextTag() throws(MigrationError) -> Tag? {
         while position < bytes.count {
-            if [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) {
+            if Self.isSpace(bytes[position]) {
                 position += 1
             } else if has("<!--") {
                 try skip(past: "-->")
@@ -192,6 +194,10 @@ struct XMLPropertyListReader {
     }
 
     // MARK: Bytes
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+    }
 
     private func has(_ prefix: String) -> Bool { bytes[position...].starts(with: prefix.utf8) }
 

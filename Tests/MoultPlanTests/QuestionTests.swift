@@ -57,6 +57,7 @@ import Testing
         #"{"format": 1, "answers": [{"from": "V1"}]}"#,
         #"{"format": 1, "answers": [{"from": "V1", "to": "V2", "entity": "A", "is": "maybe"}]}"#,
         #"{"format": 1, "answers": [{"from": "V1", "to": "V2", "entity": "A", "is": "rename"}]}"#,
+        #"{"format": 1, "answers": [{"from": "V1", "to": "V2", "entity": "", "is": "new"}]}"#,
     ]) func `a file that is none of answers is refused`(_ text: String) {
         let error = #expect(throws: MigrationError.self) { try Answers(json: Array(text.utf8)) }
         #expect(error?.code == .usage)

@@ -92,11 +92,13 @@ extension Answer {
     fileprivate func checkShape() throws(MigrationError) {
         let fault: String? =
             switch self.is {
+            case _ where entity.isEmpty || property?.isEmpty == true: "names no entity or property"
             case .rename where old == nil: "is a rename and does not name the old one"
             case .new where old != nil: "says new and names an old one"
             default: nil
             }
         if let fault {
+            let place = self.place.isEmpty ? "nothing" : self.place
             throw MigrationError(
                 .usage, "The answer about \(place) \(fault).", place: place, remedy: "Correct it: \(json)")
         }

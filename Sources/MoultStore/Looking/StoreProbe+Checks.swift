@@ -8,8 +8,7 @@ extension StoreProbe {
     /// - Returns: the path without symbolic links.
     package static func checkFile(_ path: String, _ system: any System) throws -> String {
         guard let status = try system.status(of: path) else {
-            throw MigrationError(
-                .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the store.")
+            throw try missing(path, system)
         }
         switch status.kind {
         case .folder:
@@ -27,6 +26,18 @@ extension StoreProbe {
         // A checkpoint that died leaves pages to the WAL that the header counts already.
         if sideFiles.allSatisfy({ $0 == 0 }) { try checkLength(header, status.size, path) }
         return resolved
+    }
+
+    private static func missing(_ path: String, _ system: any System) throws -> MigrationError {
+        let folder = Path.folder(of: path)
+        // A folder lists a link though it leads nowhere.
+        guard try system.exists(folder), try system.list(folder).contains(Path.name(of: path)) else {
+            return MigrationError(
+                .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the store.")
+        }
+        return MigrationError(
+            .fileNotFound, "\(path) is a symbolic link that leads to nothing.", place: path,
+            remedy: "Name the store itself, or put back what the link leads to.")
     }
 
     private static func remedyForFolder(_ path: String, _ system: any System) throws -> String {
