@@ -34,3 +34,29 @@ struct WitnessStore: Equatable {
         }
     }
 }
+
+extension WitnessStore {
+    var keys: [String: Set<Int>] { objects.mapValues { Set($0.keys) } }
+
+    /// Every object with its links, each written as the attributes of the object it leads to, in an order that does
+    /// not depend on keys.
+    var withoutKeys: [String] {
+        let all = objects.flatMap { entity, objects in objects.map { (entity, $0.key, $0.value) } }
+        let signatures = Dictionary(
+            uniqueKeysWithValues: all.map { entity, key, object in
+                ("\(entity)/\(key)", "\(entity){\(Self.text(object.filter { !Self.isLink($0.value) }))}")
+            })
+        return all.map { entity, _, object in
+            let links = object.filter { Self.isLink($0.value) }.mapValues { value in
+                value.dropFirst(2).split(separator: ",").map { signatures[String($0)] ?? "?" }.sorted().joined()
+            }
+            return "\(entity) \(Self.text(object.filter { !Self.isLink($0.value) })) \(Self.text(links))"
+        }.sorted()
+    }
+
+    private static func isLink(_ value: String) -> Bool { value.hasPrefix("o:") || value.hasPrefix("m:") }
+
+    private static func text(_ values: [String: String]) -> String {
+        values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+    }
+}
