@@ -89,7 +89,8 @@ let package = Package(
             ]),
         // A process for the engine's tests to kill.
         .executableTarget(
-            name: "engine-child", dependencies: ["MoultEngine", "MoultSystem", "MoultModel", "MoultStore"],
+            name: "engine-child",
+            dependencies: ["MoultEngine", "MoultSystem", "MoultModel", "MoultStore", "TestSupport"],
             path: "Tests/EngineChild"),
         // Hostile input for every reader; Scripts/fuzz builds it with libFuzzer.
         .executableTarget(

@@ -3,10 +3,12 @@ import MoultEngine
 import MoultModel
 import MoultStore
 import MoultSystem
+import TestSupport
 
 // engine-child migrate STORE    the identity migration; prints each phase as it begins
 // engine-child change STORE     makes the table ZITEM anew from the backup
 // engine-child time STORE       the same with a new column, and prints the seconds of each phase
+// engine-child infer STORE      an inferred migration to the second of KillableVersions
 // engine-child hold STORE       takes the lock and waits to be killed
 
 /// Prints a phase once, at once.
@@ -55,6 +57,9 @@ do {
         let outcome = try Migrator().run(Migration(script, from: "1", to: "2"), on: store)
         for timing in outcome.seconds { print(timing.phase.rawValue, timing.seconds) }
         print("all", outcome.totalSeconds)
+    case "infer":
+        let prepared = try PreparedMigration(store, versions: KillableVersions.make())
+        if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, observer) }
     case "hold":
         let lock = try StoreLock(store, POSIXSystem())
         printer.print("held")

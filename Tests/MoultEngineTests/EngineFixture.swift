@@ -1,5 +1,7 @@
 import Foundation
+import MoultObjects
 import MoultPropertyList
+import MoultStore
 import TestSupport
 import Testing
 
@@ -32,6 +34,23 @@ final class EngineFixture: Sendable {
             complaint.hasSuffix(isWAL ? "wal\n0\n" : "delete\n0\n") || complaint == (isWAL ? "wal\n0\n" : "delete\n0\n")
         )
         if isWAL { writer.kill() } else { writer.end() }
+    }
+
+    /// A store of the first of ``KillableVersions`` made by Moult's own writer: `rows` items, each with a link.
+    ///
+    /// - Parameter isWAL: whether the last rows lie in a WAL that a dead process left.
+    init(killable rows: Int, isWAL: Bool) throws {
+        folder = try ScratchFolder()
+        store = folder.path + "/Forum data.sqlite"
+        let maker = try StoreMaker(KillableVersions.make().versions[0])
+        try maker.make(at: store)
+        let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
+        try SampleData(seed: 1, count: rows / 2, counts: ["Author": 3], isHostile: false).fill(writer)
+        try writer.finish()
+        guard isWAL else { return }
+        let last = try SQLiteProcess(store)
+        _ = try last.run("PRAGMA wal_autocheckpoint = 0; UPDATE ZITEM SET ZNAME = 'in the log' WHERE Z_PK % 50 = 0")
+        last.kill()
     }
 
     /// A metadata list with one entity's version hash, as an SQL literal.
