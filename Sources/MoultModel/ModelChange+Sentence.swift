@@ -102,7 +102,7 @@ extension ModelChange.Kind {
         case .modifier: "hash modifier"
         case .renamingIdentifier: "renaming identifier"
         case .userInfo: "user info"
-        case .versionIdentifiers: "version identifiers"
+        case .versionIdentifiers: "list of version identifiers"
         }
     }
 

@@ -1,45 +1,49 @@
 import MoultEngine
 import MoultModel
+import MoultPlan
 
 /// What a migration, or the rehearsal of one, has done.
 package struct OutcomeReport: Sendable {
     private let from: String
     private let to: String
-    /// One for each pass.
-    private let outcomes: [MigrationOutcome]
-    private let rehearsal: RehearsalOutcome?
     private let losses: [ModelChange]
+    private let outcome: MigrationOutcome?
+    private let rehearsal: RehearsalOutcome?
 
-    package init(from: String, to: String, _ outcomes: [MigrationOutcome], losses: [ModelChange]) {
-        (self.from, self.to, self.outcomes, self.losses) = (from, to, outcomes, losses)
-        rehearsal = nil
+    package init(_ plan: MigrationPlan, _ outcome: MigrationOutcome) {
+        (from, to, losses) = (plan.from.name, plan.to.name, plan.losses)
+        (self.outcome, rehearsal) = (outcome, nil)
     }
 
-    package init(from: String, to: String, rehearsal: RehearsalOutcome, losses: [ModelChange]) {
-        (self.from, self.to, self.rehearsal, self.losses) = (from, to, rehearsal, losses)
-        outcomes = []
+    package init(_ plan: MigrationPlan, _ rehearsal: RehearsalOutcome) {
+        (from, to, losses) = (plan.from.name, plan.to.name, plan.losses)
+        (outcome, self.rehearsal) = (nil, rehearsal)
     }
 
-    private var timings: [MigrationOutcome.Timing] { rehearsal?.seconds ?? outcomes.flatMap(\.seconds) }
+    /// For a store that is of the version aimed at.
+    package init(nothingToDoAt version: String) {
+        (from, to, losses, outcome, rehearsal) = (version, version, [], nil, nil)
+    }
+
+    private var timings: [MigrationOutcome.Timing] { rehearsal?.seconds ?? outcome?.seconds ?? [] }
     private var seconds: Double { timings.reduce(0) { $0 + $1.seconds } }
-    private var rows: Int64 { rehearsal?.rows ?? outcomes.reduce(0) { $0 + $1.rows } }
-    private var bytesBefore: Int64 { rehearsal?.bytesBefore ?? outcomes.first?.bytesBefore ?? 0 }
-    private var bytesAfter: Int64 { rehearsal?.bytesAfter ?? outcomes.last?.bytesAfter ?? 0 }
-    private var space: SpaceRequirement? { rehearsal?.space ?? outcomes.first?.space }
-    private var backup: StoreBackup? { outcomes.first?.backup }
+    private var rows: Int64 { rehearsal?.rows ?? outcome?.rows ?? 0 }
+    private var bytesBefore: Int64 { rehearsal?.bytesBefore ?? outcome?.bytesBefore ?? 0 }
+    private var bytesAfter: Int64 { rehearsal?.bytesAfter ?? outcome?.bytesAfter ?? 0 }
+    private var space: SpaceRequirement? { rehearsal?.space ?? outcome?.space }
 
     package var document: JSONValue {
         [
             "format": 1, "from": .string(from), "to": .string(to), "dryRun": .bool(rehearsal != nil),
-            "changed": .bool(!outcomes.isEmpty), "verified": true, "runs": JSONValue(outcomes.map(\.run)),
+            "changed": .bool(outcome != nil), "verified": .bool(!timings.isEmpty), "run": JSONValue(outcome?.run),
             "rows": .integer(rows), "bytesBefore": .integer(bytesBefore), "bytesAfter": .integer(bytesAfter),
             "seconds": .double(seconds),
             "phases": .array(
                 timings.map { ["phase": .string($0.phase.rawValue), "seconds": .double($0.seconds)] }),
-            "backup": backup.map { ["name": .string($0.name), "folder": .string($0.folder)] } ?? .null,
+            "backup": outcome?.backup.map { ["name": .string($0.name), "folder": .string($0.folder)] } ?? .null,
             "space": .array(space?.parts.map(\.document) ?? []),
-            "recovery": JSONValue(outcomes.first?.recovery.rawValue),
-            "prunedBackups": JSONValue(outcomes.flatMap(\.pruned)), "losses": .array(losses.map(\.document)),
+            "recovery": JSONValue(outcome?.recovery.rawValue),
+            "prunedBackups": JSONValue(outcome?.pruned ?? []), "losses": .array(losses.map(\.document)),
         ]
     }
 
@@ -54,11 +58,11 @@ package struct OutcomeReport: Sendable {
                 + "\(Quantity.bytes(Int(clamping: bytesBefore))) became \(Quantity.bytes(Int(clamping: bytesAfter)))."
         ]
         lines += table.lines(style: style)
-        if let recovery = outcomes.first?.recovery, recovery != .nothing {
+        if let recovery = outcome?.recovery, recovery != .nothing {
             lines.append("An earlier run that had not ended was \(recovery.rawValue) first.")
         }
         for loss in losses { lines.append("\(style.red("!")) \(loss.sentence.printable)") }
-        if let backup { lines.append("The old store is kept as the backup \(backup.name).") }
+        if let backup = outcome?.backup { lines.append("The old store is kept as the backup \(backup.name).") }
         if let space, rehearsal != nil {
             lines.append("The migration itself will ask for \(Quantity.bytes(Int(clamping: space.total))) of room.")
         }

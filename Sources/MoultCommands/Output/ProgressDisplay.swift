@@ -36,7 +36,7 @@ final class ProgressDisplay: Sendable {
                 eraseBar(&state)
                 say(message)
             }
-            guard isDue(now, state) else { return }
+            guard progress.phase != .done, isDue(now, state) else { return }
             state.lastShown = now
             let line = line(progress, now, state)
             guard console.errors.isTerminal else { return console.say(line.text) }
@@ -54,8 +54,10 @@ final class ProgressDisplay: Sendable {
     }
 
     private func line(_ progress: MigrationProgress, _ now: ContinuousClock.Instant, _ state: State) -> ProgressLine {
-        ProgressLine(
-            phase: progress.phase.rawValue, fraction: progress.fraction, rows: Int(clamping: progress.rows),
+        // Only the change itself goes row by row.
+        let rows = progress.phase == .change ? progress.rows : 0
+        return ProgressLine(
+            phase: progress.phase.rawValue, fraction: progress.fraction, rows: Int(clamping: rows),
             totalRows: Int(clamping: progress.totalRows), bytes: Int(clamping: progress.bytes),
             elapsed: state.begun.duration(to: now).seconds,
             elapsedOnRows: state.firstRow.map { $0.duration(to: now).seconds } ?? 0)

@@ -27,43 +27,23 @@ extension Verb {
         let prepared = try invocation.preparedMigration(console)
         try invocation.checkKeptPlan(prepared)
         let plan = prepared.plan
-        guard prepared.bound != nil else {
-            let document = OutcomeReport(from: plan.from.name, to: plan.to.name, [], losses: []).document
-            console.print(document) { _ in PlanReport(prepared).lines(style: .plain) }
+        guard let migration = try prepared.migration(inPlace: invocation[.inPlace]) else {
+            console.print(OutcomeReport(nothingToDoAt: plan.to.name).document) { PlanReport(prepared).lines(style: $0) }
             return .done
         }
         let progress = ProgressDisplay(console)
         defer { progress.end() }
         progress.debug("Migrating from version \(plan.from.name) to version \(plan.to.name)")
         progress.debug("Inferred mapping model")
+        let migrator = invocation.migrator
         let report =
             invocation[.dryRun]
-            ? try rehearse(prepared, invocation, progress) : try run(prepared, invocation, progress)
+            ? OutcomeReport(plan, try migrator.rehearse(migration, on: prepared.store, progress.observer))
+            : OutcomeReport(plan, try migrator.run(migration, on: prepared.store, progress.observer))
         progress.debug("Completed successfully")
         progress.end()
         console.print(report.document) { report.lines(style: $0) }
         return .done
-    }
-
-    private static func rehearse(
-        _ prepared: PreparedMigration, _ invocation: Invocation, _ progress: ProgressDisplay
-    ) throws -> OutcomeReport {
-        guard let migration = try prepared.migration(inPlace: invocation[.inPlace]) else {
-            return OutcomeReport(from: prepared.plan.from.name, to: prepared.plan.to.name, [], losses: [])
-        }
-        let outcome = try invocation.migrator.rehearse(migration, on: prepared.store, progress.observer)
-        return OutcomeReport(
-            from: prepared.plan.from.name, to: migration.to, rehearsal: outcome, losses: prepared.plan.losses)
-    }
-
-    private static func run(
-        _ prepared: PreparedMigration, _ invocation: Invocation, _ progress: ProgressDisplay
-    ) throws -> OutcomeReport {
-        let migration = try prepared.migration(inPlace: invocation[.inPlace])
-        let outcome = try migration.map { try invocation.migrator.run($0, on: prepared.store, progress.observer) }
-        return OutcomeReport(
-            from: prepared.plan.from.name, to: prepared.plan.to.name, outcome.map { [$0] } ?? [],
-            losses: prepared.plan.losses)
     }
 }
 

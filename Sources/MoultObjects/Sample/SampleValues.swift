@@ -18,6 +18,10 @@ struct SampleValues {
         if isHostile, let extreme = Self.extremes(of: attribute), position - 1 < extreme.count, position > 0 {
             return extreme[position - 1]
         }
+        // Now and then a picture, which lies in a file of its own.
+        if attribute.allowsExternalBinaryDataStorage, attribute.type == .binary, position > 0, position % 1000 == 0 {
+            return .binary(Self.huge)
+        }
         return ordinary(attribute.type)
     }
 
