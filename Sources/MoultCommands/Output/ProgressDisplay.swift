@@ -9,6 +9,8 @@ final class ProgressDisplay: Sendable {
         var firstRow: ContinuousClock.Instant?
         var lastShown: ContinuousClock.Instant?
         var isBarShown = false
+        /// What was told last.
+        var previous: MigrationProgress?
     }
 
     private let console: Console
@@ -31,19 +33,27 @@ final class ProgressDisplay: Sendable {
         state.withLock { state in
             let now = ContinuousClock.now
             if progress.rows > 0, state.firstRow == nil { state.firstRow = now }
+            // Where there is no bar, each phase has a line when it ends.
+            if let previous = state.previous, previous.phase != progress.phase, !console.errors.isTerminal {
+                draw(previous, now, &state)
+            }
+            state.previous = progress
             // One sentence a statement is for those who ask; the bar says as much.
             if let message = progress.message, isDebugging || progress.phase != .change {
                 eraseBar(&state)
                 say(message)
             }
-            guard progress.phase != .done, isDue(now, state) else { return }
-            state.lastShown = now
-            let line = line(progress, now, state)
-            guard console.errors.isTerminal else { return console.say(line.text) }
-            let bar = line.bar(columns: console.errors.columns, style: console.errors.style)
-            console.sayRaw("\r\u{1B}[K" + bar)
-            state.isBarShown = true
+            if progress.phase != .done, isDue(now, state) { draw(progress, now, &state) }
         }
+    }
+
+    private func draw(_ progress: MigrationProgress, _ now: ContinuousClock.Instant, _ state: inout State) {
+        guard progress.phase != .lock else { return }
+        state.lastShown = now
+        let line = line(progress, now, state)
+        guard console.errors.isTerminal else { return console.say(line.text) }
+        console.sayRaw("\r\u{1B}[K" + line.bar(columns: console.errors.columns, style: console.errors.style))
+        state.isBarShown = true
     }
 
     /// Ten times a second on a terminal. Elsewhere every second at first, rarer later.
