@@ -37,7 +37,7 @@ struct Command {
     func run() throws -> Result {
         let output = try temporaryFile()
         let errors = try temporaryFile()
-        defer { [output, errors].forEach { close($0) } }
+        defer { for file in [output, errors] { close(file) } }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -45,7 +45,7 @@ struct Command {
         posix_spawn_file_actions_adddup2(&actions, errors, 2)
         let path = program == "/proc/self/exe" ? CommandLine.arguments[0] : program
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
-        defer { words.forEach { free($0) } }
+        defer { for word in words { free(word) } }
         var process: pid_t = 0
         let begun = Clock.now
         guard posix_spawnp(&process, path, &actions, nil, &words, environ) == 0 else { throw failure("cannot start") }
