@@ -5,7 +5,8 @@ import MoultModel
 /// Each object is read once, and objects of a sound file do not overlap, so that the bytes read never exceed the
 /// file's length: more means a hostile file. Sharing can still unfold exponentially, hence the limit on nodes.
 struct BinaryPropertyListReader {
-    private static let nodeLimit = 1 << 24
+    /// Three times what the largest known model has.
+    private static let nodeLimit = 1 << 22
     private static let depthLimit = 256
 
     private let bytes: [UInt8]

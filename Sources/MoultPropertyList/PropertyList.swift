@@ -21,7 +21,7 @@ package indirect enum PropertyList: Sendable, Hashable {
     /// Reads a binary (`bplist00`) or XML property list; the first bytes tell which.
     ///
     /// Safe on any input: every access is checked, nesting is limited, cycles and lists that unfold to more than
-    /// sixteen million values are refused.
+    /// four million values are refused.
     /// - Throws: `MigrationError` with code `propertyListInvalid`, whose place is the offset of the byte at fault.
     package init(parsing bytes: [UInt8]) throws(MigrationError) {
         if bytes.starts(with: Array("bplist0".utf8)) {

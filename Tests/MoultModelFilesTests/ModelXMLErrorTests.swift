@@ -128,6 +128,12 @@ import Testing
         }
     }
 
+    @Test func anElementOfEndlessAttributesIsRefusedAtOnce() throws {
+        let attributes = (0..<50_000).map { "x\($0)='1'" }.joined(separator: " ")
+        let error = try #require(failure("<model><entity name='A' \(attributes)/></model>"))
+        #expect(error.message.contains("more than 256 attributes"))
+    }
+
     private func failure(_ text: String) -> MigrationError? {
         var findings: [Finding] = []
         do {

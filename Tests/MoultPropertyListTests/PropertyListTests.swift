@@ -77,13 +77,25 @@ import Testing
         let table = bomb.count
         bomb += (UInt8(0)...40).map { 8 + 3 * $0 }
         #expect(throws: MigrationError.self) { try PropertyList(parsing: bomb + trailer(count: 41, table: table)) }
+        // Four levels of 60 are thirteen million values: no model, and a long time for whoever walks them.
+        var wide = Array("bplist00".utf8)
+        for level in UInt8(0)..<4 { wide += [0xAF, 0x10, 60] + [UInt8](repeating: level + 1, count: 60) }
+        wide.append(0x09)
+        let end = trailer(count: 5, table: wide.count, offsetWidth: 2)
+        for level in 0...4 {
+            let offset = 8 + 63 * level
+            wide += [UInt8(offset >> 8), UInt8(offset & 255)]
+        }
+        #expect(throws: MigrationError.self) { try PropertyList(parsing: wide + end) }
         let deep = String(repeating: "<array>", count: 100_000)
         #expect(throws: MigrationError.self) { try PropertyList(parsing: Array("<plist>\(deep)".utf8)) }
     }
 
-    private func trailer(count: UInt8, table: Int) -> [UInt8] {
-        [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, count] + [UInt8](repeating: 0, count: 8)
-            + [0, 0, 0, 0, 0, 0, 0, UInt8(table)]
+    private func trailer(count: UInt8, table: Int, offsetWidth: UInt8 = 1) -> [UInt8] {
+        let widths: [UInt8] = [0, 0, 0, 0, 0, 0, offsetWidth, 1]
+        let numbers: [UInt8] = [0, 0, 0, 0, 0, 0, 0, count] + [UInt8](repeating: 0, count: 8)
+        let place: [UInt8] = [0, 0, 0, 0, 0, 0, UInt8(table >> 8), UInt8(table & 255)]
+        return widths + numbers + place
     }
 }
 

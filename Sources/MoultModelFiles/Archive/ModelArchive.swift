@@ -19,7 +19,7 @@ extension ManagedObjectModel {
     /// - Throws: as ``init(compiled:findings:)``.
     package init(modelCache bytes: [UInt8], findings: inout [Finding]) throws {
         // Real caches shrink to a tenth; the largest known model unfolds to three megabytes.
-        let archive = try RawDeflate.inflate(bytes, limit: 256 << 20)
+        let archive = try RawDeflate.inflate(bytes, limit: 64 << 20)
         try self.init(compiled: archive, findings: &findings)
     }
 }

@@ -8,6 +8,8 @@ import MoultModel
 /// no UTF-8, and takes longer.
 struct MarkupParser {
     private static let depthLimit = 64
+    /// Each attribute is compared with those before it; elements of real models have some twenty.
+    private static let attributeLimit = 256
 
     private let bytes: [UInt8]
     private let file: String
@@ -114,6 +116,9 @@ extension MarkupParser {
                     MarkupElement(name: name, attributes: known, otherAttributes: others, line: line))
             default:
                 guard hadSpace else { throw fault("the tag <\(name)> is not closed") }
+                guard known.count + others.count < Self.attributeLimit else {
+                    throw fault("<\(name)> has more than \(Self.attributeLimit) attributes")
+                }
                 let attribute = try attribute()
                 let isRepeated: Bool
                 if let key = keys[attribute.name] {
