@@ -55,7 +55,7 @@ package struct PreparedMigration: Sendable {
             let bound = try plan.passes.first.map { pass in
                 let (mapping, target) = try Self.mapping(pass)
                 return try BoundPlan(
-                    mapping, from: plan.from.model, to: target, over: snapshot, connection: probe.connection,
+                    mapping, from: plan.from, to: target, over: snapshot, connection: probe.connection,
                     experimental: options.isExperimental)
             }
             return (probe.path, plan, bound, snapshot.findings, snapshot.file.size)
@@ -113,7 +113,7 @@ package struct PreparedMigration: Sendable {
         return { connection in
             let (mapping, target) = try Self.mapping(pass)
             let bound = try BoundPlan(
-                mapping, from: pass.older.model, to: target, over: StoreSnapshot(connection), connection: connection,
+                mapping, from: pass.older, to: target, over: StoreSnapshot(connection), connection: connection,
                 experimental: options.isExperimental)
             var migration = try Migration(bound, on: store, from: pass.older.name, system: system)
             migration.next = next(after: position + 1)

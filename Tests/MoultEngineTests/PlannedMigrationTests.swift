@@ -252,4 +252,31 @@ struct PlannedMigrationTests {
             ($0 as? MigrationError)?.code == .planStale
         }
     }
+
+    @Test("a store of one configuration gets that configuration's entities of the new version, and no others")
+    func configuration() throws {
+        let tag = EntityDescription(name: "Tag", attributes: [.init(name: "word", type: .string)])
+        let model = { (entities: [EntityDescription]) in
+            try ManagedObjectModel(
+                entities: entities,
+                configurations: [
+                    .init(name: "Local", entityNames: ["User", "Post"]), .init(name: "Cloud", entityNames: ["Tag"]),
+                ])
+        }
+        let versions = ModelVersions(
+            versions: [
+                ModelVersion(names: ["1"], model: try model([Self.user(), Self.post(), tag])),
+                ModelVersion(
+                    names: ["2"],
+                    model: try model([Self.user([.init(name: "age", type: .integer16)]), Self.post(), tag])),
+            ])
+        let (folder, path) = try store(of: Self.versions([Self.user(), Self.post()]))
+        defer { withExtendedLifetime(folder) {} }
+        _ = try migrate(path, versions)
+        #expect(
+            try SQLiteShell.run(path, "SELECT Z_ENT, Z_NAME, Z_MAX FROM Z_PRIMARYKEY") == "1|Post|3\n2|User|3\n")
+        #expect(try SQLiteShell.run(path, "SELECT count(*), count(ZAGE) FROM ZUSER") == "3|0\n")
+        #expect(try SQLiteShell.run(path, "SELECT count(*) FROM sqlite_master WHERE name = 'ZTAG'") == "0\n")
+        #expect(try PreparedMigration(path, versions: versions).bound == nil)
+    }
 }

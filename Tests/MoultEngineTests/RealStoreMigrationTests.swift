@@ -54,7 +54,7 @@ struct RealStoreMigrationTests {
         let store = try folder.copyStore(original)
         let plan = try StoreProbe.read(store) { probe in
             try BoundPlan(
-                mapping, from: from.model, to: to, over: StoreSnapshot(probe.connection), connection: probe.connection)
+                mapping, from: from, to: to, over: StoreSnapshot(probe.connection), connection: probe.connection)
         }
         let migration = try Migration(plan, on: store, from: from.name, system: POSIXSystem())
         _ = try Migrator().run(migration, on: store)

@@ -42,7 +42,7 @@ struct LoweringSchemaTests {
         try StoreMaker(to, framework: framework).make(at: fresh)
         let plan = try StoreProbe.read(store) { probe in
             try BoundPlan(
-                mapping, from: from.model, to: to, over: StoreSnapshot(probe.connection), connection: probe.connection)
+                mapping, from: from, to: to, over: StoreSnapshot(probe.connection), connection: probe.connection)
         }
         let connection = try Connection(copy, mode: .readWrite)
         try connection.attach(store, as: "source", mode: .readOnly)

@@ -33,7 +33,7 @@ extension Verb {
 extension Option {
     static let target = value("to", "VERSION", "The version to end at; the bundle's current one by default.")
     static let inPlace = flag(
-        "in-place", "Change the store itself, without a copy to go back to; only for changes of the catalogue.")
+        "in-place", "Change the store itself in one transaction, after its backup; only for changes of the catalogue.")
     static let cloudKit = flag("cloudkit", "Migrate a store that is mirrored to CloudKit, the careful way.")
 }
 

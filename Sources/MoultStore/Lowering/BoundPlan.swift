@@ -48,11 +48,22 @@ package struct BoundPlan: Sendable {
     ///   - source: the version that made the store.
     ///   - snapshot: the store, read over `connection`.
     ///   - experimental: write version hashes that are not certain.
-    /// - Throws: `unsupported` where the hashes of the target are not certain.
+    /// - Throws: `unsupported` where the hashes of the target are not certain, or where it lacks the configuration
+    ///   that the store was opened with.
     package init(
-        _ mapping: MappingModel, from source: ManagedObjectModel, to target: ModelVersion, over snapshot: StoreSnapshot,
+        _ mapping: MappingModel, from source: ModelVersion, to target: ModelVersion, over snapshot: StoreSnapshot,
         connection: Connection, experimental: Bool = false
     ) throws {
+        // The model in the store is the whole one, whatever part of it the store holds.
+        modelCache = try Self.modelCache(of: target.model, framework: snapshot.framework)
+        var (mapping, source, target) = (mapping, source, target)
+        if let hashes = snapshot.metadata.hashes, !source.hashes.isCompatible(with: hashes),
+            let configuration = source.configuration(matching: hashes)
+        {
+            source = try source.restricted(to: configuration.name)
+            target = try target.restricted(to: configuration.name)
+            mapping = mapping.restricted(from: source.model, to: target.model)
+        }
         if let reason = target.hashes.uncertain.values.min(), !experimental {
             throw MigrationError(
                 .unsupported, "The version hash of the target is not certain: \(reason).", place: target.name,
@@ -61,14 +72,13 @@ package struct BoundPlan: Sendable {
         self.mapping = mapping
         self.target = target
         binding = Binding(snapshot)
-        self.source = try StoreLayout(actual: snapshot, model: source)
+        self.source = try StoreLayout(actual: snapshot, model: source.model)
         destination = try StoreLayout(
             model: target.model, framework: snapshot.framework.number, history: snapshot.hasHistory)
         catalogue = snapshot.catalogue
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
-        modelCache = try Self.modelCache(of: target.model, framework: snapshot.framework)
         rowCounts = try Self.rowCounts(self.source, snapshot, connection)
         let lowering = try StoreLowering(
             source: self.source, destination: destination, mapping: mapping, catalogue: catalogue,

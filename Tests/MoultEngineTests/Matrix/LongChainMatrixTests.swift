@@ -130,7 +130,7 @@ struct LongChainMatrixTests {
         for edge in try MigrationPath(versions, from: start, to: end, answers: answers).edges {
             guard case .inferred(let mapping) = edge.means else { continue }
             store = try MigrationWorld.migrate(
-                store, mapping, from: versions.versions[edge.older].model, to: versions.versions[edge.newer],
+                store, mapping, from: versions.versions[edge.older], to: versions.versions[edge.newer],
                 into: "\(world.folder.path)/step-\(edge.newer)")
         }
         return try WitnessStore(store)

@@ -30,11 +30,11 @@ struct MigrationWorld {
 
     /// Runs the mapping on a copy in a folder of its own, verifies it, and returns the copy's path.
     func migrated(_ mapping: MappingModel, to target: ModelVersion) throws -> String {
-        try Self.migrate(store, mapping, from: version.model, to: target, into: "\(folder.path)/\(UUID().uuidString)")
+        try Self.migrate(store, mapping, from: version, to: target, into: "\(folder.path)/\(UUID().uuidString)")
     }
 
     static func migrate(
-        _ store: String, _ mapping: MappingModel, from model: ManagedObjectModel, to target: ModelVersion,
+        _ store: String, _ mapping: MappingModel, from version: ModelVersion, to target: ModelVersion,
         into folder: String
     ) throws -> String {
         let files = FileManager.default
@@ -47,7 +47,7 @@ struct MigrationWorld {
         }
         let plan = try StoreProbe.read(store) { probe in
             try BoundPlan(
-                mapping, from: model, to: target, over: StoreSnapshot(probe.connection), connection: probe.connection,
+                mapping, from: version, to: target, over: StoreSnapshot(probe.connection), connection: probe.connection,
                 experimental: true)
         }
         let migration = try Migration(plan, on: copy, from: "", system: POSIXSystem())
