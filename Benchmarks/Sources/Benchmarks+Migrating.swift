@@ -144,10 +144,10 @@ extension Benchmarks {
     /// The highest resident memory of a whole migration, of the store and of one ten times as large.
     func memory(_ store: BenchmarkStore) throws -> [Figure] {
         var figures = [try peak(store, "required"), try peak(store, "chain")]
-        if !settings.isQuick {
+        if settings.hasLargeStore {
             let large = try BenchmarkStore(rows: settings.rows * 10, in: folder)
             figures += [try peak(large, "required"), try peak(large, "chain")]
-            BenchmarkStore.remove(large.path + "/")
+            try FileManager.default.removeItem(atPath: large.path)
         }
         return figures
     }

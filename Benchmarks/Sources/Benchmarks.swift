@@ -9,6 +9,7 @@ final class Benchmarks {
     let folder: String
     private var figures: [Figure] = []
     private var notes: [String] = []
+    private var failure: (any Error)?
 
     init(_ settings: Settings) throws {
         self.settings = settings
@@ -24,21 +25,28 @@ final class Benchmarks {
             "\(settings.rows) rows, \(store.size / 1_000_000) MB, made in \((Clock.now - begun).decimals(1)) s; "
                 + "\(settings.rounds) rounds; sqlite3 \(Connection.version); "
                 + "\(ProcessInfo.processInfo.activeProcessorCount) cores")
-        try group("in-place") { try inPlace(store) }
-        try group("rebuild") { try rebuild(store, "required") + rebuild(store, "widened") }
-        try group("backup") { try backup(store) }
-        try group("chain") { try chain(store) }
-        try group("planning") { try planning() }
-        try group("memory") { try memory(store) }
-        try group("command") { try commandLine() }
+        group("in-place") { try inPlace(store) }
+        group("rebuild") { try rebuild(store, "required") + rebuild(store, "widened") }
+        group("backup") { try backup(store) }
+        group("chain") { try chain(store) }
+        group("planning") { try planning() }
+        group("memory") { try memory(store) }
+        group("command") { try commandLine() }
         report()
         try write()
+        if let failure { throw failure }
     }
 
-    private func group(_ name: String, _ measure: () throws -> [Figure]) throws {
+    /// A group that fails takes nothing from the others.
+    private func group(_ name: String, _ measure: () throws -> [Figure]) {
         guard settings.only.isEmpty || name.contains(settings.only) else { return }
         tell("measuring \(name)")
-        figures += try measure()
+        do {
+            figures += try measure()
+        } catch {
+            note("FAILED: \(name): \(error)")
+            failure = error
+        }
     }
 
     /// Calls `body` once for each round, told which, with everything written to the disk before.

@@ -7,8 +7,8 @@ struct Settings {
     var rows = 1_000_000
     /// How often each pair is measured.
     var rounds = 5
-    /// Without the store of ten times the rows.
-    var isQuick = false
+    /// Whether the memory is measured with ten times the rows, too.
+    var hasLargeStore = true
     /// Where stores are made; everything in it is removed at the end.
     var scratch = FileManager.default.temporaryDirectory.path
     /// Where the figures go as JSON.
@@ -21,9 +21,10 @@ struct Settings {
         while let word = rest.popFirst() {
             switch word {
             case "--quick":
-                isQuick = true
+                hasLargeStore = false
                 rows = 100_000
                 rounds = 3
+            case "--no-large": hasLargeStore = false
             case "--rows": rows = try Self.number(rest.popFirst(), word)
             case "--rounds": rounds = try Self.number(rest.popFirst(), word)
             case "--scratch": scratch = rest.popFirst() ?? scratch
@@ -32,7 +33,9 @@ struct Settings {
             default:
                 throw MigrationError(
                     .usage, "There is no option \(word).",
-                    remedy: "Use --rows N, --rounds N, --quick, --only GROUP, --scratch FOLDER, --results FILE.")
+                    remedy:
+                        "Use --rows N, --rounds N, --quick, --no-large, --only GROUP, --scratch FOLDER, --results FILE."
+                )
             }
         }
     }
