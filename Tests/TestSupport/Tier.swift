@@ -2,7 +2,7 @@ import Foundation
 
 /// The long tests, each kind run only when `Scripts/test --tier` asks for it.
 ///
-/// A suite of a tier is named `…FaultTests`, `…MatrixTests` or `…FuzzTests`, is `.enabled(if: Tier.faults.isAsked)`
+/// A suite of a tier is named `…FaultTests` or `…MatrixTests`, is `.enabled(if: Tier.faults.isAsked)`
 /// and ends by itself after `seconds`.
 package enum Tier: String, Sendable {
     case faults, matrix, fuzz
