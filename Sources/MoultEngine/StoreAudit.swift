@@ -31,14 +31,10 @@ package struct StoreAudit: Sendable {
                     try StoreVerification.isPlainName(name) && system.exists(Path.join(folder, name))
                 }.map(\.finding)
             }
-            var counts: [String: Int64] = [:]
-            for table in layout.tables {
-                let byNumber = try snapshot.rowCounts(of: table.name, over: probe.connection)
-                for (name, number) in layout.entityNumbers where layout.table(forEntity: name)?.name == table.name {
-                    counts[name] = byNumber[number, default: 0]
-                }
-            }
-            return (snapshot.findings + layout.findings + findings, counts)
+            return (
+                snapshot.findings + layout.findings + findings,
+                try snapshot.rowCounts(in: layout, over: probe.connection)
+            )
         }
     }
 }

@@ -87,6 +87,18 @@ extension StoreSnapshot {
         let rows = try connection.rows(sql) { (Int($0.integer(0)), $0.integer(1)) }
         return Dictionary(rows, uniquingKeysWith: +)
     }
+
+    /// Objects by entity of a layout of this store, without those of its sub-entities.
+    package func rowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for table in layout.tables {
+            let byNumber = try rowCounts(of: table.name, over: connection)
+            for (name, number) in layout.entityNumbers where layout.table(forEntity: name)?.name == table.name {
+                counts[name] = byNumber[number, default: 0]
+            }
+        }
+        return counts
+    }
 }
 
 // MARK: - Reading

@@ -79,7 +79,7 @@ package struct BoundPlan: Sendable {
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
-        rowCounts = try Self.rowCounts(self.source, snapshot, connection)
+        rowCounts = try snapshot.rowCounts(in: self.source, over: connection)
         let lowering = try StoreLowering(
             source: self.source, destination: destination, mapping: mapping, catalogue: catalogue,
             rowCounts: rowCounts)
@@ -95,19 +95,6 @@ package struct BoundPlan: Sendable {
         } catch let error as MigrationError where error.code == .unsupported {
             return nil
         }
-    }
-
-    private static func rowCounts(
-        _ layout: StoreLayout, _ snapshot: StoreSnapshot, _ connection: Connection
-    ) throws -> [String: Int64] {
-        var counts: [String: Int64] = [:]
-        for table in layout.tables {
-            let byNumber = try snapshot.rowCounts(of: table.name, over: connection)
-            for (name, number) in layout.entityNumbers where layout.table(forEntity: name)?.name == table.name {
-                counts[name] = byNumber[number, default: 0]
-            }
-        }
-        return counts
     }
 
     var lowering: StoreLowering {
