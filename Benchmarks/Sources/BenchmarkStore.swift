@@ -24,7 +24,7 @@ struct BenchmarkStore {
     }
 
     /// In the order of ``BenchmarkModel/attributes``; every third row has no note.
-    private static func values(_ row: Int, _ numbers: inout Numbers) -> [MoultObjects.PropertyValue] {
+    private static func values(_ row: Int, _ numbers: inout Numbers) -> [PropertyValue] {
         let random = numbers.next()
         let note = row.isMultiple(of: 3) ? nil : AttributeValue.string("A note of some words about item \(row)")
         let values: [AttributeValue?] = [
@@ -39,7 +39,7 @@ struct BenchmarkStore {
             .integer(Int64(row % 1000)),
             .string("Item \(random % 1_000_000_000) of the shelf"),
         ]
-        return values.map { MoultObjects.PropertyValue($0) }
+        return values.map { PropertyValue.attribute($0) }
     }
 
     /// A copy under a name of its own, on the disk before anything is measured.

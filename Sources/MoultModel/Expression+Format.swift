@@ -37,7 +37,7 @@ extension Expression {
     }
 }
 
-extension Expression.Constant {
+extension ExpressionValue {
     var format: String {
         switch self {
         case .null: "nil"
@@ -48,6 +48,10 @@ extension Expression.Constant {
         case .string(let text): FormatWord.quoted(text)
         case .date(let seconds): "CAST(\(seconds), \"NSDate\")"
         case .data(let bytes): "CAST(\"\(bytes.base64)\", \"NSData\")"
+        case .uuid(let bytes): "CAST(\"\(bytes.uuidText)\", \"NSUUID\")"
+        case .uri(let text): "CAST(\(FormatWord.quoted(text)), \"NSURL\")"
+        case .object(let id): "CAST(\"\(id)\", \"NSManagedObjectID\")"
+        case .collection(let values): "{" + values.map(\.format).joined(separator: ", ") + "}"
         }
     }
 }

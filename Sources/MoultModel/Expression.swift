@@ -1,6 +1,6 @@
 /// An expression of Core Data's format language: derived attributes, predicates and mappings are made of them.
 package indirect enum Expression: Sendable, Hashable {
-    case constant(Constant)
+    case constant(ExpressionValue)
     /// `SELF`
     case evaluatedObject
     /// `$name`
@@ -20,20 +20,6 @@ package indirect enum Expression: Sendable, Hashable {
 
     /// A path that starts at the evaluated object.
     package static func keyPath(_ path: String) -> Expression { .keyPath(path, of: .evaluatedObject) }
-
-    /// A value that stands in the text.
-    package enum Constant: Sendable, Hashable {
-        case null
-        case boolean(Bool)
-        case integer(Int64)
-        case real(Double)
-        /// The exact digits.
-        case decimal(String)
-        case string(String)
-        /// Seconds since 2001-01-01 00:00:00 UTC.
-        case date(Double)
-        case data([UInt8])
-    }
 
     /// The operators of arithmetic, with the selectors that Foundation keeps them under.
     package enum Arithmetic: String, Sendable, Hashable, CaseIterable {

@@ -7,7 +7,7 @@ struct FormatLexer {
         case escapedWord(String)
         /// A name behind `$`.
         case variable(String)
-        case constant(Expression.Constant)
+        case constant(ExpressionValue)
         case sign(String)
         case end
     }

@@ -50,8 +50,8 @@ struct PlannedMigrationTests {
         let writer = try ObjectWriter(store: path, layout: maker.layout)
         let users = try ["Ann", "Bob", "Cid"].map { try writer.insert("User", ["name": .attribute(.string($0))]) }
         for (title, author) in [("One", 0), ("Two", 0), ("Three", 1)] {
-            var values: [String: MoultObjects.PropertyValue] = [
-                "title": .attribute(.string(title)), "author": .object(users[author]),
+            var values: [String: PropertyValue] = [
+                "title": .attribute(.string(title)), "author": .toOne(users[author]),
             ]
             if let external, title == "Two" { values["body"] = .attribute(.binary(external)) }
             _ = try writer.insert("Post", values)

@@ -138,9 +138,9 @@ struct SampleDataTests {
             let mistakes: [() throws -> Void] = [
                 { try writer.insert("Dish", ["title": .attribute(.integer(1))]) },
                 { try writer.insert("Dish", ["aInteger16": .attribute(.integer(40_000))]) },
-                { try writer.insert("Dish", ["cook": .object(dish)]) },
-                { try writer.insert("Ingredient", ["name": .object(dish)]) },
-                { try writer.insert("Dish", ["nothing": .none]) },
+                { try writer.insert("Dish", ["cook": .toOne(dish)]) },
+                { try writer.insert("Ingredient", ["name": .toOne(dish)]) },
+                { try writer.insert("Dish", ["nothing": .attribute(nil)]) },
                 { try writer.insert("Meal", [:]) },
                 { try writer.link(dish, "cook", to: [dish]) },
             ]

@@ -37,7 +37,7 @@ extension Expression {
             self = .aggregate(elements.compactMap { Expression(archivedConstant: $0) })
             return
         }
-        guard let constant = Constant(archived: value) else { return nil }
+        guard let constant = ExpressionValue(archived: value) else { return nil }
         self = .constant(constant)
     }
 
@@ -69,7 +69,7 @@ extension Expression {
     }
 }
 
-extension Expression.Constant {
+extension ExpressionValue {
     init?(archived value: KeyedArchive.Value) {
         switch value.content {
         case .null: self = .null

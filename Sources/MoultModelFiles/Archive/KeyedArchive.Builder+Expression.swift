@@ -76,7 +76,7 @@ extension KeyedArchive.Builder {
         return references
     }
 
-    private mutating func add(_ constant: Expression.Constant) throws(MigrationError) -> PropertyList {
+    private mutating func add(_ constant: ExpressionValue) throws(MigrationError) -> PropertyList {
         switch constant {
         case .null: return Self.null
         case .boolean(let flag): return leaf(.boolean(flag))
@@ -86,6 +86,9 @@ extension KeyedArchive.Builder {
         case .string(let text): return string(text)
         case .date(let seconds): return add(date: seconds)
         case .data(let bytes): return leaf(.data(bytes))
+        case .uuid, .uri, .object, .collection:
+            throw MigrationError(
+                .unsupported, "A constant of this kind has no known archived form.", remedy: "Write it as a text.")
         }
     }
 

@@ -62,7 +62,7 @@ struct ValidationLimit {
         }
     }
 
-    private func constant(for type: AttributeType) -> Expression.Constant {
+    private func constant(for type: AttributeType) -> ExpressionValue {
         if type == .decimal, DecimalNumber(text)?.text == text { return .decimal(text) }
         if let number = Int64(text), String(number) == text { return .integer(number) }
         if let number = Double(text), String(describing: number) == text { return .real(number) }
@@ -70,14 +70,14 @@ struct ValidationLimit {
     }
 }
 
-extension Expression.Constant {
+extension ExpressionValue {
     fileprivate var limitText: String? {
         switch self {
         case .integer(let number): String(number)
         case .real(let number): String(describing: number)
         case .decimal(let text), .string(let text): text
         case .date(let seconds): String(describing: seconds)
-        case .null, .boolean, .data: nil
+        case .null, .boolean, .data, .uuid, .uri, .object, .collection: nil
         }
     }
 }

@@ -57,7 +57,7 @@ package struct SampleData: Sendable {
         return try (0..<number).map { position in
             try inserter.insert(
                 attributes.map { attribute in
-                    PropertyValue(
+                    PropertyValue.attribute(
                         unique.contains(attribute.name)
                             ? values.uniqueValue(of: attribute.description, position: offset + position)
                             : values.value(of: attribute.description, position: position))

@@ -119,36 +119,36 @@ package final class ObjectInserter {
         for (slot, value) in zip(slots, values) { try bind(value, to: slot) }
         for parameter in nowParameters { try statement.bind(writer.now.sinceReferenceDate, at: parameter) }
         try statement.run()
-        return ObjectReference(entity, key)
+        return ObjectReference(entityName: entity, primaryKey: key)
     }
 
     private func bind(_ value: PropertyValue, to slot: Slot) throws {
         switch (slot, value) {
-        case (_, .none):
+        case (_, .attribute(nil)), (_, .toOne(nil)):
             break
-        case (.attribute(let binder), .attribute(let value)):
+        case (.attribute(let binder), .attribute(let value?)):
             try binder.bind(value, to: statement)
-        case (.toOne(let slot), .object(let object)):
+        case (.toOne(let slot), .toOne(let object?)):
             try bind(object, to: slot)
-        case (.attribute(let binder), .object(let object)):
-            throw Self.mismatch(binder.place, "\(object)")
-        case (.toOne(let slot), .attribute(let value)):
+        case (.attribute(let binder), _):
+            throw Self.mismatch(binder.place, "\(value)")
+        case (.toOne(let slot), _):
             throw Self.mismatch(slot.place, "\(value)")
         }
     }
 
     private func bind(_ object: ObjectReference, to slot: ToOneSlot) throws {
         let model = writer.layout.model
-        guard let entity = model.entity(object.entity), model.isKind(entity, of: slot.destination) else {
-            throw Self.mismatch(slot.place, "an object of \(object.entity)")
+        guard let entity = model.entity(object.entityName), model.isKind(entity, of: slot.destination) else {
+            throw Self.mismatch(slot.place, "an object of \(object.entityName)")
         }
-        try statement.bind(object.key, at: slot.parameter)
-        if let parameter = slot.entityParameter, let number = writer.layout.entityNumbers[object.entity] {
+        try statement.bind(object.primaryKey, at: slot.parameter)
+        if let parameter = slot.entityParameter, let number = writer.layout.entityNumbers[object.entityName] {
             try statement.bind(Int64(number), at: parameter)
         }
         if let order = slot.order {
             let place = try writer.nextPlace(
-                in: order.list, of: object.key, table: order.table, ownerColumn: order.ownerColumn,
+                in: order.list, of: object.primaryKey, table: order.table, ownerColumn: order.ownerColumn,
                 orderColumn: order.column)
             try statement.bind(place, at: order.parameter)
         }
@@ -181,6 +181,6 @@ extension ObjectWriter {
         -> ObjectReference
     {
         let names = values.keys.sorted { $0.precedesInByteOrder($1) }
-        return try inserter(entity, names).insert(names.map { values[$0] ?? .none }, key: key)
+        return try inserter(entity, names).insert(names.map { values[$0] ?? .attribute(nil) }, key: key)
     }
 }

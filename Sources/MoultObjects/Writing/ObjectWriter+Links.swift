@@ -18,15 +18,15 @@ extension ObjectWriter {
             }
         case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
             for destination in destinations {
-                let order = try place(in: link.reference, of: object.key, table, column, orderColumn)
+                let order = try place(in: link.reference, of: object.primaryKey, table, column, orderColumn)
                 try set(
                     table, of: destination,
-                    [(column, object.key), (entityColumn, number(of: object)), (orderColumn, order)])
+                    [(column, object.primaryKey), (entityColumn, number(of: object)), (orderColumn, order)])
             }
         case .inverseless(let table, let column, let orderColumn):
             for destination in destinations {
-                let order = try place(in: link.reference, of: object.key, table, column, orderColumn)
-                try set(table, of: destination, [(column, object.key), (orderColumn, order)])
+                let order = try place(in: link.reference, of: object.primaryKey, table, column, orderColumn)
+                try set(table, of: destination, [(column, object.primaryKey), (orderColumn, order)])
             }
         case .joinTable(let table, let ownColumn, let otherColumn, let orderColumn, let inverseColumn, let isReflexive):
             let pair = PairTable(
@@ -34,7 +34,7 @@ extension ObjectWriter {
             for destination in destinations {
                 try insertPair(link, pair, destination)
                 // A pair of a relationship that is its own inverse is stored in both directions (MORE 9).
-                if isReflexive, destination.key != object.key {
+                if isReflexive, destination.primaryKey != object.primaryKey {
                     try insertPair(try Link(destination, relationship, layout), pair, object)
                 }
             }
@@ -52,24 +52,24 @@ extension ObjectWriter {
         switch (back, link.inverseReference) {
         case (.inverseForeignKey(_, _, _, let inverseOrder?), let list?):
             orderColumn = inverseOrder
-            order = try place(in: list, of: destination.key, table, column, inverseOrder)
+            order = try place(in: list, of: destination.primaryKey, table, column, inverseOrder)
         case (.foreignKey(let backTable, let backColumn, let backEntity), _):
             try set(
                 backTable, of: destination,
-                [(backColumn, link.object.key), (backEntity, number(of: link.object))])
+                [(backColumn, link.object.primaryKey), (backEntity, number(of: link.object))])
         default:
             break
         }
         try set(
             table, of: link.object,
-            [(column, destination.key), (entityColumn, number(of: destination)), (orderColumn, order)])
+            [(column, destination.primaryKey), (entityColumn, number(of: destination)), (orderColumn, order)])
     }
 
     /// Sets the columns that there are in the row of an object.
     private func set(_ table: String, of object: ObjectReference, _ columns: [(name: String?, value: Int64?)]) throws {
         let given = columns.compactMap { column in column.name.map { (name: $0, value: column.value) } }
         let assignments = given.map { "\($0.name.quotedName) = ?" }.joined(separator: ", ")
-        let values = given.map { $0.value.map(SQLiteValue.integer) ?? .null } + [.integer(object.key)]
+        let values = given.map { $0.value.map(SQLiteValue.integer) ?? .null } + [.integer(object.primaryKey)]
         try statement("UPDATE \(table.quotedName) SET \(assignments) WHERE Z_PK = ?").run(values)
     }
 
@@ -84,13 +84,13 @@ extension ObjectWriter {
     }
 
     private func insertPair(_ link: Link, _ pair: PairTable, _ destination: ObjectReference) throws {
-        let order = try place(in: link.reference, of: link.object.key, pair.name, pair.own, pair.order)
+        let order = try place(in: link.reference, of: link.object.primaryKey, pair.name, pair.own, pair.order)
         var inverseOrder: Int64?
         if let list = link.inverseReference {
-            inverseOrder = try place(in: list, of: destination.key, pair.name, pair.other, pair.inverseOrder)
+            inverseOrder = try place(in: list, of: destination.primaryKey, pair.name, pair.other, pair.inverseOrder)
         }
         let columns: [(name: String?, value: Int64?)] = [
-            (pair.own, link.object.key), (pair.other, destination.key), (pair.order, order),
+            (pair.own, link.object.primaryKey), (pair.other, destination.primaryKey), (pair.order, order),
             (pair.inverseOrder, inverseOrder),
         ]
         let given = columns.compactMap { column in column.name.map { (name: $0, value: column.value) } }
@@ -110,7 +110,7 @@ extension ObjectWriter {
     }
 
     private func number(of object: ObjectReference) -> Int64? {
-        layout.entityNumbers[object.entity].map(Int64.init)
+        layout.entityNumbers[object.entityName].map(Int64.init)
     }
 }
 
@@ -125,8 +125,8 @@ private struct Link {
     let storage: RelationshipStorage
 
     init(_ object: ObjectReference, _ name: String, _ layout: StoreLayout) throws {
-        let place = "\(object.entity).\(name)"
-        guard let entity = layout.model.entity(object.entity),
+        let place = "\(object.entityName).\(name)"
+        guard let entity = layout.model.entity(object.entityName),
             let description = layout.model.relationship(name, of: entity),
             let declaring = layout.model.declaringEntity(of: name, in: entity),
             let storage = layout.storage(ofRelationship: name, in: entity),
@@ -134,7 +134,7 @@ private struct Link {
         else {
             throw MigrationError(
                 .usage, "\(place) is no stored relationship.", place: place,
-                remedy: "Name a relationship of \(object.entity) that is not transient.")
+                remedy: "Name a relationship of \(object.entityName) that is not transient.")
         }
         self.object = object
         reference = RelationshipReference(entity: declaring.name, name: name)
@@ -150,11 +150,12 @@ private struct Link {
     }
 
     func check(_ destinations: [ObjectReference], _ model: ManagedObjectModel) throws {
-        let place = "\(object.entity).\(description.name)"
+        let place = "\(object.entityName).\(description.name)"
         for reference in destinations {
-            guard let entity = model.entity(reference.entity), model.isKind(entity, of: destination) else {
+            guard let entity = model.entity(reference.entityName), model.isKind(entity, of: destination) else {
                 throw MigrationError(
-                    .dataConflict, "\(place) leads to \(destination.name), not to \(reference.entity).", place: place,
+                    .dataConflict, "\(place) leads to \(destination.name), not to \(reference.entityName).",
+                    place: place,
                     remedy: "Link an object of \(destination.name).")
             }
         }

@@ -54,14 +54,14 @@ struct PartialIndexPredicate {
         }
     }
 
-    private static func literal(_ constant: Expression.Constant) -> String? {
+    private static func literal(_ constant: ExpressionValue) -> String? {
         switch constant {
         case .boolean(let flag): flag ? "1" : "0"
         case .integer(let number): "\(number)"
         case .real(let number) where number.isFinite: "\(number)"
         case .decimal(let digits): digits
         case .string(let text): text.quotedLiteral
-        case .null, .real, .date, .data: nil
+        case .null, .real, .date, .data, .uuid, .uri, .object, .collection: nil
         }
     }
 }

@@ -1,0 +1,57 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Which object of which store: `NSManagedObjectID`.
+///
+/// A permanent one is good in every process and forever; a temporary one, of an object that no save has reached, is
+/// good in this process until that save.
+package struct ObjectID: Sendable, Hashable {
+    /// `NSStoreUUID`; nil for a temporary one.
+    package let store: UUID?
+    /// The object's own entity, which may lie below the one that a relationship or a fetch names.
+    package let entityName: String
+    /// `Z_PK`; for a temporary one a number of this process.
+    package let key: Int64
+
+    package init(store: UUID, entityName: String, key: Int64) {
+        self.store = store
+        self.entityName = entityName
+        self.key = key
+    }
+
+    /// The temporary identity of a new object.
+    package init(temporary number: Int64, entityName: String) {
+        store = nil
+        self.entityName = entityName
+        key = number
+    }
+
+    package var isTemporary: Bool { store == nil }
+
+    package static func == (left: ObjectID, right: ObjectID) -> Bool {
+        left.key == right.key && left.store == right.store && left.entityName == right.entityName
+    }
+
+    // Keys differ nearly always; hashing two more fields would cost more than the few collisions.
+    package func hash(into hasher: inout Hasher) { hasher.combine(key) }
+}
+
+extension ObjectID: CustomStringConvertible {
+    /// The URI as Core Data writes it (`uriRepresentation()`): `x-coredata://UUID/Entity/p1`.
+    package var description: String {
+        store.map { "x-coredata://\($0.uuidString)/\(entityName)/p\(key)" } ?? "x-coredata:///\(entityName)/t\(key)"
+    }
+
+    /// Reads a URI of a permanent identity; nil for anything else. A temporary one means nothing outside its process.
+    package init?(uri: String) {
+        let parts = uri.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0] == "x-coredata:", parts[1].isEmpty,
+            let store = UUID(uuidString: String(parts[2])),
+            !parts[3].isEmpty, parts[4].first == "p", let key = Int64(parts[4].dropFirst()), key > 0
+        else { return nil }
+        self.init(store: store, entityName: String(parts[3]), key: key)
+    }
+}

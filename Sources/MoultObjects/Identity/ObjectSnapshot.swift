@@ -1,0 +1,17 @@
+import MoultModel
+
+/// The state of one object in its store at one moment: `NSIncrementalStoreNode`.
+package struct ObjectSnapshot: Sendable, Hashable {
+    package let id: ObjectID
+    /// `Z_OPT`: 1 when the object was made, one more for each save.
+    package let version: Int64
+    /// One for each property of the object's ``EntityShape``; nil for a to-many relationship, which is read by itself,
+    /// and for a transient property.
+    package let values: [ObjectValue?]
+
+    package init(id: ObjectID, version: Int64, values: [ObjectValue?]) {
+        self.id = id
+        self.version = version
+        self.values = values
+    }
+}

@@ -1,0 +1,77 @@
+import MoultModel
+
+/// Everything that one save writes, in one transaction: `NSSaveChangesRequest`.
+package struct ObjectChanges: Sendable {
+    /// New objects, under their temporary identities.
+    package var inserted: [Insertion] = []
+    package var updated: [Update] = []
+    package var deleted: [Deletion] = []
+    /// `transactionAuthor` and `name` of the context, for persistent history.
+    package var author: String?
+    package var contextName: String?
+
+    package init() {}
+
+    package struct Insertion: Sendable {
+        package var id: ObjectID
+        /// By property name; what is missing is nil or empty. Derived attributes are not given.
+        package var values: [String: ObjectValue]
+
+        package init(id: ObjectID, values: [String: ObjectValue]) {
+            self.id = id
+            self.values = values
+        }
+    }
+
+    package struct Update: Sendable {
+        package var id: ObjectID
+        /// The `Z_OPT` that the change was made over; another in the store is a conflict. Nil writes over any.
+        package var version: Int64?
+        /// The changed properties only, by name; a to-many relationship whole, in its order.
+        package var values: [String: ObjectValue]
+
+        package init(id: ObjectID, version: Int64?, values: [String: ObjectValue]) {
+            self.id = id
+            self.version = version
+            self.values = values
+        }
+    }
+
+    package struct Deletion: Sendable {
+        package var id: ObjectID
+        /// As in ``Update``.
+        package var version: Int64?
+
+        package init(id: ObjectID, version: Int64?) {
+            self.id = id
+            self.version = version
+        }
+    }
+}
+
+/// What a save came to.
+package struct SaveOutcome: Sendable {
+    /// The permanent identity of each new object by its temporary one.
+    package var permanentIDs: [ObjectID: ObjectID] = [:]
+    /// The `Z_OPT` of each object that was inserted or updated, by permanent identity.
+    package var versions: [ObjectID: Int64] = [:]
+    /// What the store computed by itself, such as derived attributes of these and of other objects.
+    package var recomputed: Set<ObjectID> = []
+
+    package init() {}
+}
+
+/// Why a save was not written: nothing of it was.
+package struct SaveConflicts: Error, Sendable {
+    package var conflicts: [Conflict]
+
+    package init(conflicts: [Conflict]) { self.conflicts = conflicts }
+
+    package enum Conflict: Sendable, Hashable {
+        /// The object was saved by somebody else since (`NSMergeConflict`); nil for one that is gone.
+        case version(ObjectID, expected: Int64, stored: ObjectSnapshot?)
+        /// Objects that would have the same values of a uniqueness constraint (`NSConstraintConflict`). `stored` is
+        /// the one that the store holds, nil where all of them are in the save.
+        case constraint(properties: [String], objects: [ObjectID], stored: ObjectSnapshot?)
+    }
+}
