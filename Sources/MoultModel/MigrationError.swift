@@ -88,6 +88,7 @@ extension MigrationError {
         public static let metadataInvalid = Code("metadataInvalid", exit: 4, "NSPersistentStoreOpenError", 134080)
         public static let modelNotFound = Code("modelNotFound", exit: 4)
         public static let modelInvalid = Code("modelInvalid", exit: 4)
+        public static let invalidPredicate = Code("invalidPredicate", exit: 4)
         public static let propertyListInvalid = Code("propertyListInvalid", exit: 4)
         public static let backupNotFound = Code("backupNotFound", exit: 4)
         public static let backupInvalid = Code("backupInvalid", exit: 4)

@@ -1,0 +1,39 @@
+@_spi(_Unicode) import Swift
+
+extension String {
+    /// The form in which texts are compared under `[c]` and `[d]`, as a canonical decomposition (NFD):
+    /// - `[d]` leaves out marks with a combining class, such as accents, points and voicing marks; letters that have a
+    ///   stroke instead of a mark, as in `ø` and `ł`, keep it.
+    /// - `[c]` folds letters, whatever the language: to the lower case of their upper case, so that `ß` is `ss` and
+    ///   every sigma alike; only the dotless `ı` stays itself.
+    ///
+    /// The text itself where neither is asked for, or where `[n]` says that it is folded already.
+    package func folded(_ options: Predicate.Options) -> String {
+        if options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]) || options.contains(.normalized) {
+            return self
+        }
+        let foldsCase = options.contains(.caseInsensitive)
+        if utf8.allSatisfy({ $0 < 0x80 }) { return foldsCase ? lowercased() : self }
+        let dropsMarks = options.contains(.diacriticInsensitive)
+        var folded = String.UnicodeScalarView()
+        for scalar in _nfd {
+            if dropsMarks, scalar.properties.canonicalCombiningClass != .notReordered { continue }
+            if foldsCase { folded.append(contentsOf: scalar.caseFolded) } else { folded.append(scalar) }
+        }
+        return String(folded)
+    }
+
+    /// What `canonical:` makes of a text: without case and diacritics.
+    package var canonical: String { folded([.caseInsensitive, .diacriticInsensitive]) }
+}
+
+extension Unicode.Scalar {
+    fileprivate var caseFolded: String.UnicodeScalarView {
+        if self == "\u{131}" { return String(self).unicodeScalars }
+        var folded = String.UnicodeScalarView()
+        for upper in properties.uppercaseMapping.unicodeScalars {
+            folded.append(contentsOf: upper.properties.lowercaseMapping.unicodeScalars)
+        }
+        return folded
+    }
+}
