@@ -18,6 +18,7 @@ let package = Package(
     name: "Moult",
     products: [
         .library(name: "Moult", targets: ["Moult"]),
+        .library(name: "MoultCoreData", targets: ["MoultCoreData"]),
         .library(name: "MoultCommands", targets: ["MoultCommands"]),
         .executable(name: "moult", targets: ["moult-cli"]),
     ],
@@ -47,6 +48,12 @@ let package = Package(
             "MoultReport",
             ["MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultEngine"]),
         module("Moult", ["MoultEngine", "MoultReport"]),
+        module(
+            "MoultCoreData",
+            [
+                "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
+                "MoultObjects", "MoultEngine", "MoultSystem",
+            ]),
         module(
             "MoultCommands",
             [
@@ -103,6 +110,9 @@ let package = Package(
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
         tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),
+        tests(
+            "MoultCoreDataTests",
+            ["MoultCoreData", "MoultModel", "MoultModelFiles", "MoultStore", "MoultSystem", "TestSupport"]),
         tests(
             "MoultCommandsTests",
             ["moult-cli", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "TestSupport"]),

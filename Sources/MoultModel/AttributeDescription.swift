@@ -1,35 +1,35 @@
 /// An attribute as a model declares it.
-package struct AttributeDescription: Sendable, Hashable {
-    package var name: String
-    package var type: AttributeType
-    package var isOptional: Bool
-    package var isTransient: Bool
+public struct AttributeDescription: Sendable, Hashable {
+    public var name: String
+    public var type: AttributeType
+    public var isOptional: Bool
+    public var isTransient: Bool
     /// How a derived attribute is computed; nil for one that is stored as set.
-    package var derivation: Derivation?
+    public var derivation: Derivation?
     /// The name of the composite type, for an attribute of type `composite`.
-    package var compositeName: String?
-    package var defaultValue: AttributeValue?
-    package var allowsExternalBinaryDataStorage: Bool
-    package var preservesValueInHistoryOnDeletion: Bool
-    package var allowsCloudEncryption: Bool
-    package var valueTransformerName: String?
+    public var compositeName: String?
+    public var defaultValue: AttributeValue?
+    public var allowsExternalBinaryDataStorage: Bool
+    public var preservesValueInHistoryOnDeletion: Bool
+    public var allowsCloudEncryption: Bool
+    public var valueTransformerName: String?
     /// The class of a transformable's value, as `customClassName` in a model file.
-    package var attributeValueClassName: String?
+    public var attributeValueClassName: String?
     /// Nil where the model says nothing of it.
-    package var usesScalarValueType: Bool?
+    public var usesScalarValueType: Bool?
     /// The indexed switch of models before 2017.
-    package var isIndexed: Bool
-    package var isIndexedBySpotlight: Bool
-    package var isStoredInExternalRecord: Bool
+    public var isIndexed: Bool
+    public var isIndexedBySpotlight: Bool
+    public var isStoredInExternalRecord: Bool
     /// The rules a value must keep, as a model file spells them.
-    package var validation: Validation
+    public var validation: Validation
     /// The attribute's name in an earlier version, as `elementID` in a model file.
-    package var renamingIdentifier: String?
-    package var versionHashModifier: String?
-    package var userInfo: [String: String]
-    package var isSyncable: Bool
+    public var renamingIdentifier: String?
+    public var versionHashModifier: String?
+    public var userInfo: [String: String]
+    public var isSyncable: Bool
 
-    package init(
+    public init(
         name: String,
         type: AttributeType,
         isOptional: Bool = true,
@@ -76,32 +76,32 @@ package struct AttributeDescription: Sendable, Hashable {
     }
 
     /// Whether the attribute has a column: neither transient nor of a type that stores nothing.
-    package var isStored: Bool { !isTransient && type != .undefined }
+    public var isStored: Bool { !isTransient && type != .undefined }
 }
 
 extension AttributeDescription {
     /// The two expressions of a derived attribute, in Core Data's format language.
-    package struct Derivation: Sendable, Hashable {
-        package var expression: String
-        package var filter: String?
+    public struct Derivation: Sendable, Hashable {
+        public var expression: String
+        public var filter: String?
 
-        package init(expression: String, filter: String? = nil) {
+        public init(expression: String, filter: String? = nil) {
             self.expression = expression
             self.filter = filter
         }
     }
 
     /// Limits on an attribute's value, kept as the text a model file holds; nil means no limit.
-    package struct Validation: Sendable, Hashable {
+    public struct Validation: Sendable, Hashable {
         /// The least value, or the least length of a string.
-        package var minimum: String?
+        public var minimum: String?
         /// The greatest value, or the greatest length of a string.
-        package var maximum: String?
-        package var regularExpression: String?
+        public var maximum: String?
+        public var regularExpression: String?
         /// Further rules, which only code can give (`setValidationPredicates(_:withValidationWarnings:)`).
-        package var rules: [Rule]
+        public var rules: [Rule]
 
-        package init(
+        public init(
             minimum: String? = nil, maximum: String? = nil, regularExpression: String? = nil, rules: [Rule] = []
         ) {
             self.minimum = minimum
@@ -111,11 +111,11 @@ extension AttributeDescription {
         }
 
         /// A predicate over the value, in Core Data's format language, and the warning for a value that breaks it.
-        package struct Rule: Sendable, Hashable {
-            package var predicate: String
-            package var warning: String
+        public struct Rule: Sendable, Hashable {
+            public var predicate: String
+            public var warning: String
 
-            package init(predicate: String, warning: String) {
+            public init(predicate: String, warning: String) {
                 self.predicate = predicate
                 self.warning = warning
             }

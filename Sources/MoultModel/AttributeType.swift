@@ -1,5 +1,5 @@
 /// The types of attributes, with Core Data's numbers (`NSAttributeType`).
-package enum AttributeType: Int32, Sendable, Hashable, CaseIterable {
+public enum AttributeType: Int32, Sendable, Hashable, CaseIterable {
     case undefined = 0
     case integer16 = 100
     case integer32 = 200

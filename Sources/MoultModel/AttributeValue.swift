@@ -1,5 +1,5 @@
 /// One value of an attribute, as a model's default or a store's row has it. Nil is spelled as Swift's nil.
-package enum AttributeValue: Sendable, Hashable {
+public enum AttributeValue: Sendable, Hashable {
     /// Integer 16, 32 and 64.
     case integer(Int64)
     case boolean(Bool)

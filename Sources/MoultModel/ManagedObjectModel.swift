@@ -2,26 +2,26 @@
 ///
 /// A `ManagedObjectModel` is whole by construction: its initialiser refuses a parent, destination or inverse
 /// that does not exist, a cycle of parents and a name given twice, so that nobody downstream asks again.
-package struct ManagedObjectModel: Sendable, Equatable {
+public struct ManagedObjectModel: Sendable, Equatable {
     /// The entities, ordered by name in byte order.
-    package let entities: [EntityDescription]
+    public let entities: [EntityDescription]
     /// The named subsets of entities, ordered by name.
-    package let configurations: [Configuration]
+    public let configurations: [Configuration]
     /// The composite types that attributes refer to, ordered by name.
-    package let composites: [CompositeDescription]
+    public let composites: [CompositeDescription]
     /// The stored fetch requests, ordered by name.
-    package let fetchRequestTemplates: [FetchRequestTemplate]
+    public let fetchRequestTemplates: [FetchRequestTemplate]
     /// What `NSStoreModelVersionIdentifiers` of a store of this model holds: `[""]` when a model file names none.
-    package let versionIdentifiers: [String]
+    public var versionIdentifiers: [String]
     /// What a model file says of itself, by attribute name (its tools, whether it is used with CloudKit or SwiftData).
     /// It describes the file, not the model, and is no part of the fingerprint.
-    package let documentAttributes: [String: String]
+    public let documentAttributes: [String: String]
 
     private let positions: [String: Int]
     private let children: [String: [String]]
 
     /// - Throws: `MigrationError` with code `modelInvalid` that names the entity and property at fault.
-    package init(
+    public init(
         entities: [EntityDescription],
         configurations: [Configuration] = [],
         composites: [CompositeDescription] = [],
@@ -29,7 +29,7 @@ package struct ManagedObjectModel: Sendable, Equatable {
         versionIdentifiers: [String] = [""],
         documentAttributes: [String: String] = [:]
     ) throws {
-        self.entities = entities.sorted { $0.name.precedesInByteOrder($1.name) }
+        self.entities = entities.map(\.inNameOrder).sorted { $0.name.precedesInByteOrder($1.name) }
         self.configurations = configurations.sorted { $0.name.precedesInByteOrder($1.name) }
         self.composites = composites.sorted { $0.name.precedesInByteOrder($1.name) }
         self.fetchRequestTemplates = fetchRequestTemplates.sorted { $0.name.precedesInByteOrder($1.name) }
@@ -46,8 +46,15 @@ package struct ManagedObjectModel: Sendable, Equatable {
         try checkInvariants()
     }
 
+    /// A model of nothing, to be filled by ``setEntities(_:)``.
+    public init() {
+        (entities, configurations, composites, fetchRequestTemplates) = ([], [], [], [])
+        (versionIdentifiers, documentAttributes) = ([""], [:])
+        (positions, children) = ([:], [:])
+    }
+
     /// The entity of that name, if the model has it.
-    package func entity(_ name: String) -> EntityDescription? {
+    public func entity(_ name: String) -> EntityDescription? {
         positions[name].map { entities[$0] }
     }
 }
@@ -56,7 +63,7 @@ package struct ManagedObjectModel: Sendable, Equatable {
 
 extension ManagedObjectModel {
     /// The entities above `entity`, nearest first.
-    package func superentities(of entity: EntityDescription) -> [EntityDescription] {
+    public func superentities(of entity: EntityDescription) -> [EntityDescription] {
         var above: [EntityDescription] = []
         var name = entity.superentityName
         while let parent = name.flatMap(self.entity) {
@@ -67,52 +74,52 @@ extension ManagedObjectModel {
     }
 
     /// The top of the inheritance tree that `entity` belongs to; the entity itself when it has no parent.
-    package func root(of entity: EntityDescription) -> EntityDescription {
+    public func root(of entity: EntityDescription) -> EntityDescription {
         superentities(of: entity).last ?? entity
     }
 
     /// The direct sub-entities, ordered by name in byte order.
-    package func subentities(of entity: EntityDescription) -> [EntityDescription] {
+    public func subentities(of entity: EntityDescription) -> [EntityDescription] {
         children[entity.name, default: []].compactMap(self.entity)
     }
 
     /// Every entity below `entity`, depth first.
-    package func descendants(of entity: EntityDescription) -> [EntityDescription] {
+    public func descendants(of entity: EntityDescription) -> [EntityDescription] {
         subentities(of: entity).flatMap { [$0] + descendants(of: $0) }
     }
 
     /// Whether `entity` is `ancestor` or lies below it.
-    package func isKind(_ entity: EntityDescription, of ancestor: EntityDescription) -> Bool {
+    public func isKind(_ entity: EntityDescription, of ancestor: EntityDescription) -> Bool {
         entity.name == ancestor.name || superentities(of: entity).contains { $0.name == ancestor.name }
     }
 
     /// The attributes of an entity, inherited ones included, ordered by name in byte order.
-    package func attributes(of entity: EntityDescription) -> [AttributeDescription] {
+    public func attributes(of entity: EntityDescription) -> [AttributeDescription] {
         lineage(of: entity).flatMap(\.attributes).sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
     /// The relationships of an entity, inherited ones included, ordered by name in byte order.
-    package func relationships(of entity: EntityDescription) -> [RelationshipDescription] {
+    public func relationships(of entity: EntityDescription) -> [RelationshipDescription] {
         lineage(of: entity).flatMap(\.relationships).sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
     /// The attribute of that name that `entity` declares or inherits.
-    package func attribute(_ name: String, of entity: EntityDescription) -> AttributeDescription? {
+    public func attribute(_ name: String, of entity: EntityDescription) -> AttributeDescription? {
         lineage(of: entity).lazy.compactMap { $0.attribute(name) }.first
     }
 
     /// The relationship of that name that `entity` declares or inherits.
-    package func relationship(_ name: String, of entity: EntityDescription) -> RelationshipDescription? {
+    public func relationship(_ name: String, of entity: EntityDescription) -> RelationshipDescription? {
         lineage(of: entity).lazy.compactMap { $0.relationship(name) }.first
     }
 
     /// The entity in the lineage of `entity` that declares the property of that name.
-    package func declaringEntity(of property: String, in entity: EntityDescription) -> EntityDescription? {
+    public func declaringEntity(of property: String, in entity: EntityDescription) -> EntityDescription? {
         lineage(of: entity).first { $0.propertyNames.contains(property) }
     }
 
     /// The entity itself and those above it, nearest first.
-    package func lineage(of entity: EntityDescription) -> [EntityDescription] {
+    public func lineage(of entity: EntityDescription) -> [EntityDescription] {
         [entity] + superentities(of: entity)
     }
 }
@@ -121,7 +128,7 @@ extension ManagedObjectModel {
 
 extension ManagedObjectModel {
     /// The relationship at the other end, or nil where there is none.
-    package func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
+    public func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
         guard let name = relationship.inverseName, let destination = entity(relationship.destinationEntityName) else {
             return nil
         }
@@ -129,7 +136,7 @@ extension ManagedObjectModel {
     }
 
     /// The entities that belong to a configuration; nil where the model has no configuration of that name.
-    package func entities(inConfiguration name: String) -> [EntityDescription]? {
+    public func entities(inConfiguration name: String) -> [EntityDescription]? {
         configurations.first { $0.name == name }.map { $0.entityNames.compactMap(self.entity) }
     }
 }

@@ -1,10 +1,10 @@
 /// A named subset of a model's entities.
-package struct Configuration: Sendable, Hashable {
-    package var name: String
-    package var entityNames: [String]
-    package var usedWithCloudKit: Bool
+public struct Configuration: Sendable, Hashable {
+    public var name: String
+    public var entityNames: [String]
+    public var usedWithCloudKit: Bool
 
-    package init(name: String, entityNames: [String], usedWithCloudKit: Bool = false) {
+    public init(name: String, entityNames: [String], usedWithCloudKit: Bool = false) {
         self.name = name
         self.entityNames = entityNames
         self.usedWithCloudKit = usedWithCloudKit
@@ -12,31 +12,31 @@ package struct Configuration: Sendable, Hashable {
 }
 
 /// A composite type: attributes that are stored together as one value of an entity.
-package struct CompositeDescription: Sendable, Hashable {
-    package var name: String
-    package var elements: [AttributeDescription]
+public struct CompositeDescription: Sendable, Hashable {
+    public var name: String
+    public var elements: [AttributeDescription]
 
-    package init(name: String, elements: [AttributeDescription]) {
+    public init(name: String, elements: [AttributeDescription]) {
         self.name = name
         self.elements = elements
     }
 }
 
 /// A fetched property: a stored query that hangs on an entity and has no column.
-package struct FetchedPropertyDescription: Sendable, Hashable {
-    package var name: String
-    package var isOptional: Bool
-    package var destinationEntityName: String?
-    package var predicate: String?
+public struct FetchedPropertyDescription: Sendable, Hashable {
+    public var name: String
+    public var isOptional: Bool
+    public var destinationEntityName: String?
+    public var predicate: String?
     /// What else the file says of its fetch request, by attribute name.
-    package var options: [String: String]
-    package var isTransient: Bool
-    package var renamingIdentifier: String?
-    package var versionHashModifier: String?
-    package var userInfo: [String: String]
-    package var isSyncable: Bool
+    public var options: [String: String]
+    public var isTransient: Bool
+    public var renamingIdentifier: String?
+    public var versionHashModifier: String?
+    public var userInfo: [String: String]
+    public var isSyncable: Bool
 
-    package init(
+    public init(
         name: String, isOptional: Bool = true, destinationEntityName: String? = nil, predicate: String? = nil,
         options: [String: String] = [:], isTransient: Bool = false, renamingIdentifier: String? = nil,
         versionHashModifier: String? = nil, userInfo: [String: String] = [:], isSyncable: Bool = true
@@ -55,15 +55,15 @@ package struct FetchedPropertyDescription: Sendable, Hashable {
 }
 
 /// A fetch request that a model keeps under a name.
-package struct FetchRequestTemplate: Sendable, Hashable {
-    package var name: String
-    package var entityName: String
-    package var predicate: String?
+public struct FetchRequestTemplate: Sendable, Hashable {
+    public var name: String
+    public var entityName: String
+    public var predicate: String?
     /// What else the file says of it, by attribute name (`fetchLimit`, `resultType`, …). Sort descriptors, which only
     /// code can give, stand under `sortDescriptors` as `ascending rating compare:`, joined by `; `.
-    package var options: [String: String]
+    public var options: [String: String]
 
-    package init(name: String, entityName: String, predicate: String? = nil, options: [String: String] = [:]) {
+    public init(name: String, entityName: String, predicate: String? = nil, options: [String: String] = [:]) {
         self.name = name
         self.entityName = entityName
         self.predicate = predicate

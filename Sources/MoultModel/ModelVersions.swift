@@ -1,8 +1,8 @@
 /// One version of a model with its identity.
-package struct ModelVersion: Sendable, Equatable {
+public struct ModelVersion: Sendable, Equatable {
     /// The version's names, the file's stem first; more than one where versions have equal hashes.
-    package var names: [String]
-    package var model: ManagedObjectModel
+    public package(set) var names: [String]
+    public package(set) var model: ManagedObjectModel
     package var hashes: VersionHashes
 
     package init(names: [String], model: ManagedObjectModel, hashes: VersionHashes? = nil) {
@@ -11,7 +11,7 @@ package struct ModelVersion: Sendable, Equatable {
         self.hashes = hashes ?? VersionHashes(of: model)
     }
 
-    package var name: String { names.first ?? "" }
+    public var name: String { names.first ?? "" }
 
     /// The configuration whose entities, with equal hashes, are just those of a store.
     package func configuration(matching hashes: VersionHashes) -> Configuration? {
@@ -23,11 +23,11 @@ package struct ModelVersion: Sendable, Equatable {
 }
 
 /// The versions of one model, oldest first: every edge of a migration runs between neighbours.
-package struct ModelVersions: Sendable, Equatable {
+public struct ModelVersions: Sendable, Equatable {
     /// Oldest first. Versions with equal hashes are one node with several names.
-    package var versions: [ModelVersion]
+    public package(set) var versions: [ModelVersion]
     /// The version the bundle calls current (`.xccurrentversion`, `VersionInfo.plist`), by name.
-    package var currentName: String?
+    public package(set) var currentName: String?
     /// What was noticed while reading, such as elements that Moult does not know.
     package var findings: [Finding]
 

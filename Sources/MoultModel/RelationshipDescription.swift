@@ -1,27 +1,27 @@
 /// A relationship as a model declares it.
-package struct RelationshipDescription: Sendable, Hashable {
-    package var name: String
-    package var destinationEntityName: String
+public struct RelationshipDescription: Sendable, Hashable {
+    public var name: String
+    public var destinationEntityName: String
     /// The relationship of the destination that leads back; nil for one without inverse.
-    package var inverseName: String?
-    package var isOptional: Bool
-    package var isTransient: Bool
+    public var inverseName: String?
+    public var isOptional: Bool
+    public var isTransient: Bool
     /// 1 for a to-one relationship, 0 for a to-many without limit.
-    package var maxCount: Int
-    package var minCount: Int
-    package var isOrdered: Bool
-    package var deleteRule: DeleteRule
+    public var maxCount: Int
+    public var minCount: Int
+    public var isOrdered: Bool
+    public var deleteRule: DeleteRule
     /// The indexed switch of models before 2017.
-    package var isIndexed: Bool
-    package var isIndexedBySpotlight: Bool
-    package var isStoredInExternalRecord: Bool
+    public var isIndexed: Bool
+    public var isIndexedBySpotlight: Bool
+    public var isStoredInExternalRecord: Bool
     /// The relationship's name in an earlier version, as `elementID` in a model file.
-    package var renamingIdentifier: String?
-    package var versionHashModifier: String?
-    package var userInfo: [String: String]
-    package var isSyncable: Bool
+    public var renamingIdentifier: String?
+    public var versionHashModifier: String?
+    public var userInfo: [String: String]
+    public var isSyncable: Bool
 
-    package init(
+    public init(
         name: String,
         destinationEntityName: String,
         inverseName: String? = nil,
@@ -57,11 +57,11 @@ package struct RelationshipDescription: Sendable, Hashable {
         self.isSyncable = isSyncable
     }
 
-    package var isToMany: Bool { maxCount != 1 }
+    public var isToMany: Bool { maxCount != 1 }
 }
 
 /// What happens to the other end when an object is deleted, with Core Data's numbers (`NSDeleteRule`).
-package enum DeleteRule: Int, Sendable, Hashable, CaseIterable {
+public enum DeleteRule: Int, Sendable, Hashable, CaseIterable {
     case noAction = 0
     case nullify = 1
     case cascade = 2

@@ -1,0 +1,26 @@
+import MoultModel
+
+// The words of a model are MoultModel's; here they are under Core Data's names, so that one import is enough.
+
+public typealias ManagedObjectModel = MoultModel.ManagedObjectModel
+public typealias EntityDescription = MoultModel.EntityDescription
+public typealias PropertyDescription = MoultModel.PropertyDescription
+public typealias AttributeDescription = MoultModel.AttributeDescription
+public typealias AttributeType = MoultModel.AttributeType
+public typealias AttributeValue = MoultModel.AttributeValue
+public typealias RelationshipDescription = MoultModel.RelationshipDescription
+public typealias DeleteRule = MoultModel.DeleteRule
+public typealias FetchedPropertyDescription = MoultModel.FetchedPropertyDescription
+public typealias FetchIndexDescription = MoultModel.FetchIndexDescription
+public typealias CompositeDescription = MoultModel.CompositeDescription
+public typealias ModelVersion = MoultModel.ModelVersion
+public typealias ModelVersions = MoultModel.ModelVersions
+/// The one error of Moult, with Core Data's constant and number (``MoultModel/MigrationError/coreData``).
+public typealias MigrationError = MoultModel.MigrationError
+
+extension ManagedObjectModel {
+    /// A named subset of a model's entities.
+    public typealias Configuration = MoultModel.Configuration
+    /// A fetch request that a model keeps under a name.
+    public typealias FetchRequestTemplate = MoultModel.FetchRequestTemplate
+}

@@ -1,0 +1,41 @@
+extension EntityDescription {
+    /// The entity's own properties in the byte order of their names; those it inherits are asked of the model
+    /// (``ManagedObjectModel/propertiesByName(of:)``). Set it to build an entity in code.
+    public var properties: [any PropertyDescription] {
+        get {
+            let all: [any PropertyDescription] = attributes + relationships + fetchedProperties
+            return all.sorted { $0.name.precedesInByteOrder($1.name) }
+        }
+        set {
+            attributes = newValue.compactMap { $0 as? AttributeDescription }.inNameOrder
+            relationships = newValue.compactMap { $0 as? RelationshipDescription }.inNameOrder
+            fetchedProperties = newValue.compactMap { $0 as? FetchedPropertyDescription }.inNameOrder
+        }
+    }
+
+    /// An entity whose properties are given together, as `NSEntityDescription.properties` takes them.
+    public init(
+        name: String, managedObjectClassName: String? = nil, isAbstract: Bool = false,
+        superentityName: String? = nil, properties: [any PropertyDescription]
+    ) {
+        self.init(
+            name: name, managedObjectClassName: managedObjectClassName, isAbstract: isAbstract,
+            superentityName: superentityName)
+        self.properties = properties
+    }
+}
+
+extension EntityDescription {
+    /// The same entity, whatever order its properties were given in.
+    var inNameOrder: EntityDescription {
+        var entity = self
+        entity.attributes = attributes.inNameOrder
+        entity.relationships = relationships.inNameOrder
+        entity.fetchedProperties = fetchedProperties.inNameOrder
+        return entity
+    }
+}
+
+extension Array where Element: PropertyDescription {
+    var inNameOrder: Self { sorted { $0.name.precedesInByteOrder($1.name) } }
+}

@@ -1,0 +1,106 @@
+/// Asking and changing a model in the words that Core Data has for it. A model stays whole: what would break it throws.
+extension ManagedObjectModel {
+    public var entitiesByName: [String: EntityDescription] {
+        Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    /// The entity's properties by name, inherited ones included.
+    public func propertiesByName(of entity: EntityDescription) -> [String: any PropertyDescription] {
+        let pairs = lineage(of: entity).flatMap(\.properties).map { ($0.name, $0) }
+        return Dictionary(pairs) { first, _ in first }
+    }
+
+    /// The entity's attributes by name, inherited ones included.
+    public func attributesByName(of entity: EntityDescription) -> [String: AttributeDescription] {
+        Dictionary(attributes(of: entity).map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    /// The entity's relationships by name, inherited ones included.
+    public func relationshipsByName(of entity: EntityDescription) -> [String: RelationshipDescription] {
+        Dictionary(relationships(of: entity).map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    /// Puts these entities in place of all that the model has; one that goes leaves its configurations too.
+    ///
+    /// - Throws: `modelInvalid`, and the model stays as it was.
+    public mutating func setEntities(_ entities: [EntityDescription]) throws {
+        let names = Set(entities.map(\.name))
+        let configurations = configurations.map { configuration in
+            var configuration = configuration
+            configuration.entityNames.removeAll { !names.contains($0) }
+            return configuration
+        }
+        try replace(entities: entities, configurations: configurations)
+    }
+
+    /// Changes one entity in place.
+    ///
+    /// - Throws: `modelInvalid` where there is no such entity or the change breaks the model; what `change` throws.
+    public mutating func updateEntity(_ name: String, _ change: (inout EntityDescription) throws -> Void) throws {
+        var entities = entities
+        guard let position = entities.firstIndex(where: { $0.name == name }) else {
+            throw MigrationError.modelInvalid(
+                "The model has no entity named \(name).", place: name,
+                remedy: "Its entities are: \(entities.map(\.name).joined(separator: ", ")).")
+        }
+        try change(&entities[position])
+        try replace(entities: entities, configurations: configurations)
+    }
+
+    /// The names of the configurations, in byte order.
+    public var configurationNames: [String] { configurations.map(\.name) }
+
+    /// The entities of a configuration; of the whole model for nil. Nil where there is no such configuration.
+    public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
+        name.map(entities(inConfiguration:)) ?? entities
+    }
+
+    /// Says which entities make up a configuration. An entity that the model does not have yet is added to it.
+    ///
+    /// - Throws: `modelInvalid`, and the model stays as it was.
+    public mutating func setEntities(
+        _ entities: [EntityDescription], forConfigurationName name: String
+    ) throws {
+        let known = Set(self.entities.map(\.name))
+        let configuration = Configuration(name: name, entityNames: entities.map(\.name))
+        try replace(
+            entities: self.entities + entities.filter { !known.contains($0.name) },
+            configurations: configurations.filter { $0.name != name } + [configuration])
+    }
+
+    /// One model of several: entities of the same name must be the same.
+    ///
+    /// - Throws: `modelInvalid` where two models say different things of one entity, or do not fit together.
+    public init(byMerging models: [ManagedObjectModel]) throws {
+        try self.init(
+            entities: Self.joined(models.flatMap(\.entities), name: \.name, "entity"),
+            configurations: Self.joined(models.flatMap(\.configurations), name: \.name, "configuration"),
+            composites: Self.joined(models.flatMap(\.composites), name: \.name, "composite type"),
+            fetchRequestTemplates: Self.joined(models.flatMap(\.fetchRequestTemplates), name: \.name, "fetch request"),
+            versionIdentifiers: models.flatMap(\.versionIdentifiers).reduce(into: []) {
+                if !$0.contains($1) { $0.append($1) }
+            })
+    }
+
+    private static func joined<Part: Equatable>(
+        _ parts: [Part], name: (Part) -> String, _ kind: String
+    ) throws -> [Part] {
+        var byName: [String: Part] = [:]
+        for part in parts {
+            let name = name(part)
+            guard byName.updateValue(part, forKey: name).map({ $0 == part }) ?? true else {
+                throw MigrationError.modelInvalid(
+                    "Two of the models to be merged say different things of the \(kind) \(name).", place: name,
+                    remedy: "Make them say the same, or rename one of them.")
+            }
+        }
+        return Array(byName.values)
+    }
+
+    private mutating func replace(entities: [EntityDescription], configurations: [Configuration]) throws {
+        self = try ManagedObjectModel(
+            entities: entities, configurations: configurations, composites: composites,
+            fetchRequestTemplates: fetchRequestTemplates, versionIdentifiers: versionIdentifiers,
+            documentAttributes: documentAttributes)
+    }
+}
