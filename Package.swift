@@ -36,7 +36,7 @@ let package = Package(
         module(
             "MoultStore",
             ["MoultModel", "MoultPropertyList", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultSystem"]),
-        module("MoultObjects", ["MoultModel", "MoultSQLite", "MoultStore", "MoultSystem"]),
+        module("MoultObjects", ["MoultModel", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultSystem"]),
         module("MoultVerify", ["MoultModel", "MoultSQLite"]),
         module(
             "MoultEngine",

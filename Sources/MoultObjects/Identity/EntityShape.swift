@@ -1,4 +1,5 @@
 import MoultModel
+import MoultStore
 
 /// The properties of an entity by position, inherited ones included: what every object of it has values for.
 ///
@@ -11,13 +12,14 @@ package final class EntityShape: Sendable {
     private let positions: [String: Int]
 
     package enum Property: Sendable {
-        /// Transient and derived ones too.
-        case attribute(AttributeDescription)
+        /// Transient and derived ones too. A composite attribute is not one property but one for each of its
+        /// elements, named by its path, `attribute.element`.
+        case attribute(name: String, AttributeDescription)
         case relationship(RelationshipDescription, inverse: RelationshipDescription?)
 
         package var name: String {
             switch self {
-            case .attribute(let attribute): attribute.name
+            case .attribute(let name, _): name
             case .relationship(let relationship, _): relationship.name
             }
         }
@@ -25,11 +27,13 @@ package final class EntityShape: Sendable {
 
     package init(_ entity: EntityDescription, in model: ManagedObjectModel) {
         self.entity = entity
-        let attributes = model.attributes(of: entity).map(Property.attribute)
+        let stored = model.storedAttributes(of: entity).map { Property.attribute(name: $0.name, $0.description) }
+        let others = model.attributes(of: entity).filter { !$0.isStored || $0.type == .objectID }
+            .map { Property.attribute(name: $0.name, $0) }
         let relationships = model.relationships(of: entity).map {
             Property.relationship($0, inverse: model.inverse(of: $0))
         }
-        properties = (attributes + relationships).sorted { $0.name.precedesInByteOrder($1.name) }
+        properties = (stored + others + relationships).sorted { $0.name.precedesInByteOrder($1.name) }
         positions = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }

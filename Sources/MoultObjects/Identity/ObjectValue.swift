@@ -5,6 +5,6 @@ package enum ObjectValue: Sendable, Hashable {
     /// Nil for no value.
     case attribute(AttributeValue?)
     case toOne(ObjectID?)
-    /// In the order of an ordered relationship, else by entity and key.
+    /// In the order of an ordered relationship, else by key.
     case toMany([ObjectID])
 }

@@ -14,10 +14,12 @@ package struct ObjectChanges: Sendable {
 
     package struct Insertion: Sendable {
         package var id: ObjectID
-        /// By property name; what is missing is nil or empty. Derived attributes are not given.
-        package var values: [String: ObjectValue]
+        /// One for each property of the entity's ``EntityShape``; nil where there is no value or an empty list. What is
+        /// given for a derived or transient attribute is not stored.
+        package var values: [ObjectValue?]
 
-        package init(id: ObjectID, values: [String: ObjectValue]) {
+        /// - Parameter id: a temporary identity, or a permanent one that was reserved for the object.
+        package init(id: ObjectID, values: [ObjectValue?]) {
             self.id = id
             self.values = values
         }
@@ -27,7 +29,8 @@ package struct ObjectChanges: Sendable {
         package var id: ObjectID
         /// The `Z_OPT` that the change was made over; another in the store is a conflict. Nil writes over any.
         package var version: Int64?
-        /// The changed properties only, by name; a to-many relationship whole, in its order.
+        /// The changed properties only, by name; a to-many relationship whole, in its order. With none, the version is
+        /// checked and nothing written.
         package var values: [String: ObjectValue]
 
         package init(id: ObjectID, version: Int64?, values: [String: ObjectValue]) {
@@ -53,9 +56,11 @@ package struct ObjectChanges: Sendable {
 package struct SaveOutcome: Sendable {
     /// The permanent identity of each new object by its temporary one.
     package var permanentIDs: [ObjectID: ObjectID] = [:]
-    /// The `Z_OPT` of each object that was inserted or updated, by permanent identity.
+    /// The `Z_OPT` of each object that was inserted or updated, by permanent identity; also of objects that the save
+    /// did not name but had to change, such as the other end of a relationship.
     package var versions: [ObjectID: Int64] = [:]
-    /// What the store computed by itself, such as derived attributes of these and of other objects.
+    /// What the store changed by itself: derived attributes of these and of other objects, the other ends of
+    /// relationships that the save did not name.
     package var recomputed: Set<ObjectID> = []
 
     package init() {}
@@ -73,5 +78,8 @@ package struct SaveConflicts: Error, Sendable {
         /// Objects that would have the same values of a uniqueness constraint (`NSConstraintConflict`). `stored` is
         /// the one that the store holds, nil where all of them are in the save.
         case constraint(properties: [String], objects: [ObjectID], stored: ObjectSnapshot?)
+        /// A relationship leads to an object that the store does not have, because somebody else deleted it or this
+        /// very save does.
+        case missingDestination(of: ObjectID, relationship: String, ObjectID)
     }
 }

@@ -9,25 +9,58 @@ import MoultSystem
 #endif
 
 /// Writes large values into files beside the store and says what the column holds.
+///
+/// The files follow the transaction: what was written is on the disk before it commits and goes when it does not; what
+/// it replaced goes after it.
 final class ExternalFiles {
-    private let storage: ExternalStorage
+    private let storage: ExternalStorage?
     private let system: any System
     private var isFolderMade = false
+    private var written: [String] = []
+    private var replaced: [String] = []
 
-    init(_ storage: ExternalStorage, _ system: some System) {
+    /// - Parameter storage: nil for a store in memory, whose values all stay in their columns.
+    init(_ storage: ExternalStorage?, _ system: some System) {
         self.storage = storage
         self.system = system
     }
 
+    /// A writer that goes away without committing has written nothing.
+    deinit { finish(committed: false) }
+
     func cell(for value: [UInt8]) throws -> [UInt8] {
-        guard value.count >= ExternalStorage.threshold else { return ExternalStorage.Cell.inline(value).bytes }
+        guard let storage, value.count >= ExternalStorage.threshold else {
+            return ExternalStorage.Cell.inline(value).bytes
+        }
         if !isFolderMade {
-            try system.makeFolder(storage.supportFolder)
-            try system.makeFolder(storage.folder)
+            try storage.makeFolder(on: system)
             isFolderMade = true
         }
         let name = UUID().uuidString
+        written.append(name)
         try system.write(value, to: Path.join(storage.folder, name))
         return ExternalStorage.Cell.file(name).bytes
+    }
+
+    /// Notes that a column will no longer hold this.
+    func replace(_ cell: [UInt8]) {
+        if case .file(let name)? = ExternalStorage.Cell(cell) { replaced.append(name) }
+    }
+
+    /// Waits until what was written has reached the disk.
+    func synchronise() throws {
+        guard let storage, !written.isEmpty else { return }
+        for name in written { try system.synchronise(Path.join(storage.folder, name)) }
+        for folder in [storage.folder, storage.supportFolder, Path.folder(of: storage.supportFolder)] {
+            try system.synchronise(folder)
+        }
+    }
+
+    /// Removes what nothing leads to any more. A file that cannot be removed does no harm to the store.
+    func finish(committed: Bool) {
+        for name in committed ? replaced : written {
+            if let storage { _ = try? system.remove(Path.join(storage.folder, name)) }
+        }
+        (written, replaced) = ([], [])
     }
 }

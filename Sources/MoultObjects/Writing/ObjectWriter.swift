@@ -10,14 +10,9 @@ import MoultSystem
 /// relationships, derived attributes that triggers keep, and external files are all taken care of.
 package final class ObjectWriter {
     package let layout: StoreLayout
-    let connection: Connection
-    let external: ExternalFiles
+    let rows: RowWriter
+    private let connection: Connection
     private let speed: Speed
-    private let system: any System
-    private var highestKeys: [String: Int64] = [:]
-    private var touchedRoots: Set<String> = []
-    private var lists: [RelationshipReference: ListOrder] = [:]
-    private var statements: [String: Statement] = [:]
     /// The statements of indexes that are made when every row is there.
     private var postponedIndexes: [String] = []
 
@@ -37,16 +32,10 @@ package final class ObjectWriter {
     ) throws {
         self.layout = layout
         self.speed = speed
-        self.system = system
-        external = ExternalFiles(ExternalStorage(store: path), system)
         connection = try Connection(path, mode: .readWrite)
-        let now = Self.dateFunction(on: system)
-        for function in SQLiteFunction.coreDataStubs where function.name != now.name {
-            try connection.register(function)
-        }
-        try connection.register(now)
-        // SQLite calls it unsafe that a trigger writes an R-tree, which Core Data's own do (MORE 6).
-        if !layout.virtualTables.isEmpty { try connection.execute("PRAGMA trusted_schema = ON") }
+        rows = try RowWriter(
+            connection, layout: layout, external: ExternalFiles(ExternalStorage(store: path), system), on: system)
+        rows.isIndexed = speed == .safe
         if speed == .reckless {
             try connection.execute(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "
@@ -54,9 +43,6 @@ package final class ObjectWriter {
         }
         try connection.execute("BEGIN IMMEDIATE")
         if speed == .reckless { try postponeIndexes() }
-        try connection.forEachRow("SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY") {
-            highestKeys[$0.text(0) ?? ""] = $0.integer(1)
-        }
     }
 
     /// Sorting all keys at once is several times faster than finding the place of each; but what a trigger reads it
@@ -71,24 +57,18 @@ package final class ObjectWriter {
         }
     }
 
-    /// What a trigger of a `now()` attribute calls: the present moment, as a date is stored.
-    private static func dateFunction(on system: some System) -> SQLiteFunction {
-        SQLiteFunction("NSCoreDataNow", argumentCount: 0, isDeterministic: false, isCallableFromSchema: true) { _ in
-            .real(system.now.sinceReferenceDate)
-        }
-    }
-
-    var now: Timestamp { system.now }
-
     /// Makes everything written since the writer was made, or since the last commit, part of the store.
     package func commit() throws {
-        for root in touchedRoots.sorted() {
-            try connection.run(
-                "UPDATE Z_PRIMARYKEY SET Z_MAX = max(Z_MAX, ?) WHERE Z_NAME = ?",
-                [.integer(highestKeys[root] ?? 0), .text(root)])
-        }
-        try connection.execute("COMMIT")
+        try end()
         try connection.execute("BEGIN IMMEDIATE")
+    }
+
+    private func end() throws {
+        try rows.keys.write()
+        if speed == .safe { try rows.external.synchronise() }
+        try connection.execute("COMMIT")
+        rows.external.finish(committed: true)
+        if speed == .safe { rows.begin() }
     }
 
     /// Commits, and closes the store in the journal mode its framework uses.
@@ -103,71 +83,10 @@ package final class ObjectWriter {
         // Sorting is fastest in what the processor's own cache holds.
         if !postponedIndexes.isEmpty { try connection.execute("PRAGMA cache_size = -2048") }
         for index in postponedIndexes { try connection.execute(index) }
-        try commit()
-        try connection.execute("COMMIT")
+        try end()
         if speed == .reckless, layout.level.writesAheadLog {
             try connection.execute("PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL")
         }
         connection.close()
     }
-
-    /// The compiled statement for a text, made once.
-    func statement(_ sql: String) throws -> Statement {
-        if let known = statements[sql] { return known }
-        let statement = try connection.prepare(sql)
-        statements[sql] = statement
-        return statement
-    }
-
-    /// The next free key in the table of `entity`.
-    func nextKey(for root: String) -> Int64 {
-        touchedRoots.insert(root)
-        let next = (highestKeys[root] ?? 0) &+ 1
-        highestKeys[root] = next
-        return next
-    }
-
-    func claim(_ key: Int64, for root: String) {
-        touchedRoots.insert(root)
-        highestKeys[root] = max(key, highestKeys[root] ?? 0)
-    }
-
-    /// The place behind the last of the list that `relationship` of the object `owner` holds: 2048, then every 1024
-    /// (STORE_FORMAT 3).
-    func nextPlace(
-        in relationship: RelationshipReference, of owner: Int64, table: String, ownerColumn: String,
-        orderColumn: String
-    ) throws -> Int64 {
-        let list: ListOrder
-        if let known = lists[relationship] {
-            list = known
-        } else {
-            list = try ListOrder(connection, table: table, ownerColumn: ownerColumn, orderColumn: orderColumn)
-            lists[relationship] = list
-        }
-        return list.next(for: owner)
-    }
-}
-
-/// The last place given in each list of one ordered relationship.
-private final class ListOrder {
-    private var last: [Int64: Int64] = [:]
-
-    init(_ connection: Connection, table: String, ownerColumn: String, orderColumn: String) throws {
-        let (owner, order) = (ownerColumn.quotedName, orderColumn.quotedName)
-        try connection.forEachRow(
-            "SELECT \(owner), max(\(order)) FROM \(table.quotedName) WHERE \(owner) IS NOT NULL GROUP BY \(owner)"
-        ) { last[$0.integer(0)] = $0.integer(1) }
-    }
-
-    func next(for owner: Int64) -> Int64 {
-        let place = max(last[owner] ?? 1024, 1024) + 1024
-        last[owner] = place
-        return place
-    }
-}
-
-extension Timestamp {
-    /// Seconds since 2001-01-01 00:00:00 UTC, as Core Data keeps dates.
-    package var sinceReferenceDate: Double { Double(seconds - 978_307_200) + Double(nanoseconds) / 1e9 }
 }

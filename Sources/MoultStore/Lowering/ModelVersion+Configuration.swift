@@ -6,7 +6,7 @@ extension ModelVersion {
     /// (STORE_FORMAT_MORE 7).
     ///
     /// - Throws: `unsupported` where the version has no configuration of that name.
-    func restricted(to configuration: String) throws -> ModelVersion {
+    package func restricted(to configuration: String) throws -> ModelVersion {
         guard let entities = model.entities(inConfiguration: configuration) else {
             throw MigrationError(
                 .unsupported,

@@ -3,13 +3,19 @@ import MoultModelFiles
 import MoultSQLite
 
 /// Reads a column's value as the attribute's type wants it (STORE_FORMAT 6).
-struct AttributeDecoder {
+package struct AttributeDecoder {
     let type: AttributeType
     let isExternal: Bool
     /// The contents of a file of external storage by its name; nil where there is no such file.
     let externalData: (String) throws -> [UInt8]?
 
-    func value(_ row: Statement, _ column: Int) -> PropertyValue {
+    package init(type: AttributeType, isExternal: Bool, externalData: @escaping (String) throws -> [UInt8]?) {
+        self.type = type
+        self.isExternal = isExternal
+        self.externalData = externalData
+    }
+
+    package func value(_ row: Statement, _ column: Int) -> PropertyValue {
         let storage = row.storageClass(column)
         if storage == .null { return .attribute(nil) }
         switch (type, storage) {

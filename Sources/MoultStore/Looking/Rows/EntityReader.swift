@@ -71,7 +71,7 @@ extension EntityReader {
         let decoder = AttributeDecoder(
             type: attribute.description.type, isExternal: attribute.description.allowsExternalBinaryDataStorage,
             externalData: reader.externalData)
-        return .attribute(decoder, column: query.add("t.\(column.quotedName)"))
+        return .attribute(decoder, column: query.add(["t.\(column.quotedName)"]))
     }
 
     private static func field(
@@ -88,14 +88,8 @@ extension EntityReader {
             return .toMany(
                 try ToManyCursor(storage, destination: choice, over: reader.connection, schema: reader.schema))
         }
-        let key = "t.\(name.quotedName)"
-        let column = query.add(key)
-        if !choice.isFixed {
-            let destination = "\(reader.schema.quotedName).\(choice.table.quotedName)"
-            let found = "(SELECT d.Z_ENT FROM \(destination) AS d WHERE d.Z_PK = \(key))"
-            _ = query.add(entityColumn.map { "ifnull(t.\($0.quotedName), \(found))" } ?? found)
-        }
-        return .toOne(choice, column: column)
+        let columns = choice.columns(key: name, entity: entityColumn, of: "t", schema: reader.schema.quotedName)
+        return .toOne(choice, column: query.add(columns))
     }
 
     /// The query for the rows of an entity, put together column by column: key, saves, then what is added.
@@ -108,10 +102,10 @@ extension EntityReader {
             columns = ["t.Z_PK", table.column(.optimisticLock).map { "t.\($0.quotedName)" } ?? "0"]
         }
 
-        /// The place of the column in the row.
-        mutating func add(_ column: String) -> Int {
-            columns.append(column)
-            return columns.count - 1
+        /// The place of the first of the columns in the row.
+        mutating func add(_ more: [String]) -> Int {
+            columns += more
+            return columns.count - more.count
         }
 
         var sql: String {

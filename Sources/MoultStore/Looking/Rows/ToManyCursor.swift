@@ -12,7 +12,8 @@ final class ToManyCursor {
     init(_ storage: RelationshipStorage, destination: EntityChoice, over connection: Connection, schema: String) throws
     {
         self.destination = destination
-        statement = try connection.prepare(storage.destinationsQuery(destination, schema: schema.quotedName))
+        statement = try connection.prepare(
+            storage.destinationsQuery(destination, schema: schema.quotedName) { "typeof(\($0)) = 'integer'" })
     }
 
     /// The destinations of the object with that key. Keys must be asked for in ascending order.
@@ -43,8 +44,13 @@ final class ToManyCursor {
 
 extension RelationshipStorage {
     /// Selects the owner's key, the destination's key and, where the destination's entity is not fixed, its number;
-    /// ordered by owner, then by the order of the relationship. Empty for a to-one.
-    fileprivate func destinationsQuery(_ destination: EntityChoice, schema: String) throws -> String {
+    /// ordered by owner, then by the order of the relationship.
+    ///
+    /// - Parameter condition: makes a condition of the name of the column that holds the owner's key.
+    /// - Throws: `internal` for a to-one, which has no list.
+    package func destinationsQuery(
+        _ destination: EntityChoice, schema: String, where condition: (_ ownerKey: String) -> String
+    ) throws -> String {
         switch self {
         case .inverseForeignKey(let table, let column, _, let order), .inverseless(let table, let column, let order):
             let key = column.quotedName
@@ -52,7 +58,7 @@ extension RelationshipStorage {
             let place = order.map { "\($0.quotedName), " } ?? ""
             return """
                 SELECT \(key), Z_PK\(entity) FROM \(schema).\(table.quotedName)
-                WHERE typeof(\(key)) = 'integer' ORDER BY \(key), \(place)Z_PK
+                WHERE \(condition(key)) ORDER BY \(key), \(place)Z_PK
                 """
         case .joinTable(let table, let ownColumn, let otherColumn, let order, _, _):
             let (own, other) = ("j.\(ownColumn.quotedName)", "j.\(otherColumn.quotedName)")
@@ -63,7 +69,7 @@ extension RelationshipStorage {
                 ? "" : " LEFT JOIN \(schema).\(destination.table.quotedName) AS d ON d.Z_PK = \(other)"
             return """
                 SELECT \(own), \(other)\(entity) FROM \(schema).\(table.quotedName) AS j\(join)
-                WHERE typeof(\(own)) = 'integer' ORDER BY \(own), \(place)\(other)
+                WHERE \(condition(own)) ORDER BY \(own), \(place)\(other)
                 """
         case .foreignKey:
             throw MigrationError(

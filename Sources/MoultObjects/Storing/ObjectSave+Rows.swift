@@ -1,0 +1,157 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+extension ObjectSave {
+    // MARK: - New objects
+
+    func insertRows() throws {
+        outcome.versions.reserveCapacity(changes.inserted.count + updates.count)
+        for insertion in changes.inserted {
+            let entity = try store.columns(of: insertion.id.entityName)
+            let key = try key(of: insertion.id)
+            let inserter = try store.inserter(entity)
+            try inserter.begin(key)
+            for (slot, position) in inserter.positions.enumerated() {
+                switch insertion.values[position] {
+                case nil, .attribute(nil), .toOne(nil): break
+                case .attribute(let value?): try inserter.bind(value, at: slot)
+                case .toOne(let destination?):
+                    try bind(destination, to: inserter, slot, position)
+                case .toMany: throw inserter.mismatch(slot, "a list of objects")
+                }
+            }
+            try inserter.insert()
+            outcome.versions[permanentID(entity.shape.entity.name, key)] = 1
+            try followRelationships(of: insertion, entity, key)
+        }
+    }
+
+    private func bind(_ destination: ObjectID, to inserter: RowInserter, _ slot: Int, _ position: Int) throws {
+        guard case .toOne(_, _, let relationship) = inserter.entity.places[position] else {
+            throw inserter.mismatch(slot, "an object")
+        }
+        let key = try key(of: destination)
+        try inserter.bind(
+            ObjectReference(entityName: destination.entityName, primaryKey: key), at: slot,
+            placed: isPlaced(relationship, owner: key))
+    }
+
+    /// Whether the place in the ordered list at the other end is given here, not with the list.
+    private func isPlaced(_ relationship: StoredRelationship, owner: Int64) -> Bool {
+        guard let list = relationship.inverse, relationship.inverseOrderColumn != nil else { return false }
+        return !givenLists.contains(ListKey(list: list, owner: owner))
+    }
+
+    /// What a new object's relationships ask of other rows.
+    private func followRelationships(of insertion: ObjectChanges.Insertion, _ entity: EntityColumns, _ key: Int64)
+        throws
+    {
+        for position in entity.relationshipPositions {
+            switch (entity.places[position], insertion.values[position]) {
+            case (.toOne(_, _, let relationship), .toOne(let destination?)):
+                try follow(relationship, of: entity, key, from: nil, to: try self.key(of: destination))
+            case (.toMany(let relationship), .toMany(let members)) where !members.isEmpty:
+                lists.append(
+                    PendingList(
+                        owner: insertion.id, key: key, relationship: relationship, members: members, isNew: true))
+            default: break
+            }
+        }
+    }
+
+    // MARK: - Changed objects
+
+    func write(_ update: PendingUpdate) throws {
+        let key = update.id.key
+        var values: [(position: Int, value: ObjectValue)] = []
+        var relinked: [(relationship: StoredRelationship, old: Int64?, new: Int64?)] = []
+        for (position, value) in update.values {
+            switch (update.entity.places[position], value) {
+            case (.none, _): break
+            case (.attribute(_, let attribute), .attribute):
+                // A derived value is computed, whatever is given.
+                if attribute.derivation == nil { values.append((position, value)) }
+            case (.toOne(let column, _, let relationship), .toOne(let destination)):
+                let new = try destination.map(self.key)
+                let old = try foreignKey(column, of: update)
+                // Its place in an ordered list stays.
+                guard old != new else { continue }
+                values.append((position, value))
+                relinked.append((relationship, old, new))
+            case (.toMany(let relationship), .toMany(let members)):
+                lists.append(
+                    PendingList(
+                        owner: update.id, key: key, relationship: relationship, members: members, isNew: false))
+            default:
+                throw MigrationError(
+                    .dataConflict, "\(update.entity.place(position)) cannot hold \(value).",
+                    place: update.id.description, remedy: "Give a value of the property's own kind.")
+            }
+        }
+        try replaceExternal(in: update, values.map(\.position))
+        let version = update.version &+ 1
+        try store.updater(update.entity, values.map(\.position)).update(key, version: version, values) { destination in
+            ObjectReference(entityName: destination.entityName, primaryKey: try self.key(of: destination))
+        } placed: {
+            self.isPlaced($0, owner: $1)
+        }
+        outcome.versions[update.id] = version
+        for link in relinked { try follow(link.relationship, of: update.entity, key, from: link.old, to: link.new) }
+    }
+
+    private func foreignKey(_ column: String, of update: PendingUpdate) throws -> Int64? {
+        let statement = try writer.statement(
+            "SELECT \(column.quotedName) FROM \(update.entity.table.quotedName) WHERE Z_PK = ?")
+        try statement.bind(update.id.key, at: 1)
+        defer { statement.reset() }
+        return try statement.step() && !statement.isNull(0) ? statement.integer(0) : nil
+    }
+
+    /// Notes the files of large values that are about to go.
+    private func replaceExternal(in update: PendingUpdate, _ positions: [Int]) throws {
+        for position in positions {
+            guard case .attribute(let column, let attribute) = update.entity.places[position],
+                attribute.allowsExternalBinaryDataStorage
+            else { continue }
+            let statement = try writer.statement(
+                "SELECT \(column.quotedName) FROM \(update.entity.table.quotedName) WHERE Z_PK = ?")
+            try statement.bind(update.id.key, at: 1)
+            defer { statement.reset() }
+            if try statement.step(), let cell = statement.blob(0) { writer.external.replace(cell) }
+        }
+    }
+
+    // MARK: - Rows that follow
+
+    /// Notes that a row changes that the save may not name.
+    func touch(_ root: String, _ key: Int64, _ slot: HistorySlots.Slot) {
+        let row = RowKey(root: root, key: key)
+        switch rows[row] {
+        case .inserted, .updated, .deleted: break
+        case .present, .missing, nil: touched[row, default: []].insert(slot)
+        }
+    }
+
+    func touchRows() throws {
+        for (row, _) in touched {
+            guard let table = store.layout.table(forEntity: row.root)?.name else { continue }
+            let statement = try writer.statement(
+                "UPDATE \(table.quotedName) SET Z_OPT = ifnull(Z_OPT, 0) + 1 WHERE Z_PK = ? RETURNING Z_ENT, Z_OPT")
+            try statement.bind(row.key, at: 1)
+            guard try statement.step() else { continue }
+            let (number, version) = (statement.integer(0), statement.integer(1))
+            while try statement.step() {}
+            guard let name = store.entityName(number) else { continue }
+            let id = permanentID(name, row.key)
+            outcome.versions[id] = version
+            outcome.recomputed.insert(id)
+        }
+    }
+
+    func noteRecomputed() throws {
+        for row in store.recomputed.rows {
+            if let name = store.entityName(row.number) { outcome.recomputed.insert(permanentID(name, row.key)) }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// One save inside its transaction: everything is checked first, then written.
+final class ObjectSave {
+    let store: ObjectStore
+    let changes: ObjectChanges
+    let writer: RowWriter
+    var outcome = SaveOutcome()
+    var conflicts: [SaveConflicts.Conflict] = []
+    /// What is known of rows: those that the save names, and destinations that were looked for.
+    var rows: [RowKey: RowState] = [:]
+    /// The keys of new objects.
+    var newKeys: [ObjectID: Int64] = [:]
+    var updates: [PendingUpdate] = []
+    var deletions: [PendingDeletion] = []
+    /// Lists to write when every row is there.
+    var lists: [PendingList] = []
+    var givenLists: Set<ListKey> = []
+    /// Rows that the save changes without naming them, each with what changes.
+    var touched: [RowKey: Set<HistorySlots.Slot>] = [:]
+
+    init(_ changes: ObjectChanges, in store: ObjectStore) {
+        self.changes = changes
+        self.store = store
+        writer = store.writer
+    }
+
+    func run() throws -> SaveOutcome {
+        try giveKeys()
+        try readVersions()
+        try checkDestinations()
+        guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
+        try deleteRows()
+        for update in updates { try write(update) }
+        try insertRows()
+        for list in lists { try write(list) }
+        try touchRows()
+        try noteRecomputed()
+        return outcome
+    }
+}
+
+/// A row by its table's root entity and its key.
+struct RowKey: Hashable {
+    let root: String
+    let key: Int64
+
+    // Keys differ nearly always.
+    func hash(into hasher: inout Hasher) { hasher.combine(key) }
+
+    static func == (left: RowKey, right: RowKey) -> Bool { left.key == right.key && left.root == right.root }
+}
+
+/// What a save knows of a row.
+enum RowState {
+    case inserted, updated, deleted, present, missing
+}
+
+struct PendingUpdate {
+    let id: ObjectID
+    let entity: EntityColumns
+    /// `Z_OPT` as it is stored.
+    let version: Int64
+    let values: [(position: Int, value: ObjectValue)]
+}
+
+struct PendingDeletion {
+    let id: ObjectID
+    let entity: EntityColumns
+}
+
+struct ListKey: Hashable {
+    let list: RelationshipReference
+    let owner: Int64
+}
+
+struct PendingList {
+    let owner: ObjectID
+    let key: Int64
+    let relationship: StoredRelationship
+    let members: [ObjectID]
+    /// Whether the owner is new, so that only the other ends can have written anything.
+    let isNew: Bool
+}

@@ -1,0 +1,62 @@
+import MoultModel
+import MoultSQLite
+
+extension ObjectStore {
+    /// Writes everything that changed, in one transaction.
+    ///
+    /// Both ends of a relationship may be named, or one of them; the other then follows. An object's relationships are
+    /// taken from the store when it is deleted: nothing leads to it afterwards.
+    /// - Throws: `SaveConflicts` with every conflict there is, or a `MigrationError`; nothing was written then.
+    package func save(_ changes: ObjectChanges) throws -> SaveOutcome {
+        let outcome = try writing { try ObjectSave(changes, in: self).run() }
+        for id in outcome.permanentIDs.keys { reserved[id] = nil }
+        return outcome
+    }
+
+    /// The identities that new objects will have when they are saved, reserved so that nobody else is given them.
+    package func permanentIDs(for temporary: [ObjectID]) throws -> [ObjectID: ObjectID] {
+        if temporary.contains(where: { reserved[$0] == nil }) {
+            let made = try writing {
+                var made: [ObjectID: ObjectID] = [:]
+                for id in temporary where reserved[id] == nil && made[id] == nil {
+                    let entity = try columns(of: id.entityName)
+                    let key = try writer.keys.next(for: entity.root, table: entity.table)
+                    made[id] = ObjectID(store: identifier, entityName: id.entityName, key: key)
+                }
+                return made
+            }
+            reserved.merge(made) { first, _ in first }
+        }
+        return Dictionary(
+            temporary.compactMap { id in reserved[id].map { (id, $0) } }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Runs `body` in a transaction that writes: everything becomes part of the store when it returns, nothing when it
+    /// throws.
+    ///
+    /// - Throws: `readOnly`; `storeAhead` where another process has migrated the store; `locked` where another
+    ///   connection wrote for longer than the busy timeout.
+    package func writing<Result>(_ body: () throws -> Result) throws -> Result {
+        guard !isReadOnly else {
+            throw MigrationError(
+                .readOnly, "The store was opened for reading only.", place: path, remedy: "Open it for writing.")
+        }
+        writer.begin()
+        recomputed.rows = []
+        try writer.statement("BEGIN IMMEDIATE").run()
+        do {
+            try checkSchema()
+            let result = try body()
+            try writer.keys.write()
+            try writer.external.synchronise()
+            try writer.statement("COMMIT").run()
+            writer.external.finish(committed: true)
+            return result
+        } catch {
+            // SQLite may have rolled back by itself, for instance when the disk is full.
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            writer.external.finish(committed: false)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One open store: `NSPersistentStore`.
+///
+/// It has one connection and is used by one thread at a time. Every read sees one state of the store; every write is
+/// one transaction, which ends with everything written or nothing. Another process may migrate the store meanwhile:
+/// then the next read or write throws `storeAhead`.
+package final class ObjectStore {
+    /// Without symbolic links; empty for a store in memory.
+    package let path: String
+    /// `NSStoreUUID`
+    package let identifier: UUID
+    package let layout: StoreLayout
+    package let isReadOnly: Bool
+    /// What is worth knowing of the store, such as a derived attribute that nothing keeps.
+    package let findings: [Finding]
+    package let system: any System
+
+    let connection: Connection
+    /// Writes rows in the transaction that is open.
+    let writer: RowWriter
+    let externalData: (String) throws -> [UInt8]?
+    var schemaVersion: Int64
+    /// Takes the rows that the store's triggers compute in the transaction that is open.
+    let recomputed = RecomputedRows()
+    /// The permanent identities that temporary ones were promised.
+    var reserved: [ObjectID: ObjectID] = [:]
+    var readers: [String: SnapshotReader] = [:]
+    var incomingReferences: [String: [IncomingReference]] = [:]
+    private var inserters: [String: RowInserter] = [:]
+    private var updaters: [UpdateShape: RowUpdater] = [:]
+    private let entityNames: [Int64: String]
+
+    private struct UpdateShape: Hashable {
+        let entityName: String
+        let positions: [Int]
+    }
+
+    package var model: ManagedObjectModel { layout.model }
+
+    /// Opens a store of just this model.
+    ///
+    /// - Parameters:
+    ///   - configuration: the name of the configuration whose entities the store holds; nil for all of the model.
+    ///   - busyTimeout: milliseconds to wait for another connection that writes.
+    /// - Throws: `storeAhead` where the model is not the one that made the store, naming the entities that differ;
+    ///   `fileNotFound`, `notAStore`, `metadataInvalid`, `storeCorrupted` for what is no usable store.
+    package convenience init(
+        _ path: String, model: ManagedObjectModel, configuration: String? = nil, isReadOnly: Bool = false,
+        busyTimeout: Int32 = 5_000, on system: any System = POSIXSystem()
+    ) throws {
+        guard let status = try system.status(of: path) else {
+            throw MigrationError(
+                .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the store.")
+        }
+        guard status.kind == .file else {
+            throw MigrationError(
+                .notAStore, "\(path) is no file.", place: path, remedy: "Name the file of a Core Data store.")
+        }
+        let resolved = try system.resolve(path)
+        let connection = try Connection(
+            resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
+        try self.init(connection, path: resolved, model, configuration, isReadOnly: isReadOnly, system)
+    }
+
+    /// Makes a store that lives in memory, and only as long as this object does.
+    package convenience init(
+        inMemory model: ManagedObjectModel, configuration: String? = nil, identifier: UUID = UUID(),
+        on system: any System = POSIXSystem()
+    ) throws {
+        var version = ModelVersion(names: ["memory"], model: model)
+        if let configuration { version = try version.restricted(to: configuration) }
+        let connection = try Connection(":memory:", mode: .create)
+        try StoreMaker(version, uuid: identifier.uuidString, experimental: true).fill(connection)
+        try self.init(connection, path: "", version.model, nil, isReadOnly: false, system)
+    }
+
+    private init(
+        _ connection: Connection, path: String, _ model: ManagedObjectModel, _ configuration: String?,
+        isReadOnly: Bool, _ system: any System
+    ) throws {
+        self.connection = connection
+        self.path = path
+        self.isReadOnly = isReadOnly
+        self.system = system
+        let external = path.isEmpty ? nil : ExternalStorage(store: path)
+        externalData = { name in
+            guard let file = external.map({ Path.join($0.folder, name) }), try system.exists(file) else { return nil }
+            return try system.read(file)
+        }
+        let opened = try connection.transaction(.deferred) {
+            try OpenedStore(connection, model: model, configuration: configuration, path: path)
+        }
+        schemaVersion = opened.schemaVersion
+        layout = opened.layout
+        identifier = opened.identifier
+        findings = opened.layout.findings
+        entityNames = Dictionary(
+            opened.layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
+        writer = try RowWriter(
+            connection, layout: opened.layout, external: ExternalFiles(external, system), recomputed: recomputed,
+            on: system)
+    }
+
+    /// Ends the connection. Nothing can be asked of the store afterwards.
+    package func close() { connection.close() }
+}
+
+// MARK: - Entities
+
+extension ObjectStore {
+    /// The properties of an entity's objects; nil for an entity that the store does not hold.
+    package func shape(of entityName: String) -> EntityShape? { writer.columns(of: entityName)?.shape }
+
+    /// - Throws: `usage` for an entity that the store does not hold.
+    package func columns(of entityName: String) throws -> EntityColumns {
+        if let columns = writer.columns(of: entityName) { return columns }
+        throw MigrationError(
+            .usage, "The store holds no objects of \(entityName).", place: entityName,
+            remedy:
+                "Use one of: \(layout.entityNumbers.keys.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", "))."
+        )
+    }
+
+    /// The key of an object of this store.
+    ///
+    /// - Throws: `usage` for an object of another store and for one that was never saved.
+    package func key(of id: ObjectID) throws -> Int64 {
+        guard id.store == identifier else {
+            throw MigrationError(
+                .usage, id.isTemporary ? "The object was never saved." : "The object belongs to another store.",
+                place: id.description, remedy: "Save the object first, and use it with its own store.")
+        }
+        return id.key
+    }
+
+    /// The entity that a number of `Z_ENT` stands for.
+    func entityName(_ number: Int64) -> String? { entityNames[number] }
+}
+
+// MARK: - Statements that are kept
+
+extension ObjectStore {
+    /// Inserts whole objects of an entity.
+    func inserter(_ entity: EntityColumns) throws -> RowInserter {
+        let name = entity.shape.entity.name
+        if let known = inserters[name] { return known }
+        let inserter = try RowInserter(entity, positions: entity.writtenPositions, writer: writer)
+        inserters[name] = inserter
+        return inserter
+    }
+
+    func updater(_ entity: EntityColumns, _ positions: [Int]) throws -> RowUpdater {
+        let shape = UpdateShape(entityName: entity.shape.entity.name, positions: positions)
+        if let known = updaters[shape] { return known }
+        if updaters.count >= 1_000 { updaters = [:] }
+        let updater = try RowUpdater(entity, positions: positions, writer: writer)
+        updaters[shape] = updater
+        return updater
+    }
+}

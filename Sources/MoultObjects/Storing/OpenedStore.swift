@@ -1,0 +1,88 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a store is found to be when it is opened, and whether the model is the one that made it.
+struct OpenedStore {
+    let layout: StoreLayout
+    let identifier: UUID
+    /// SQLite's counter of changes to the tables.
+    let schemaVersion: Int64
+
+    init(_ connection: Connection, model: ManagedObjectModel, configuration: String?, path: String) throws {
+        let snapshot = try StoreSnapshot(connection)
+        let version = ModelVersion(names: ["the model"], model: model)
+        let expected = try configuration.map { try version.restricted(to: $0).hashes } ?? version.hashes
+        try Self.check(snapshot.hashes, expected, path: path)
+        layout = try StoreLayout(actual: snapshot, model: model)
+        if let fault = layout.findings.first(where: { $0.severity == .error }) {
+            throw MigrationError(
+                .storeCorrupted, fault.message, place: fault.place, remedy: "Restore the store from a backup.")
+        }
+        guard let identifier = UUID(uuidString: snapshot.metadata.uuid) else {
+            throw MigrationError(
+                .metadataInvalid, "The store's UUID is \"\(snapshot.metadata.uuid)\", which is none.", place: path,
+                remedy: "Restore the store from a backup.")
+        }
+        self.identifier = identifier
+        schemaVersion = try connection.integer("PRAGMA schema_version") ?? 0
+    }
+
+    /// A hash that is not certain is not compared: Moult's guess may be wrong (VERSION_HASH).
+    private static func check(_ stored: VersionHashes, _ expected: VersionHashes, path: String) throws {
+        let names = Set(stored.entities.keys).union(expected.entities.keys)
+        let different = names.filter { name in
+            guard let one = stored.entities[name], let other = expected.entities[name] else { return true }
+            return one != other && expected.uncertain[name] == nil
+        }
+        guard !different.isEmpty else { return }
+        let list = different.sorted { $0.precedesInByteOrder($1) }.map { name in
+            stored.entities[name] == nil
+                ? "\(name) (not in the store)" : expected.entities[name] == nil ? "\(name) (not in the model)" : name
+        }
+        throw MigrationError(
+            .storeAhead,
+            "The model is not the one that the store was made with; these entities differ: "
+                + "\(list.joined(separator: ", ")).", place: path,
+            remedy: "Open the store with the model of its version, or migrate it first.")
+    }
+}
+
+extension ObjectStore {
+    /// Checks, inside a transaction, that the tables are those that the store was opened with.
+    ///
+    /// - Throws: `storeAhead` where another process has migrated the store.
+    func checkSchema() throws {
+        let statement = try writer.statement("PRAGMA schema_version")
+        let version = try statement.step() ? statement.integer(0) : 0
+        statement.reset()
+        guard version != schemaVersion else { return }
+        let snapshot = try StoreSnapshot(connection)
+        // A vacuum, or an index that somebody made, changes the counter and nothing that matters here.
+        guard let now = try? StoreLayout(actual: snapshot, model: model), now.tables == layout.tables,
+            now.joinTables == layout.joinTables, now.entityNumbers == layout.entityNumbers,
+            now.triggers == layout.triggers, now.hasHistory == layout.hasHistory,
+            snapshot.metadata.uuid == identifier.uuidString
+        else {
+            throw MigrationError(
+                .storeAhead, "The store was migrated to another version since it was opened.", place: path,
+                remedy: "Close it and open it again with the model of its version.")
+        }
+        schemaVersion = version
+    }
+
+    /// Runs `body` over one state of the store; inside another transaction, as a part of that.
+    package func reading<Result>(_ body: () throws -> Result) throws -> Result {
+        if connection.isInTransaction { return try body() }
+        try writer.statement("BEGIN DEFERRED").run()
+        defer { if connection.isInTransaction { try? writer.statement("COMMIT").run() } }
+        try checkSchema()
+        return try body()
+    }
+}

@@ -1,0 +1,185 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// Writes rows and links inside the transaction that its connection has open; the only writer of rows.
+///
+/// The bulk writer behind fixtures and the saves of an ``ObjectStore`` both stand on it: keys, places in ordered lists,
+/// external files and the functions that a store's triggers call are its business.
+final class RowWriter {
+    let layout: StoreLayout
+    let connection: Connection
+    let external: ExternalFiles
+    let keys: PrimaryKeys
+    /// Whether the tables have the indexes of their foreign keys.
+    var isIndexed = true
+    private let system: any System
+    private var statements: [String: Statement] = [:]
+    private var places: [RelationshipReference: ListPlaces] = [:]
+    private var entities: [String: EntityColumns] = [:]
+
+    /// - Parameter recomputed: takes the rows that triggers compute, where somebody wants to know them.
+    init(
+        _ connection: Connection, layout: StoreLayout, external: ExternalFiles, recomputed: RecomputedRows? = nil,
+        on system: some System
+    ) throws {
+        self.connection = connection
+        self.layout = layout
+        self.external = external
+        self.system = system
+        keys = PrimaryKeys(connection, layout)
+        for function in SQLiteFunction.coreDataStubs { try connection.register(function) }
+        // A function with the very number of arguments goes before the stub, which takes any.
+        for function in recomputed?.functions ?? [] { try connection.register(function) }
+        try connection.register(Self.dateFunction(on: system))
+        // SQLite calls it unsafe that a trigger writes an R-tree, which Core Data's own do (MORE 6).
+        if !layout.virtualTables.isEmpty { try connection.execute("PRAGMA trusted_schema = ON") }
+    }
+
+    /// What a trigger of a `now()` attribute calls: the present moment, as a date is stored.
+    private static func dateFunction(on system: some System) -> SQLiteFunction {
+        SQLiteFunction("NSCoreDataNow", argumentCount: 0, isDeterministic: false, isCallableFromSchema: true) { _ in
+            .real(system.now.sinceReferenceDate)
+        }
+    }
+
+    var now: Timestamp { system.now }
+
+    /// Forgets what was true in the transaction before.
+    func begin() {
+        keys.forget()
+        places = [:]
+    }
+
+    /// The compiled statement for a text, made once.
+    func statement(_ sql: String) throws -> Statement {
+        if let known = statements[sql] { return known }
+        // A caller may make texts without end; the statements in use are compiled again.
+        if statements.count >= 1_000 { statements = [:] }
+        let statement = try connection.prepare(sql)
+        statements[sql] = statement
+        return statement
+    }
+
+    /// Calls `body` for each row that a query finds for the keys, as many at a time as make one statement, whose texts
+    /// are few.
+    ///
+    /// - Parameter query: has `(?)` where the keys belong.
+    func forEachRow(_ query: String, keys: [Int64], _ body: (Statement) throws -> Void) throws {
+        var rest = keys[...]
+        while let first = rest.first {
+            let count = rest.count == 1 ? 1 : rest.count <= 16 ? 16 : 256
+            let batch = Array(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            let parameters = repeatElement("?", count: count).joined(separator: ", ")
+            let statement = try statement(query.replacing("(?)", with: "(\(parameters))"))
+            for position in 0..<count {
+                try statement.bind(position < batch.count ? batch[position] : first, at: position + 1)
+            }
+            defer { statement.reset() }
+            while try statement.step() { try body(statement) }
+        }
+    }
+}
+
+// MARK: - Columns
+
+extension RowWriter {
+    /// Where the objects of an entity lie; nil for one that the store does not hold.
+    func columns(of entityName: String) -> EntityColumns? {
+        if let known = entities[entityName] { return known }
+        let columns = layout.model.entity(entityName).flatMap { EntityColumns($0, in: layout) }
+        entities[entityName] = columns
+        return columns
+    }
+
+    /// The next place in the list that a relationship of the object `owner` is; nil for one without order.
+    func nextPlace(
+        in list: RelationshipReference, of owner: Int64, table: String, ownerColumn: String, orderColumn: String?
+    ) throws -> Int64? {
+        guard let orderColumn else { return nil }
+        let known =
+            places[list]
+            ?? ListPlaces(table: table, ownerColumn: ownerColumn, orderColumn: orderColumn, isIndexed: isIndexed)
+        places[list] = known
+        return try known.next(for: owner, self)
+    }
+
+    /// Sets the columns that there are in the row of an object.
+    func set(_ table: String, _ key: Int64, _ columns: [(name: String?, value: Int64?)]) throws {
+        let given = columns.compactMap { column in column.name.map { (name: $0, value: column.value) } }
+        guard !given.isEmpty else { return }
+        let assignments = given.map { "\($0.name.quotedName) = ?" }.joined(separator: ", ")
+        let statement = try statement("UPDATE \(table.quotedName) SET \(assignments) WHERE Z_PK = ?")
+        for (position, column) in given.enumerated() { try statement.bind(column.value, at: position + 1) }
+        try statement.bind(key, at: given.count + 1)
+        try statement.run()
+    }
+
+    /// Inserts a row of a join table; one that is there already stays as it is.
+    func insertPair(_ pair: JoinPair, _ own: Int64, _ other: Int64, order: Int64?, inverseOrder: Int64?) throws {
+        let columns = [(pair.order, order), (pair.inverseOrder, inverseOrder)]
+            .compactMap { column in column.0.map { (name: $0, value: column.1) } }
+        let names = ([pair.own, pair.other] + columns.map(\.name)).map(\.quotedName).joined(separator: ", ")
+        let parameters = repeatElement("?", count: columns.count + 2).joined(separator: ", ")
+        let statement = try statement(
+            "INSERT OR IGNORE INTO \(pair.table.quotedName) (\(names)) VALUES (\(parameters))")
+        try statement.bind(own, at: 1)
+        try statement.bind(other, at: 2)
+        for (position, column) in columns.enumerated() { try statement.bind(column.value, at: position + 3) }
+        try statement.run()
+    }
+
+    /// Adds a pair behind the last of both lists, in both directions where the relationship is its own inverse
+    /// (MORE 9).
+    func appendPair(_ pair: JoinPair, _ relationship: StoredRelationship, _ own: Int64, _ other: Int64) throws {
+        let order = try nextPlace(
+            in: relationship.reference, of: own, table: pair.table, ownerColumn: pair.own, orderColumn: pair.order)
+        var inverseOrder: Int64?
+        if let list = relationship.inverse, !pair.isReflexive {
+            inverseOrder = try nextPlace(
+                in: list, of: other, table: pair.table, ownerColumn: pair.other, orderColumn: pair.inverseOrder)
+        }
+        try insertPair(pair, own, other, order: order, inverseOrder: inverseOrder)
+        if pair.isReflexive, own != other {
+            let back = try nextPlace(
+                in: relationship.reference, of: other, table: pair.table, ownerColumn: pair.own,
+                orderColumn: pair.order)
+            try insertPair(pair, other, own, order: back, inverseOrder: nil)
+        }
+    }
+}
+
+/// The columns of a join table, seen from one of its two relationships.
+struct JoinPair {
+    let table: String
+    let own: String
+    let other: String
+    let order: String?
+    let inverseOrder: String?
+    /// Whether each pair stands there in both directions.
+    let isReflexive: Bool
+
+    init?(_ storage: RelationshipStorage) {
+        guard case .joinTable(let table, let own, let other, let order, let inverseOrder, let isReflexive) = storage
+        else { return nil }
+        self.table = table
+        self.own = own
+        self.other = other
+        self.order = order
+        self.inverseOrder = inverseOrder
+        self.isReflexive = isReflexive
+    }
+}
+
+extension Statement {
+    func bind(_ value: Int64?, at index: Int) throws {
+        if let value { try bind(value, at: index) } else { try bindNull(at: index) }
+    }
+}
+
+extension Timestamp {
+    /// Seconds since 2001-01-01 00:00:00 UTC, as Core Data keeps dates.
+    package var sinceReferenceDate: Double { Double(seconds - 978_307_200) + Double(nanoseconds) / 1e9 }
+}

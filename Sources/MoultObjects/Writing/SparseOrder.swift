@@ -1,0 +1,72 @@
+/// The places of an ordered list's members: ascending numbers with gaps, so that a member put between two others
+/// changes no other row (STORE_FORMAT 3).
+enum SparseOrder {
+    /// The places for members in their order.
+    ///
+    /// As many as possible keep theirs. The others take places in the gaps, those behind the last every 1024; where a
+    /// gap has no room, all begin anew at 2048.
+    /// - Parameter present: the place that each member has; nil for a new one.
+    static func places(for present: [Int64?]) -> [Int64] {
+        let kept = longestAscent(present)
+        var places: [Int64] = []
+        places.reserveCapacity(present.count)
+        var before: Int64 = 0
+        for position in kept + [present.count] {
+            let missing = position - places.count
+            let end = position < present.count ? present[position] : nil
+            if missing > 0 {
+                guard let filled = fill(missing, after: before, before: end, isFirst: places.isEmpty) else {
+                    return fresh(present.count)
+                }
+                places += filled
+            }
+            if let end {
+                places.append(end)
+                before = end
+            }
+        }
+        return places
+    }
+
+    private static func fresh(_ count: Int) -> [Int64] {
+        (0..<count).map { ListPlaces.first &+ ListPlaces.step &* Int64($0) }
+    }
+
+    /// Places in a gap, evenly; nil where it is too small. Without an end the gap is open.
+    private static func fill(_ count: Int, after start: Int64, before end: Int64?, isFirst: Bool) -> [Int64]? {
+        guard let end else {
+            if isFirst { return fresh(count) }
+            let (last, isOver) = start.addingReportingOverflow(ListPlaces.step &* Int64(count))
+            return isOver || last < start ? nil : (1...Int64(count)).map { start + ListPlaces.step * $0 }
+        }
+        let (width, isOver) = end.subtractingReportingOverflow(start)
+        guard !isOver, width > Int64(count) else { return nil }
+        let (step, rest) = width.quotientAndRemainder(dividingBy: Int64(count) + 1)
+        // The remainder is spread, one each, so that the places stay apart.
+        return (1...Int64(count)).map { start + step * $0 + min($0, rest) }
+    }
+
+    /// The positions of the longest ascending run of places above zero, which may skip members.
+    private static func longestAscent(_ places: [Int64?]) -> [Int] {
+        // The smallest last place of an ascent of each length, by position, and what came before each.
+        var ends: [Int] = []
+        var previous = [Int?](repeating: nil, count: places.count)
+        for (position, place) in places.enumerated() {
+            guard let place, place > 0 else { continue }
+            var (low, high) = (0, ends.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if (places[ends[middle]] ?? 0) < place { low = middle + 1 } else { high = middle }
+            }
+            previous[position] = low > 0 ? ends[low - 1] : nil
+            if low == ends.count { ends.append(position) } else { ends[low] = position }
+        }
+        var ascent: [Int] = []
+        var position = ends.last
+        while let present = position {
+            ascent.append(present)
+            position = previous[present]
+        }
+        return ascent.reversed()
+    }
+}
