@@ -89,6 +89,8 @@ extension MigrationError {
         public static let modelNotFound = Code("modelNotFound", exit: 4)
         public static let modelInvalid = Code("modelInvalid", exit: 4)
         public static let invalidPredicate = Code("invalidPredicate", exit: 4)
+        public static let fetchUnsupported = Code(
+            "fetchUnsupported", exit: 3, "NSPersistentStoreUnsupportedRequestTypeError", 134091)
         public static let propertyListInvalid = Code("propertyListInvalid", exit: 4)
         public static let backupNotFound = Code("backupNotFound", exit: 4)
         public static let backupInvalid = Code("backupInvalid", exit: 4)

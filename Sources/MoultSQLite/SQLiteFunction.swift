@@ -113,7 +113,7 @@ extension Connection {
     }
 }
 
-private func setResult(_ value: SQLiteValue, _ context: OpaquePointer?) {
+func setResult(_ value: SQLiteValue, _ context: OpaquePointer?) {
     switch value {
     case .null: sqlite3_result_null(context)
     case .integer(let number): sqlite3_result_int64(context, number)

@@ -1,0 +1,86 @@
+import MoultModel
+import MoultSQLite
+
+/// The functions of SQL that a lowered fetch calls: the evaluation in memory, for what SQLite has no operator for.
+enum FormatFunctions {
+    static let holds = "moult_holds"
+    static let fold = "moult_fold"
+    static let function = "moult_function"
+    static let unpack = "moult_unpack"
+
+    /// Makes the functions known to a connection; needed once before its first fetch.
+    static func register(on connection: Connection) throws {
+        for function in [holdsFunction, foldFunction, callFunction, unpackFunction] {
+            try connection.register(function)
+        }
+        for aggregate in Aggregate.allCases { try connection.register(function(for: aggregate)) }
+    }
+
+    /// `moult_holds(operator, options, text, text)`
+    private static let holdsFunction = SQLiteFunction(holds, argumentCount: 4) { arguments in
+        guard let found = Predicate.Operator(rawValue: Int(arguments.integer(0))), let left = arguments.text(2),
+            let right = arguments.text(3)
+        else { return 0 }
+        let options = Predicate.Options(rawValue: Int(arguments.integer(1)))
+        return try found.holds(.string(left), .string(right), options) ? 1 : 0
+    }
+
+    /// `moult_fold(options, text)`
+    private static let foldFunction = SQLiteFunction(fold, argumentCount: 2) { arguments in
+        let options = Predicate.Options(rawValue: Int(arguments.integer(0)))
+        return arguments.text(1).map { .text($0.folded(options)) } ?? .null
+    }
+
+    /// `moult_function(selector, kind, argument, …)`
+    private static let callFunction = SQLiteFunction(function, argumentCount: -1) { arguments in
+        let values = stride(from: 1, to: arguments.count - 1, by: 2).map { index in
+            ValueKind(rawValue: arguments.integer(index))?.value(arguments[index + 1]) ?? .null
+        }
+        return try value(of: arguments.text(0) ?? "", values).stored?.value ?? .null
+    }
+
+    static func value(of selector: String, _ arguments: [ExpressionValue]) throws -> ExpressionValue {
+        try Expression.function(selector, arguments.map(Expression.constant)).value(for: .null, in: NoObjects())
+    }
+
+    /// `moult_sum` for `sum:`, and so on.
+    static func name(of aggregate: Aggregate) -> String { "moult_" + aggregate.rawValue.dropLast() }
+
+    /// `moult_sum(is distinct, kind, value)`
+    private static func function(for aggregate: Aggregate) -> SQLiteAggregate {
+        SQLiteAggregate(name(of: aggregate), argumentCount: 3) { FormatAggregation(aggregate) }
+    }
+
+    /// A value of a ``PackedList``.
+    private static let unpackFunction = SQLiteFunction(unpack, argumentCount: 1) { arguments in
+        switch arguments[0] {
+        case .text(let text): PackedList.unpacked(text)
+        case let other: other
+        }
+    }
+
+    private struct NoObjects: ObjectValues {
+        let now = 0.0
+        func value(_ key: String, of object: ObjectID) throws -> ExpressionValue { .null }
+    }
+}
+
+/// An aggregate over the values that SQLite hands over; all but a sum has to keep them.
+private final class FormatAggregation: SQLiteAggregation {
+    private let aggregate: Aggregate
+    private var elements: [ExpressionValue] = []
+    private var isDistinct = false
+
+    init(_ aggregate: Aggregate) { self.aggregate = aggregate }
+
+    func add(_ arguments: SQLiteArguments) throws {
+        isDistinct = arguments.integer(0) == 1
+        elements.append((ValueKind(rawValue: arguments.integer(1)) ?? .null).value(arguments[2]))
+        if aggregate == .sum, !isDistinct, elements.count > 1 { elements = [try aggregate.value(of: elements)] }
+    }
+
+    func value() throws -> SQLiteValue {
+        let counted = isDistinct ? try CollectionOperator.distinctUnionOfObjects.value(of: elements).elements : elements
+        return try aggregate.value(of: counted).stored?.value ?? .null
+    }
+}

@@ -1,0 +1,120 @@
+import MoultModel
+import MoultSQLite
+
+extension FormatLowering {
+    /// `@count`, `@sum.price` and so on behind a collection.
+    func collect(_ name: String, _ rest: String, of base: Lowered, path: String) throws -> Lowered {
+        guard let collector = CollectionOperator(rawValue: name) else {
+            throw MigrationError(
+                .invalidPredicate, "There is no collection operator \(name).", place: path,
+                remedy: "Use one of \(CollectionOperator.allCases.map(\.rawValue).joined(separator: ", ")).")
+        }
+        guard collector.takesPath || rest.isEmpty else { throw refuse(path, "nothing can stand behind \(name)") }
+        let found = rest.isEmpty ? base : try lower(rest, of: base)
+        if case .constant(let constant) = found, case .constant = base {
+            return .constant(try collector.value(of: constant.elements))
+        }
+        guard case .collection = base, case .collection(var collection) = found else {
+            throw refuse(path, "\(name) stands behind something that is no collection")
+        }
+        if let aggregate = collector.aggregate { return try self.aggregate(aggregate, of: collection, in: path) }
+        collection.conditions.append("\(try value(of: collection, in: path).sql) IS NOT NULL")
+        switch collector {
+        case .distinctUnionOfObjects, .distinctUnionOfArrays, .distinctUnionOfSets: collection.isDistinct = true
+        default: break
+        }
+        return .collection(collection)
+    }
+
+    /// One value over all elements of a collection.
+    func aggregate(_ aggregate: Aggregate, of collection: LoweredCollection, in format: String) throws -> Lowered {
+        let value = try value(of: collection, in: format)
+        if aggregate == .count {
+            let counted: SQLText = collection.isDistinct ? "count(DISTINCT \(value.sql))" : "count(*)"
+            return .value(LoweredValue(sql: "(\(collection.select(counted)))", kind: .integer, mayBeNull: false))
+        }
+        let kind = try aggregateKind(aggregate, [value.kind], in: format)
+        switch aggregate {
+        case .minimum, .maximum:
+            let name: SQLText = aggregate == .minimum ? "min" : "max"
+            return .value(LoweredValue(sql: "(\(collection.select("\(name)(\(value.sql))")))", kind: kind))
+        default:
+            // The order decides on the last digits of a sum of reals. With a LIMIT SQLite keeps to it.
+            let elements = collection.select("\(value.sql) AS v")
+            let order = collection.order.joined(separator: ", ")
+            let arguments: SQLText = "\(collection.isDistinct ? 1 : 0), \(Int(value.kind.rawValue)), v"
+            let call: SQLText = "\(name: FormatFunctions.name(of: aggregate))(\(arguments))"
+            return .value(
+                LoweredValue(sql: "(SELECT \(call) FROM (\(elements) ORDER BY \(order) LIMIT -1))", kind: kind))
+        }
+    }
+
+    private func value(of collection: LoweredCollection, in format: String) throws -> LoweredValue {
+        switch collection.element {
+        case .value(let value): return value
+        case .object(let row): return LoweredValue(sql: row.key, kind: .object, mayBeNull: row.mayBeNull)
+        case .constant, .collection, .composite, .elements:
+            throw refuse(format, "the elements have no single value")
+        }
+    }
+
+    func aggregateKind(_ aggregate: Aggregate, _ kinds: Set<ValueKind>, in format: String) throws -> ValueKind {
+        let plain: Set<ValueKind> = [.integer, .boolean, .real, .number]
+        let numbers = plain.union([.decimal])
+        switch aggregate {
+        case .count: return .integer
+        case .minimum, .maximum:
+            if let kind = kinds.first, kinds.count == 1, kind != .object, kind != .opaque { return kind }
+            if plain.isSuperset(of: kinds) { return .number }
+        case .sum, .median:
+            if numbers.isSuperset(of: kinds) { return plain.isSuperset(of: kinds) ? .number : .decimal }
+        case .average:
+            if numbers.isSuperset(of: kinds) { return plain.isSuperset(of: kinds) ? .real : .decimal }
+        case .standardDeviation: if numbers.isSuperset(of: kinds) { return .real }
+        case .mode: break
+        }
+        throw refuse(format, "\(aggregate.rawValue) cannot be asked of these values")
+    }
+
+    /// `pages[0]`, `pages[FIRST]`, `pages[LAST]`, `pages[SIZE]`
+    func element(_ index: Lowered?, of collection: LoweredCollection, in expression: Expression) throws -> Lowered {
+        guard case .constant(let index)? = index, !collection.isDistinct else {
+            throw refuse(expression.format, "the index must be a constant")
+        }
+        var position: Int64 = 0
+        var isFromEnd = false
+        switch index {
+        case .string(Expression.Index.size.rawValue):
+            return try aggregate(.count, of: collection, in: expression.format)
+        case .string(Expression.Index.first.rawValue): break
+        case .string(Expression.Index.last.rawValue): isFromEnd = true
+        default:
+            guard let number = index.number?.integer else { throw refuse(expression.format, "the index is no number") }
+            guard number >= 0 else { return .constant(.null) }
+            position = number
+        }
+        let order = collection.order.map { "\($0)\(isFromEnd ? " DESC" : "")" as SQLText }.joined(separator: ", ")
+        let value = try value(of: collection, in: expression.format)
+        let found: SQLText = """
+            (\(collection.select(value.sql)) ORDER BY \(order) LIMIT 1 OFFSET \(value: .integer(position)))
+            """
+        if case .object(let row) = collection.element {
+            return .object(RowReference(collection.owner, row.entity, foreignKey: found))
+        }
+        return .value(LoweredValue(sql: found, kind: value.kind))
+    }
+}
+
+extension CollectionOperator {
+    fileprivate var aggregate: Aggregate? {
+        switch self {
+        case .count: .count
+        case .sum: .sum
+        case .average: .average
+        case .minimum: .minimum
+        case .maximum: .maximum
+        case .unionOfObjects, .distinctUnionOfObjects, .unionOfArrays, .distinctUnionOfArrays, .distinctUnionOfSets:
+            nil
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import MoultModel
+import MoultSQLite
+
+extension FormatLowering {
+    func lower(_ expression: Expression) throws -> Lowered {
+        switch expression {
+        case .constant(let value): return .constant(value)
+        case .evaluatedObject: return .object(evaluated)
+        case .variable(let name):
+            if let value = variables[name] { return value }
+            throw MigrationError(
+                .invalidPredicate, "The variable $\(name) has no value.", place: format,
+                remedy: "Give it one, or correct its name.")
+        case .keyPath(let path, let base): return try lower(path, of: try lower(base))
+        case .function(let selector, let arguments): return try call(selector, arguments, in: expression)
+        case .message(let selector, let target, let arguments):
+            guard ["valueForKey:", "valueForKeyPath:"].contains(selector), arguments.count == 1,
+                case .constant(.string(let path)) = arguments[0]
+            else { throw refuse(expression.format, "\(selector) is no function of the store") }
+            return try lower(path, of: try lower(target))
+        case .aggregate(let elements):
+            let lowered = try elements.map(lower)
+            let constants = lowered.compactMap { if case .constant(let value) = $0 { value } else { nil } }
+            return constants.count == lowered.count ? .constant(.collection(constants)) : .elements(lowered)
+        case .subquery(let collection, let variable, let predicate):
+            return try subquery(try lower(collection), variable, predicate, in: expression)
+        case .conditional(let predicate, let first, let second):
+            return try conditional(try lower(predicate), try lower(first), try lower(second), in: expression)
+        }
+    }
+
+    private func subquery(
+        _ collection: Lowered, _ variable: String, _ predicate: Predicate, in expression: Expression
+    ) throws -> Lowered {
+        if case .constant(let value) = collection, value.isNull { return .constant(.collection([])) }
+        guard case .collection(var collection) = collection else {
+            throw refuse(expression.format, "SUBQUERY needs a to-many relationship")
+        }
+        var inner = self
+        inner.variables[variable] = collection.element
+        collection.conditions.append(try inner.lower(predicate).sql)
+        return .collection(collection)
+    }
+
+    private func conditional(
+        _ condition: LoweredCondition, _ first: Lowered, _ second: Lowered, in expression: Expression
+    ) throws -> Lowered {
+        let (first, second) = (try single(first, in: expression), try single(second, in: expression))
+        let kind = first.kind == .null ? second.kind : first.kind
+        let isAlike = second.kind == kind || second.kind == .null
+        // An integer and a real make a number; a decimal or a date beside another kind would lose what it is.
+        let plain: Set<ValueKind> = [.integer, .boolean, .real, .number]
+        guard isAlike || plain.isSuperset(of: [first.kind, second.kind]) else {
+            throw refuse(expression.format, "its two values are of different kinds")
+        }
+        return .value(
+            LoweredValue(
+                sql: "(CASE WHEN \(condition.sql) THEN \(first.sql) ELSE \(second.sql) END)",
+                kind: isAlike ? kind : .number))
+    }
+
+    /// What stands as one value in an expression; not an object.
+    func single(_ lowered: Lowered, in expression: Expression) throws -> LoweredValue {
+        switch lowered {
+        case .value(let value) where value.kind != .opaque: return value
+        case .constant(let constant):
+            if let stored = constant.stored {
+                return LoweredValue(sql: "\(value: stored.value)", kind: stored.kind, mayBeNull: constant.isNull)
+            }
+        case .value, .object, .collection, .composite, .elements: break
+        }
+        throw refuse(expression.format, "it needs a value that the store can reckon with")
+    }
+}

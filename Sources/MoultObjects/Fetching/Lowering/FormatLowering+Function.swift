@@ -1,0 +1,146 @@
+import MoultModel
+import MoultSQLite
+
+extension FormatLowering {
+    /// A function of the format language: of constants at once, of a collection as a SELECT, else SQLite's own operator
+    /// where it does the same, and otherwise the evaluation in memory called from SQL.
+    func call(_ selector: String, _ arguments: [Expression], in expression: Expression) throws -> Lowered {
+        guard let function = ExpressionFunction(selector) else {
+            throw MigrationError(
+                .invalidPredicate, "There is no function \(selector).", place: expression.format,
+                remedy: "Correct its name.")
+        }
+        let lowered = try arguments.map(lower)
+        switch (function, lowered.first) {
+        case (.random, _), (.randomBelow, _):
+            throw refuse(expression.format, "a random number would be another for each row")
+        case (.now, _): return .constant(.date(now))
+        case (.aggregate(let aggregate), .collection(let collection)?) where lowered.count == 1:
+            return try self.aggregate(aggregate, of: collection, in: expression.format)
+        case (.aggregate(.count), .object(let row)?) where lowered.count == 1:
+            return .value(LoweredValue(sql: "(\(row.key) IS NOT NULL)", kind: .integer, mayBeNull: false))
+        case (.element, .collection(let collection)?):
+            return try element(lowered.last, of: collection, in: expression)
+        case (.noIndex, let value?):
+            guard case .value(var value) = value else { return lowered[0] }
+            value.sql = "+\(value.sql)"
+            return .value(value)
+        default: break
+        }
+        let constants = lowered.compactMap { if case .constant(let value) = $0 { value } else { nil } }
+        if constants.count == lowered.count {
+            do throws(MigrationError) {
+                return .constant(try function.value(constants, now: now))
+            } catch {
+                throw refuse(expression.format, error.message)
+            }
+        }
+        let values = try lowered.map { try single($0, in: expression) }
+        if case .arithmetic(let arithmetic) = function, values.count == 2,
+            let native = native(arithmetic, values[0], values[1])
+        {
+            return .value(native)
+        }
+        let result = try kind(of: function, values, in: expression)
+        let list = values.map { ", \(Int($0.kind.rawValue)), \($0.sql)" as SQLText }.joined(separator: "")
+        return .value(
+            LoweredValue(sql: "\(name: FormatFunctions.function)(\(value: .text(selector))\(list))", kind: result))
+    }
+
+    // MARK: - Arithmetic
+
+    /// SQLite's own operator, for all but decimals, whose digits are exact, and powers.
+    private func native(_ arithmetic: Expression.Arithmetic, _ left: LoweredValue, _ right: LoweredValue)
+        -> LoweredValue?
+    {
+        let symbol: SQLText
+        switch arithmetic {
+        case .add: symbol = "+"
+        case .subtract: symbol = "-"
+        case .multiply: symbol = "*"
+        case .divide: symbol = "/"
+        case .power: return nil
+        }
+        let plain: Set<ValueKind> = [.integer, .boolean, .real, .number]
+        switch (left.kind, right.kind) {
+        case _ where plain.isSuperset(of: [left.kind, right.kind]):
+            let areWhole = Set([ValueKind.integer, .boolean]).isSuperset(of: [left.kind, right.kind])
+            let isReal = left.kind == .real || right.kind == .real
+            // What does not fit into an integer becomes a real.
+            let kind: ValueKind = isReal ? .real : areWhole || !isReal ? .number : .real
+            return LoweredValue(sql: "(\(left.sql) \(symbol) \(right.sql))", kind: kind)
+        case (.date, .date) where arithmetic == .subtract:
+            return LoweredValue(sql: "(\(left.asReal) - \(right.asReal))", kind: .real)
+        case (.date, _) where plain.contains(right.kind) && (arithmetic == .subtract || arithmetic == .add),
+            (_, .date) where plain.contains(left.kind) && arithmetic == .add:
+            return LoweredValue(sql: "(\(left.asReal) \(symbol) \(right.asReal))", kind: .date)
+        default: return nil
+        }
+    }
+
+    // MARK: - What a function gives
+
+    private func kind(of function: ExpressionFunction, _ arguments: [LoweredValue], in expression: Expression) throws
+        -> ValueKind
+    {
+        let kinds = arguments.map(\.kind)
+        func check(_ allowed: Set<ValueKind>) throws {
+            if let other = kinds.first(where: { !allowed.contains($0) && $0 != .null }) {
+                throw refuse(expression.format, "\(function.selector) cannot take \(other.name)")
+            }
+        }
+        let numbers: Set<ValueKind> = [.integer, .boolean, .real, .decimal, .number]
+        switch function {
+        case .arithmetic(let arithmetic):
+            guard !kinds.contains(.date) else {
+                throw refuse(expression.format, "\(arithmetic.symbol) has no meaning for these values")
+            }
+            try check(numbers)
+            return arithmetic == .power || kinds.contains(.real) ? .real : .decimal
+        case .mathematics(let mathematics):
+            try check(numbers)
+            switch mathematics {
+            case .squareRoot, .logarithm, .naturalLogarithm, .exponential: return .real
+            case .floor, .ceiling, .truncation, .magnitude: return kinds == [.real] ? .real : .number
+            case .modulus: return .integer
+            }
+        case .bits:
+            try check(numbers)
+            return .integer
+        case .text(.length):
+            try check([.string, .uri, .data])
+            return .integer
+        case .text:
+            try check([.string, .uri])
+            return .string
+        case .cast: return try castKind(arguments, in: expression)
+        case .aggregate(let aggregate):
+            return try aggregateKind(aggregate, Set(kinds.filter { $0 != .null }), in: expression.format)
+        case .element, .now, .random, .randomBelow, .noIndex:
+            throw refuse(expression.format, "\(function.selector) cannot be asked of these values")
+        }
+    }
+
+    private func castKind(_ arguments: [LoweredValue], in expression: Expression) throws -> ValueKind {
+        guard arguments.count == 2, case .text(let type)? = arguments[1].sql.values.first,
+            arguments[1].sql.text == "?"
+        else { throw refuse(expression.format, "the type must be a constant") }
+        switch (type, arguments[0].kind) {
+        // How a decimal is spelled is lost in its column.
+        case ("NSString", let kind) where kind != .decimal: return .string
+        case ("NSNumber", .decimal), ("NSDecimalNumber", _): return .decimal
+        case ("NSNumber", .real), ("NSNumber", .date): return .real
+        case ("NSNumber", _): return .number
+        case ("NSDate", _): return .date
+        case ("NSData", _): return .data
+        case ("NSUUID", _): return .uuid
+        case ("NSURL", _): return .uri
+        default: throw refuse(expression.format, "the store cannot make \(type) of it")
+        }
+    }
+}
+
+extension LoweredValue {
+    /// A whole number of seconds is an INTEGER in its column.
+    fileprivate var asReal: SQLText { kind == .real ? sql : "CAST(\(sql) AS REAL)" }
+}
