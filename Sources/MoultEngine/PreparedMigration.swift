@@ -62,7 +62,7 @@ package struct PreparedMigration: Sendable {
         }
     }
 
-    private static func mapping(_ pass: MigrationPass) throws -> (MappingModel, ModelVersion) {
+    private static func mapping(_ pass: MigrationPass) throws -> (ResolvedMapping, ModelVersion) {
         switch pass.work {
         case .mapping(let mapping): return (mapping, pass.newer)
         case .registered(let stage):

@@ -30,7 +30,7 @@ struct RealStoreMigrationTests {
                 // The newest version in the quick tests; every later one in the matrix tier.
                 let targets = isQuick ? [versions.count - 1] : Array(versions.indices)
                 for newer in targets where newer > older {
-                    guard let mapping = try? MappingModel(inferring: versions[older], to: versions[newer]) else {
+                    guard let mapping = try? ResolvedMapping(inferring: versions[older], to: versions[newer]) else {
                         continue
                     }
                     do {
@@ -49,7 +49,9 @@ struct RealStoreMigrationTests {
         #expect(migrated.count > 10)
     }
 
-    private func migrate(_ original: String, _ from: ModelVersion, _ to: ModelVersion, _ mapping: MappingModel) throws {
+    private func migrate(_ original: String, _ from: ModelVersion, _ to: ModelVersion, _ mapping: ResolvedMapping)
+        throws
+    {
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
         let plan = try StoreProbe.read(store) { probe in

@@ -13,7 +13,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
     var expected: [String: String]
 }
 
-private func text(_ mapping: MappingModel) -> [String: String] {
+private func text(_ mapping: ResolvedMapping) -> [String: String] {
     var lines: [String: String] = [:]
     for entity in mapping.entityMappings {
         let name = entity.destinationEntityName ?? "nothing"

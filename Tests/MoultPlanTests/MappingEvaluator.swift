@@ -16,7 +16,7 @@ struct World: Equatable {
 
 extension World {
     /// The objects after one step.
-    func applying(_ mapping: MappingModel, to model: ManagedObjectModel) -> World {
+    func applying(_ mapping: ResolvedMapping, to model: ManagedObjectModel) -> World {
         var result = World()
         for (number, object) in objects {
             let step = mapping.entityMappings.first {
@@ -62,7 +62,7 @@ extension World {
         }
     }
 
-    private mutating func fillFromInverses(_ mapping: MappingModel, _ model: ManagedObjectModel) {
+    private mutating func fillFromInverses(_ mapping: ResolvedMapping, _ model: ManagedObjectModel) {
         for (number, object) in objects.sorted(by: { $0.key < $1.key }) {
             guard let entity = model.entity(object.entity) else { continue }
             for relationship in model.relationships(of: entity) {

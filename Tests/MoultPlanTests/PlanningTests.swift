@@ -114,7 +114,7 @@ import Testing
         guard case .mapping(let mapping)? = plan.passes.first?.work else { return }
         #expect(
             mapping.mapping(toEntity: "B")
-                == EntityMapping(
+                == ResolvedEntityMapping(
                     sourceEntityName: "B", destinationEntityName: "B",
                     attributes: ["x": .attribute("x", ifNil: nil), "y": .constant(nil)]))
         #expect(!mapping.entityMappings.contains { $0.destinationEntityName == nil })

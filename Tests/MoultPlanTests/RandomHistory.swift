@@ -6,7 +6,7 @@ import MoultModel
 struct RandomHistory {
     private(set) var versions: [ModelVersion] = []
     private(set) var correspondences: [Correspondence] = []
-    private(set) var mappings: [MappingModel] = []
+    private(set) var mappings: [ResolvedMapping] = []
     private(set) var answers: [Answer] = []
     /// How often each kind of edit was made.
     private(set) var edits: [String: Int] = [:]
@@ -42,7 +42,7 @@ struct RandomHistory {
     private struct Step {
         var version: ModelVersion
         var correspondence: Correspondence
-        var mapping: MappingModel
+        var mapping: ResolvedMapping
         var answers: [Answer]
     }
 

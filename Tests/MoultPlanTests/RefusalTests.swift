@@ -68,7 +68,7 @@ import Testing
         let older = try version("V1", entity("Cat"))
         let newer = try version(
             "V2", entity("Cat", [attribute("a", required: true), attribute("b", required: true)]))
-        let error = #expect(throws: MigrationError.self) { try MappingModel(inferring: older, to: newer) }
+        let error = #expect(throws: MigrationError.self) { try ResolvedMapping(inferring: older, to: newer) }
         #expect(error?.code == .cannotInfer)
         #expect(error?.message.contains("Cat.a") == true)
         #expect(error?.message.contains("Cat.b") == true)

@@ -20,7 +20,7 @@ struct LoweringSchemaTests {
             for older in versions.indices {
                 // Neighbours in the quick tests, every pair in the matrix tier.
                 for newer in versions.indices where Tier.matrix.isAsked ? newer > older : newer == older + 1 {
-                    guard let mapping = try? MappingModel(inferring: versions[older], to: versions[newer]) else {
+                    guard let mapping = try? ResolvedMapping(inferring: versions[older], to: versions[newer]) else {
                         refused += 1
                         continue
                     }
@@ -34,7 +34,7 @@ struct LoweringSchemaTests {
         #expect(checked > (Tier.matrix.isAsked ? 100 : 10))
     }
 
-    private func check(_ mapping: MappingModel, from: ModelVersion, to: ModelVersion, framework: Int) throws {
+    private func check(_ mapping: ResolvedMapping, from: ModelVersion, to: ModelVersion, framework: Int) throws {
         let folder = try ScratchFolder()
         let (store, copy, fresh) = ("\(folder.path)/s.sqlite", "\(folder.path)/c.sqlite", "\(folder.path)/f.sqlite")
         try StoreMaker(from, framework: framework, uuid: "A").make(at: store)

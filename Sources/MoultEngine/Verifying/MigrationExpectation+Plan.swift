@@ -37,7 +37,7 @@ extension MigrationExpectation {
 
     /// The attributes whose stored form stays, and `Z_OPT`, which counts the writes of the app alone.
     private static func columns(
-        _ mapping: EntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
+        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
     ) -> [Column] {
         var columns = [Column(source: "Z_OPT", destination: "Z_OPT")]
         for (name, value) in mapping.attributes {
@@ -55,7 +55,7 @@ extension MigrationExpectation {
 
     /// The to-one keys that stay in their rows; none where objects leave, for then a key may have to go too.
     private static func keys(
-        _ mapping: EntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
+        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
     ) -> [(name: String, source: String, destination: String)] {
         guard !plan.mapping.entityMappings.contains(where: { $0.destinationEntityName == nil }) else { return [] }
         return mapping.relationships.compactMap { name, value in
@@ -68,7 +68,7 @@ extension MigrationExpectation {
     }
 
     private static func pairs(
-        _ mapping: EntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
+        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
     ) -> [Pairs] {
         let compared = Set(keys(mapping, old, new, plan).map(\.name))
         return mapping.relationships.compactMap { name, value in

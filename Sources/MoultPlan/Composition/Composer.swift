@@ -5,17 +5,17 @@ struct Composer {
     let source: ResolvedModel
     let middle: ResolvedModel
     let destination: ResolvedModel
-    private let first: [String: EntityMapping]
-    private let second: [String: EntityMapping]
+    private let first: [String: ResolvedEntityMapping]
+    private let second: [String: ResolvedEntityMapping]
     /// The second mapping by the entity of the version between.
-    private let heirs: [String: EntityMapping]
-    private let removed: [EntityMapping]
+    private let heirs: [String: ResolvedEntityMapping]
+    private let removed: [ResolvedEntityMapping]
 
     /// - Parameters:
     ///   - first: maps `source` to `middle`.
     ///   - second: maps `middle` to `destination`.
     init(
-        _ first: MappingModel, _ second: MappingModel, from source: ResolvedModel, through middle: ResolvedModel,
+        _ first: ResolvedMapping, _ second: ResolvedMapping, from source: ResolvedModel, through middle: ResolvedModel,
         to destination: ResolvedModel
     ) {
         self.source = source
@@ -26,21 +26,21 @@ struct Composer {
         self.second = second.byDestination
         heirs = second.bySource
         let removedLater = second.entityMappings.filter { $0.destinationEntityName == nil }.compactMap {
-            mapping -> EntityMapping? in
+            mapping -> ResolvedEntityMapping? in
             guard let name = mapping.sourceEntityName, let origin = origins[name]?.sourceEntityName else {
                 return nil
             }
-            return EntityMapping(sourceEntityName: origin, destinationEntityName: nil)
+            return ResolvedEntityMapping(sourceEntityName: origin, destinationEntityName: nil)
         }
         removed = first.entityMappings.filter { $0.destinationEntityName == nil } + removedLater
     }
 
-    func compose() -> MappingModel.Composition {
-        var joined: [EntityMapping] = []
+    func compose() -> ResolvedMapping.Composition {
+        var joined: [ResolvedEntityMapping] = []
         for entity in destination.model.entities {
             guard let next = second[entity.name] else { continue }
             let before = next.sourceEntityName.flatMap { first[$0] }
-            var mapping = EntityMapping(
+            var mapping = ResolvedEntityMapping(
                 sourceEntityName: before?.sourceEntityName, destinationEntityName: entity.name)
             let isSame = takesOverAttributes(next)
             if isSame, let before { mapping.attributes = before.attributes }
@@ -61,11 +61,11 @@ struct Composer {
         let gone = removed.sorted {
             ($0.sourceEntityName ?? "").precedesInByteOrder($1.sourceEntityName ?? "")
         }
-        return .joined(MappingModel(entityMappings: joined + gone))
+        return .joined(ResolvedMapping(entityMappings: joined + gone))
     }
 
     /// Whether the second mapping leaves every attribute of an entity as it is, and the entity too.
-    private func takesOverAttributes(_ next: EntityMapping) -> Bool {
+    private func takesOverAttributes(_ next: ResolvedEntityMapping) -> Bool {
         guard let name = next.sourceEntityName, let before = first[name], let entity = middle[name],
             entity === destination[next.destinationEntityName ?? ""]
         else { return false }
@@ -81,7 +81,9 @@ struct Composer {
 // MARK: - Attributes
 
 extension Composer {
-    private func compose(_ next: AttributeSource, for name: String, of entity: String, after before: EntityMapping?)
+    private func compose(
+        _ next: AttributeSource, for name: String, of entity: String, after before: ResolvedEntityMapping?
+    )
         -> Joint<AttributeSource>
     {
         guard case .attribute(let middleName, let later) = next else { return .joined(next) }
@@ -102,7 +104,7 @@ extension Composer {
 
 extension Composer {
     private func compose(
-        _ next: RelationshipSource, for name: String, of entity: String, after before: EntityMapping?
+        _ next: RelationshipSource, for name: String, of entity: String, after before: ResolvedEntityMapping?
     ) -> Joint<RelationshipSource> {
         guard case .relationship(let middleName) = next, let before, let middleEntity = before.destinationEntityName
         else { return .joined(.empty) }

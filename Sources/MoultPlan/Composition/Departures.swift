@@ -18,7 +18,7 @@ struct Departures {
     /// By entity, as it is called now, and by the name the property had.
     private(set) var properties: [String: [String: Property]] = [:]
     /// Entities that were removed, by the name they had, with their mapping from the stretch's start.
-    private(set) var entities: [String: (version: Int, mapping: EntityMapping)] = [:]
+    private(set) var entities: [String: (version: Int, mapping: ResolvedEntityMapping)] = [:]
 
     /// Takes one edge into account.
     ///
@@ -27,7 +27,7 @@ struct Departures {
     ///   - model: the edge's older version.
     ///   - joined: the mapping from the stretch's start to it.
     ///   - edge: the mapping of the edge.
-    mutating func pass(version: Int, model: ResolvedModel, joined: MappingModel, edge: MappingModel) {
+    mutating func pass(version: Int, model: ResolvedModel, joined: ResolvedMapping, edge: ResolvedMapping) {
         let before = joined.byDestination
         var newNames: [String: String] = [:]
         for mapping in edge.entityMappings {
@@ -51,7 +51,7 @@ struct Departures {
         properties = next
     }
 
-    private func leaving(_ entity: ResolvedEntity, by mapping: EntityMapping, sources: EntityMapping)
+    private func leaving(_ entity: ResolvedEntity, by mapping: ResolvedEntityMapping, sources: ResolvedEntityMapping)
         -> [String: Value]
     {
         var used: Set<String> = []

@@ -25,7 +25,7 @@ struct Returns {
     }
 
     /// Puts kept values back into `joined`, the mapping from the stretch's start to the edge's newer version.
-    mutating func restore(from departures: Departures, along edge: MappingModel, into joined: inout MappingModel)
+    mutating func restore(from departures: Departures, along edge: ResolvedMapping, into joined: inout ResolvedMapping)
         throws(MigrationError)
     {
         guard !departures.properties.isEmpty || !departures.entities.isEmpty else { return }
@@ -78,8 +78,8 @@ private func returnSentence(of what: String, _ canKeep: Bool) -> String {
 
 extension Returns {
     private mutating func restore(
-        _ gone: [String: Departures.Property], of entity: ResolvedEntity, along edge: EntityMapping,
-        into mapping: inout EntityMapping
+        _ gone: [String: Departures.Property], of entity: ResolvedEntity, along edge: ResolvedEntityMapping,
+        into mapping: inout ResolvedEntityMapping
     ) throws(MigrationError) {
         for (name, departed) in gone.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
             let declaring = entity.declaringEntity(of: name)
@@ -114,8 +114,8 @@ extension AttributeSource {
 
 extension Returns {
     private mutating func restore(
-        _ gone: EntityMapping, version: Int, to entity: ResolvedEntity, at position: Int,
-        into joined: inout MappingModel
+        _ gone: ResolvedEntityMapping, version: Int, to entity: ResolvedEntity, at position: Int,
+        into joined: inout ResolvedMapping
     ) throws(MigrationError) {
         guard !entity.description.isAbstract, let sourceName = gone.sourceEntityName,
             start[sourceName]?.description.isAbstract == false
@@ -132,9 +132,9 @@ extension Returns {
     }
 
     /// The old mapping with the properties the entity has now; nil where a required value would be missing.
-    private func restored(_ gone: EntityMapping, to entity: ResolvedEntity) -> EntityMapping? {
+    private func restored(_ gone: ResolvedEntityMapping, to entity: ResolvedEntity) -> ResolvedEntityMapping? {
         guard let source = gone.sourceEntityName.flatMap({ start[$0] }) else { return nil }
-        var mapping = EntityMapping(sourceEntityName: gone.sourceEntityName, destinationEntityName: entity.name)
+        var mapping = ResolvedEntityMapping(sourceEntityName: gone.sourceEntityName, destinationEntityName: entity.name)
         for attribute in entity.attributes.values where attribute.isStored && attribute.derivation == nil {
             var kept = AttributeSource.constant(attribute.defaultValue)
             if case .attribute(let name, _)? = gone.attributes[attribute.name],
@@ -155,7 +155,9 @@ extension Returns {
         return mapping
     }
 
-    private func mergesHierarchies(_ gone: EntityMapping, _ entity: ResolvedEntity, _ joined: MappingModel) -> Bool {
+    private func mergesHierarchies(_ gone: ResolvedEntityMapping, _ entity: ResolvedEntity, _ joined: ResolvedMapping)
+        -> Bool
+    {
         let root = gone.sourceEntityName.flatMap { start[$0] }?.rootName
         return joined.entityMappings.contains { mapping in
             guard let name = mapping.destinationEntityName, newer[name]?.rootName == entity.rootName,

@@ -9,7 +9,7 @@ struct Stretch {
     let start: Int
     private let startModel: ResolvedModel
     private(set) var end: Int
-    private(set) var mapping: MappingModel
+    private(set) var mapping: ResolvedMapping
     private(set) var questions: [Question] = []
     private(set) var usedAnswers: Set<Answer> = []
     private var departures = Departures()
@@ -18,12 +18,12 @@ struct Stretch {
         self.start = start
         startModel = model
         end = start
-        mapping = MappingModel(identityOf: model)
+        mapping = ResolvedMapping(identityOf: model)
     }
 
     /// An edge between two neighbouring nodes of the path.
     struct Edge {
-        var mapping: MappingModel
+        var mapping: ResolvedMapping
         var older: ResolvedModel
         var newer: ResolvedModel
         /// The position of the newer version.
@@ -36,7 +36,7 @@ struct Stretch {
     /// - Throws: `usage` where an answer asks for what cannot be kept.
     mutating func append(_ edge: Edge, versions: [ModelVersion], answers: Answers) throws(MigrationError) -> String? {
         let composer = Composer(mapping, edge.mapping, from: startModel, through: edge.older, to: edge.newer)
-        var joined: MappingModel
+        var joined: ResolvedMapping
         switch composer.compose() {
         case .joined(let mapping): joined = mapping
         case .apart(let reason): return reason

@@ -4,7 +4,7 @@ import MoultModel
 struct Inference {
     let correspondence: Correspondence
     /// By destination entity.
-    private(set) var mappings: [String: EntityMapping] = [:]
+    private(set) var mappings: [String: ResolvedEntityMapping] = [:]
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
     private var usedAnswers: Set<Answer> = []
@@ -13,7 +13,7 @@ struct Inference {
 
     init(_ correspondence: Correspondence) { self.correspondence = correspondence }
 
-    mutating func run() throws(MigrationError) -> MappingModel {
+    mutating func run() throws(MigrationError) -> ResolvedMapping {
         for entity in correspondence.destination.model.entities {
             guard let destination = correspondence.destination[entity.name] else { continue }
             mappings[entity.name] = mapping(to: destination)
@@ -25,9 +25,9 @@ struct Inference {
         let removed = correspondence.source.model.entities.filter {
             correspondence.entityDestinations[$0.name] == nil
         }
-        return MappingModel(
+        return ResolvedMapping(
             entityMappings: correspondence.destination.model.entities.compactMap { mappings[$0.name] }
-                + removed.map { EntityMapping(sourceEntityName: $0.name, destinationEntityName: nil) })
+                + removed.map { ResolvedEntityMapping(sourceEntityName: $0.name, destinationEntityName: nil) })
     }
 
     /// Adds a reason, once for a place.
@@ -52,9 +52,10 @@ struct Inference {
         questions.append(question)
     }
 
-    private mutating func mapping(to destination: ResolvedEntity) -> EntityMapping {
+    private mutating func mapping(to destination: ResolvedEntity) -> ResolvedEntityMapping {
         let pair = correspondence.pair(destination.name)
-        var mapping = EntityMapping(sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
+        var mapping = ResolvedEntityMapping(
+            sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
         if let pair, isUnchanged(pair) { mapping.attributes = destination.sameAttributes }
         for attribute in destination.attributes.values
         where mapping.attributes[attribute.name] == nil && attribute.isStored && attribute.derivation == nil {

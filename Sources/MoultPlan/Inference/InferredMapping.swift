@@ -3,12 +3,12 @@ import MoultModel
 /// What inference makes of two versions: a mapping, or the questions and reasons that stand in its way.
 package struct InferredMapping: Sendable, Equatable {
     /// The mapping as far as it is known; what is open or refused starts anew in it.
-    private let draft: MappingModel
+    private let draft: ResolvedMapping
     package let questions: [Question]
     package let refusals: [Refusal]
 
     /// The mapping; nil while a question is open or a change cannot be inferred.
-    package var mapping: MappingModel? { questions.isEmpty && refusals.isEmpty ? draft : nil }
+    package var mapping: ResolvedMapping? { questions.isEmpty && refusals.isEmpty ? draft : nil }
 
     /// - Throws: `usage` where an answer is about nothing that the versions have.
     package init(_ correspondence: Correspondence) throws(MigrationError) {
@@ -19,14 +19,14 @@ package struct InferredMapping: Sendable, Equatable {
     }
 
     /// - Throws: `question` or `cannotInfer`, with all questions or all reasons.
-    package func requireMapping(from: String, to: String) throws(MigrationError) -> MappingModel {
+    package func requireMapping(from: String, to: String) throws(MigrationError) -> ResolvedMapping {
         guard questions.isEmpty else { throw .unanswered(questions) }
         guard refusals.isEmpty else { throw .cannotInfer(refusals, from: from, to: to) }
         return draft
     }
 }
 
-extension MappingModel {
+extension ResolvedMapping {
     /// The mapping between two neighbouring versions, without anybody writing it.
     ///
     /// - Throws: `question` where the models leave open what a thing is, `cannotInfer` with a reason for each change

@@ -11,7 +11,7 @@ package struct MigrationEdge: Sendable, Equatable {
 
     /// How the edge is done.
     package enum Means: Sendable, Equatable {
-        case inferred(MappingModel)
+        case inferred(ResolvedMapping)
         case registered(RegisteredStage)
         /// Not yet, or not by inference: the questions and the reasons.
         case open(questions: [Question], refusals: [Refusal])
@@ -20,7 +20,7 @@ package struct MigrationEdge: Sendable, Equatable {
     /// How to come back.
     package enum Undo: Sendable, Equatable {
         /// By a mapping in the other direction: nothing that was there before is lost. What was added since goes.
-        case mapping(MappingModel)
+        case mapping(ResolvedMapping)
         /// As the registered stage says.
         case registered(String)
         /// Only by the backup, for the reason given.

@@ -12,7 +12,7 @@ package struct MigrationPass: Sendable, Equatable {
     package var apart: String?
 
     package enum Work: Sendable, Equatable {
-        case mapping(MappingModel)
+        case mapping(ResolvedMapping)
         case registered(RegisteredStage)
     }
 }

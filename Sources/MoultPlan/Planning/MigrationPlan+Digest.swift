@@ -16,7 +16,7 @@ extension MigrationPlan {
     }
 }
 
-extension MappingModel {
+extension ResolvedMapping {
     /// The lines a person reads, with every value in full: two blobs of one length are two values.
     fileprivate var digestLines: [String] {
         let values = entityMappings.flatMap { mapping in

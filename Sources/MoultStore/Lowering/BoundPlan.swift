@@ -29,7 +29,7 @@ package struct BoundPlan: Sendable {
         }
     }
 
-    package let mapping: MappingModel
+    package let mapping: ResolvedMapping
     package let target: ModelVersion
     package let binding: Binding
     /// Objects by source entity, without those of its sub-entities.
@@ -51,7 +51,7 @@ package struct BoundPlan: Sendable {
     /// - Throws: `unsupported` where the hashes of the target are not certain, or where it lacks the configuration
     ///   that the store was opened with.
     package init(
-        _ mapping: MappingModel, from source: ModelVersion, to target: ModelVersion, over snapshot: StoreSnapshot,
+        _ mapping: ResolvedMapping, from source: ModelVersion, to target: ModelVersion, over snapshot: StoreSnapshot,
         connection: Connection, experimental: Bool = false
     ) throws {
         // The model in the store is the whole one, whatever part of it the store holds.

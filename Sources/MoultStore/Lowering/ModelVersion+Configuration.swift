@@ -19,18 +19,18 @@ extension ModelVersion {
     }
 }
 
-extension MappingModel {
+extension ResolvedMapping {
     /// The mapping between parts of two models: what lies outside of the source's part is added, what lies outside of
     /// the destination's is removed.
-    func restricted(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> MappingModel {
-        MappingModel(
+    func restricted(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> ResolvedMapping {
+        ResolvedMapping(
             entityMappings: entityMappings.compactMap { mapping in
                 let from = mapping.sourceEntityName.flatMap { source.entity($0)?.name }
                 guard let to = mapping.destinationEntityName, destination.entity(to) != nil else {
-                    return from.map { EntityMapping(sourceEntityName: $0, destinationEntityName: nil) }
+                    return from.map { ResolvedEntityMapping(sourceEntityName: $0, destinationEntityName: nil) }
                 }
                 guard from == nil else { return mapping }
-                return EntityMapping(
+                return ResolvedEntityMapping(
                     sourceEntityName: nil, destinationEntityName: to,
                     attributes: mapping.attributes.mapValues { _ in .constant(nil) },
                     relationships: mapping.relationships.mapValues { _ in .empty })

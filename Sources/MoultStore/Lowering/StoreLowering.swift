@@ -11,7 +11,7 @@ struct StoreLowering {
     let source: StoreLayout
     /// A fresh store of the target version.
     let destination: StoreLayout
-    let mapping: MappingModel
+    let mapping: ResolvedMapping
     /// What `sqlite_master` of the store says.
     let catalogue: Catalogue
     /// Rows by source entity, where they were counted.
@@ -19,7 +19,7 @@ struct StoreLowering {
 
     /// One entity mapping that carries rows, resolved on both sides.
     struct Contribution: Sendable {
-        let mapping: EntityMapping
+        let mapping: ResolvedEntityMapping
         let source: EntityDescription
         let destination: EntityDescription
         let sourceNumber: Int
@@ -29,7 +29,7 @@ struct StoreLowering {
     let contributions: [Contribution]
 
     init(
-        source: StoreLayout, destination: StoreLayout, mapping: MappingModel, catalogue: Catalogue,
+        source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,
         rowCounts: [String: Int64]
     ) throws {
         self.source = source

@@ -29,12 +29,12 @@ struct MigrationWorld {
     }
 
     /// Runs the mapping on a copy in a folder of its own, verifies it, and returns the copy's path.
-    func migrated(_ mapping: MappingModel, to target: ModelVersion) throws -> String {
+    func migrated(_ mapping: ResolvedMapping, to target: ModelVersion) throws -> String {
         try Self.migrate(store, mapping, from: version, to: target, into: "\(folder.path)/\(UUID().uuidString)")
     }
 
     static func migrate(
-        _ store: String, _ mapping: MappingModel, from version: ModelVersion, to target: ModelVersion,
+        _ store: String, _ mapping: ResolvedMapping, from version: ModelVersion, to target: ModelVersion,
         into folder: String
     ) throws -> String {
         let files = FileManager.default

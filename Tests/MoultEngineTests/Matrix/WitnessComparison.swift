@@ -5,14 +5,14 @@ import MoultPlan
 struct WitnessComparison {
     let before: WitnessStore
     let after: WitnessStore
-    let mapping: MappingModel
+    let mapping: ResolvedMapping
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
     private(set) var differences: [String] = []
     private(set) var compared = 0
 
     init(
-        _ before: WitnessStore, _ after: WitnessStore, _ mapping: MappingModel, from source: ManagedObjectModel,
+        _ before: WitnessStore, _ after: WitnessStore, _ mapping: ResolvedMapping, from source: ManagedObjectModel,
         to destination: ManagedObjectModel
     ) {
         self.before = before
@@ -42,7 +42,7 @@ struct WitnessComparison {
         }
     }
 
-    private mutating func compare(_ entity: EntityMapping) {
+    private mutating func compare(_ entity: ResolvedEntityMapping) {
         guard let from = entity.sourceEntityName, let to = entity.destinationEntityName,
             let old = source.entity(from), let new = destination.entity(to)
         else { return }

@@ -1,11 +1,11 @@
 import MoultModel
 
-extension MappingModel {
+extension ResolvedMapping {
     /// The mapping as a person reads it, a line for each entity and property; equal mappings have equal text.
     package var lines: [String] { entityMappings.flatMap(\.lines) }
 }
 
-extension EntityMapping {
+extension ResolvedEntityMapping {
     /// `Cat from Kitty`, and below it `name from title`.
     package var lines: [String] {
         switch (sourceEntityName, destinationEntityName) {

@@ -1,28 +1,30 @@
 import MoultModel
 
-/// How the objects of one version become the objects of another: one entity mapping for each entity of either side.
+/// How the objects of one version become the objects of another, with nothing left open: one entity mapping for each
+/// entity of either side, with a source for each stored property.
 ///
-/// Inference makes one for each edge, composition joins neighbours into one, and lowering turns it into statements.
-package struct MappingModel: Sendable, Equatable {
+/// Inference makes one for each edge, composition joins neighbours into one, and lowering turns it into statements. What
+/// a person writes, where most may be left to defaults, is a `MappingModel`.
+package struct ResolvedMapping: Sendable, Equatable {
     /// Ordered by destination entity name, then the removed entities by source name.
-    package var entityMappings: [EntityMapping]
+    package var entityMappings: [ResolvedEntityMapping]
 
-    package init(entityMappings: [EntityMapping]) {
+    package init(entityMappings: [ResolvedEntityMapping]) {
         self.entityMappings = entityMappings
     }
 
-    package func mapping(toEntity name: String) -> EntityMapping? {
+    package func mapping(toEntity name: String) -> ResolvedEntityMapping? {
         entityMappings.first { $0.destinationEntityName == name }
     }
 
     /// An entity may feed several entities of the destination.
-    package func mappings(fromEntity name: String) -> [EntityMapping] {
+    package func mappings(fromEntity name: String) -> [ResolvedEntityMapping] {
         entityMappings.filter { $0.sourceEntityName == name }
     }
 }
 
 /// How the objects of one source entity (exactly that one, without its sub-entities) become objects of one destination.
-package struct EntityMapping: Sendable, Equatable {
+package struct ResolvedEntityMapping: Sendable, Equatable {
     /// Nil for an added entity.
     package var sourceEntityName: String?
     /// Nil for a removed entity.

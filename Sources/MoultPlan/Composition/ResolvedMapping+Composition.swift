@@ -1,9 +1,9 @@
 import MoultModel
 
-extension MappingModel {
+extension ResolvedMapping {
     /// What comes of joining two mappings.
     package enum Composition: Sendable, Equatable {
-        case joined(MappingModel)
+        case joined(ResolvedMapping)
         /// The two must run one after the other, for the reason given.
         case apart(reason: String)
     }
@@ -13,7 +13,7 @@ extension MappingModel {
     /// The result does to every store what the two do one after the other. Where no single mapping can, such as for a
     /// relationship that is to-one only in the version between, the two stay apart.
     package func composed(
-        with next: MappingModel, from source: ManagedObjectModel, through middle: ManagedObjectModel,
+        with next: ResolvedMapping, from source: ManagedObjectModel, through middle: ManagedObjectModel,
         to destination: ManagedObjectModel
     ) -> Composition {
         Composer(
@@ -25,7 +25,7 @@ extension MappingModel {
     init(identityOf model: ResolvedModel) {
         self.init(
             entityMappings: model.model.entities.compactMap { model[$0.name] }.map { entity in
-                EntityMapping(
+                ResolvedEntityMapping(
                     sourceEntityName: entity.name, destinationEntityName: entity.name,
                     attributes: entity.attributes.filter(\.value.isStored).mapValues {
                         .attribute($0.name, ifNil: nil)
@@ -36,8 +36,8 @@ extension MappingModel {
             })
     }
 
-    var byDestination: [String: EntityMapping] {
-        var mappings: [String: EntityMapping] = [:]
+    var byDestination: [String: ResolvedEntityMapping] {
+        var mappings: [String: ResolvedEntityMapping] = [:]
         for mapping in entityMappings {
             if let name = mapping.destinationEntityName { mappings[name] = mapping }
         }
@@ -45,8 +45,8 @@ extension MappingModel {
     }
 
     /// Without the removed entities.
-    var bySource: [String: EntityMapping] {
-        var mappings: [String: EntityMapping] = [:]
+    var bySource: [String: ResolvedEntityMapping] {
+        var mappings: [String: ResolvedEntityMapping] = [:]
         for mapping in entityMappings where mapping.destinationEntityName != nil {
             if let name = mapping.sourceEntityName { mappings[name] = mapping }
         }
