@@ -39,7 +39,7 @@ struct ElementsReader {
     mutating func entity(_ value: KeyedArchive.Value, name key: String) throws -> EntityDescription {
         let name = value["_name"]?.string ?? key
         let facts = Self.facts(of: value)
-        let parent = value["XDBucketForGeneralizationsstorage"]?.entries?.first?.value["_general"]
+        let parent = value["XDBucketForGeneralizationsstorage"]?.elements?.first?["_general"]
         var attributes: [AttributeDescription] = []
         var relationships: [RelationshipDescription] = []
         for (propertyName, property) in value["XDBucketForOwnedAttributesstorage"]?.entries ?? [] {
