@@ -12,6 +12,8 @@ enum FuzzReader: String, CaseIterable, Sendable {
     case json
     case propertyList = "property-list"
     case metadata, lock, answers, expression, store
+    case mapping
+    case compiledMapping = "compiled-mapping"
 
     /// The one that this process fuzzes.
     nonisolated(unsafe) static var current = FuzzReader.xml
@@ -35,6 +37,8 @@ enum FuzzReader: String, CaseIterable, Sendable {
         case .answers: _ = try Answers(json: bytes, place: "answers.json").json
         case .expression: Self.expression(String(decoding: bytes, as: UTF8.self))
         case .store: try FuzzStore.shared.get().read(bytes)
+        case .mapping: try Self.use(MappingModelFile.Content(bytes, isCompiled: false, file: "xcmapping.xml"))
+        case .compiledMapping: try Self.use(MappingModelFile.Content(bytes, isCompiled: true, file: "Model.cdm"))
         }
     }
 
@@ -53,6 +57,18 @@ enum FuzzReader: String, CaseIterable, Sendable {
             let versions = ModelVersions(versions: [version, newer])
             _ = try MigrationPlan(versions, from: version.hashes, to: newer.name)
         }
+    }
+
+    /// What commands do with a mapping model once it is read.
+    private static func use(_ content: MappingModelFile.Content) throws {
+        for mapping in content.mapping.entityMappings {
+            _ = mapping.sourceExpressionFormat
+            for property in mapping.attributeMappings + mapping.relationshipMappings {
+                _ = property.valueExpression?.format
+            }
+        }
+        guard let (source, destination) = content.versions else { return }
+        _ = content.mapping.completed(from: source, to: destination)
     }
 
     private static func propertyList(_ bytes: [UInt8]) throws {

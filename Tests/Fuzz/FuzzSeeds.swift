@@ -51,6 +51,8 @@ enum FuzzSeeds {
         case .answers: return [Array(answers.utf8)]
         case .expression: return expressions.map { Array($0.utf8) }
         case .store: return try [230, 1526].map(store)
+        case .mapping: return [mapping()]
+        case .compiledMapping: return [compiledMapping()]
         }
     }
 
@@ -91,7 +93,51 @@ enum FuzzSeeds {
             ["_name": builder.string("Book"), "XDBucketForOwnedAttributesstorage": attributes])
         let entities = builder.dictionary([("Book", entity)])
         let package = builder.object(classes: ["XDUMLPackageImp"], ["XDBucketForClassesstorage": entities])
-        return builder.archive(root: builder.object(classes: ["XDPMModel"], ["_xd_rootPackage": package]))
+        let root = builder.object(classes: ["XDPMModel"], ["_xd_rootPackage": package])
+        return builder.archive(root: root)
+    }
+
+    /// A mapping model from a model to itself, as Xcode keeps it (MAPPING_FORMAT, section 2).
+    private static func mapping() -> [UInt8] {
+        let model = elements().base64
+        let text = """
+            <?xml version="1.0"?><database>
+            <object type="XDDEVMAPPINGMODEL" id="z1"><attribute name="sourcemodeldata">\(model)</attribute>
+            <attribute name="destinationmodeldata">\(model)</attribute>
+            <relationship name="entitymappings" idrefs="z2"></relationship></object>
+            <object type="XDDEVENTITYMAPPING" id="z2"><attribute name="sourcename">Book</attribute>
+            <attribute name="destinationname">Book</attribute><attribute name="mappingnumber">1</attribute>
+            <attribute name="sourcefilterpredicatestring">title != nil</attribute>
+            <relationship name="attributemappings" idrefs="z3"></relationship>
+            <relationship name="relationshipmappings" idrefs="z4"></relationship></object>
+            <object type="XDDEVATTRIBUTEMAPPING" id="z3"><attribute name="name">title</attribute></object>
+            <object type="XDDEVRELATIONSHIPMAPPING" id="z4"><attribute name="name">author</attribute>
+            <attribute name="sourcemappingname">BookToBook</attribute>
+            <attribute name="sourcekeypath">$source.author</attribute></object></database>
+            """
+        return Array(text.utf8)
+    }
+
+    /// An entity mapping with one attribute, as Xcode compiles it (MAPPING_FORMAT, sections 5 and 6).
+    private static func compiledMapping() -> [UInt8] {
+        var builder = KeyedArchive.Builder()
+        let variable = builder.object(classes: ["NSVariableExpression"], ["NSVariable": builder.string("source")])
+        let path = builder.object(classes: ["NSKeyPathSpecifierExpression"], ["NSKeyPath": builder.string("title")])
+        let value = builder.object(
+            classes: ["NSKeyPathExpression"], ["NSOperand": variable, "NSArguments": builder.array([path])])
+        let property = builder.object(
+            classes: ["NSPropertyMapping"],
+            ["NSDestinationPropertyName": builder.string("title"), "NSValueExpression": value])
+        let name = builder.string("Book")
+        let mapping = builder.object(
+            classes: ["NSEntityMapping"],
+            [
+                "NSMappingName": name, "NSMappingType": .integer(4), "NSSourceEntityName": name,
+                "NSDestinationEntityName": name, "NSAttributeMappings": builder.array([property]),
+            ])
+        let mappings = builder.array([mapping])
+        let root = builder.object(classes: ["NSMappingModel"], ["NSEntityMappings": mappings])
+        return builder.archive(root: root)
     }
 
     private static let everyElement = """
@@ -148,7 +194,8 @@ enum FuzzSeeds {
         case .modelCache: return try snapshots().compactMap(\.modelCache).filter { $0.count <= greatestSize }
         case .metadata: return try snapshots().map(\.metadata.propertyList).filter { $0.count <= greatestSize }
         case .store: return try read(Corpus.stores, atMost: greatestStore)
-        case .json, .lock, .answers, .expression: return []
+        case .compiledMapping: return try files { $0.hasSuffix(".cdm") }
+        case .json, .lock, .answers, .expression, .mapping: return []
         }
     }
 

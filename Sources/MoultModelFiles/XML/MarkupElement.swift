@@ -1,4 +1,4 @@
-/// One element of an XML model with everything below it. Text between elements says nothing in a model and is left out.
+/// One element of an XML model with everything below it.
 struct MarkupElement: Sendable {
     let name: String
     /// In the order of the file.
@@ -8,6 +8,9 @@ struct MarkupElement: Sendable {
     /// Where its start tag begins.
     let line: Int
     var children: [MarkupElement] = []
+    /// What stands between its tags, all pieces joined; empty unless the parser was asked to keep it, because in a
+    /// model it says nothing.
+    var text = ""
 
     subscript(key: ModelKey) -> String? {
         for attribute in attributes where attribute.key == key { return attribute.value }

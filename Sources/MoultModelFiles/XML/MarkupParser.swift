@@ -13,6 +13,7 @@ struct MarkupParser {
 
     private let bytes: [UInt8]
     private let file: String
+    private let keepsText: Bool
     private let keys = ModelKey.byName
     private var position = 0
     private var line = 1
@@ -20,15 +21,19 @@ struct MarkupParser {
 
     /// The root element of the document.
     ///
+    /// - Parameter keepsText: whether to fill ``MarkupElement/text``.
     /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for anything not well-formed.
-    static func root(of bytes: [UInt8], file: String) throws(MigrationError) -> MarkupElement {
-        var parser = MarkupParser(bytes, file: file)
+    static func root(
+        of bytes: [UInt8], file: String, keepsText: Bool = false
+    ) throws(MigrationError) -> MarkupElement {
+        var parser = MarkupParser(bytes, file: file, keepsText: keepsText)
         return try parser.document()
     }
 
-    private init(_ bytes: [UInt8], file: String) {
+    private init(_ bytes: [UInt8], file: String, keepsText: Bool) {
         self.bytes = bytes
         self.file = file
+        self.keepsText = keepsText
     }
 
     private mutating func document() throws(MigrationError) -> MarkupElement {
@@ -38,6 +43,7 @@ struct MarkupParser {
         var root: MarkupElement?
         while let tag = try nextTag(isInside: !open.isEmpty) {
             switch tag {
+            case .text(let text): if !open.isEmpty { open[open.count - 1].text += text }
             case .start(let element), .empty(let element):
                 guard root == nil else { throw fault("it has a second root <\(element.name)>") }
                 guard open.count < Self.depthLimit else { throw fault("elements are nested too deeply") }
@@ -47,8 +53,7 @@ struct MarkupParser {
                     throw fault("</\(name)> closes what is \(open.last.map { "<\($0.name)>" } ?? "not open")")
                 }
             }
-            if case .start = tag { continue }
-            guard let closed = open.popLast() else { continue }
+            guard tag.closes, let closed = open.popLast() else { continue }
             if open.isEmpty { root = closed } else { open[open.count - 1].children.append(closed) }
         }
         if let unclosed = open.last { throw fault("it ends inside <\(unclosed.name)> of line \(unclosed.line)") }
@@ -65,11 +70,22 @@ extension MarkupParser {
         /// `<name/>`
         case empty(MarkupElement)
         case end(String)
+        /// What stands before the next tag, where text is kept.
+        case text(String)
+
+        /// Whether it ends an element.
+        var closes: Bool {
+            switch self {
+            case .empty, .end: true
+            case .start, .text: false
+            }
+        }
     }
 
-    /// The next tag of an element; nil at the end of the file.
+    /// The next tag of an element, or the text before it; nil at the end of the file.
     private mutating func nextTag(isInside: Bool) throws(MigrationError) -> Tag? {
         while position < bytes.count {
+            if keepsText, isInside, bytes[position] != UInt8(ascii: "<") { return .text(try textBeforeTag()) }
             guard bytes[position] == UInt8(ascii: "<") else {
                 guard isInside || isSpace(bytes[position]) else { throw fault("there is text outside of the root") }
                 guard bytes[position] >= 0x20 || isSpace(bytes[position]) else {
@@ -80,12 +96,32 @@ extension MarkupParser {
             }
             switch byte(at: position + 1) {
             case UInt8(ascii: "?"): try skip(past: "?>")
-            case UInt8(ascii: "!"): try skipDeclaration(isInside: isInside)
+            case UInt8(ascii: "!"):
+                let start = position
+                try skipDeclaration(isInside: isInside)
+                if keepsText, let text = characterData(start..<position) { return .text(text) }
             case UInt8(ascii: "/"): return try endTag()
             default: return try startTag()
             }
         }
         return nil
+    }
+
+    private mutating func textBeforeTag() throws(MigrationError) -> String {
+        let start = position
+        var isPlain = true
+        while let byte = byte(at: position), byte != UInt8(ascii: "<") {
+            if byte == UInt8(ascii: "&") || byte < 0x20 && byte != 0x0A { isPlain = false }
+            position += 1
+        }
+        return isPlain ? text(start..<position) : try decoded(start..<position, keepsBreaks: true)
+    }
+
+    /// The content of a CDATA section; nil for anything else.
+    private func characterData(_ range: Range<Int>) -> String? {
+        let begin = "<![CDATA[".utf8
+        guard bytes[range].starts(with: begin) else { return nil }
+        return text(range.lowerBound + begin.count..<range.upperBound - 3)
     }
 
     private mutating func endTag() throws(MigrationError) -> Tag {
@@ -185,8 +221,9 @@ extension MarkupParser {
 // MARK: - Values
 
 extension MarkupParser {
-    /// A value with its references resolved; a line break or tab that is written plainly is a space (XML 1.0, 3.3.3).
-    private func decoded(_ range: Range<Int>) throws(MigrationError) -> String {
+    /// A value with its references resolved; in an attribute a line break or tab that is written plainly is a space
+    /// (XML 1.0, 3.3.3).
+    private func decoded(_ range: Range<Int>, keepsBreaks: Bool = false) throws(MigrationError) -> String {
         var decoded: [UInt8] = []
         var place = range.lowerBound
         while place < range.upperBound {
@@ -200,7 +237,8 @@ extension MarkupParser {
                 decoded += try character(named: text(place..<end)).utf8
                 place = end + 1
             case 0x0D where self.byte(at: place) == 0x0A: break
-            case 0x09, 0x0A, 0x0D: decoded.append(0x20)
+            case 0x09, 0x0A: decoded.append(keepsBreaks ? byte : 0x20)
+            case 0x0D: decoded.append(keepsBreaks ? 0x0A : 0x20)
             case 0..<0x20: throw fault("a value holds the control character \([byte].hexadecimal)")
             default: decoded.append(byte)
             }

@@ -1,0 +1,85 @@
+/// What a mapping means where its author said nothing: the rules by which Xcode compiles one (MAPPING_FORMAT 4).
+package struct MappingDefaults: Sendable {
+    private let source: ManagedObjectModel
+    private let destination: ManagedObjectModel
+    private let entityMappings: [EntityMapping]
+
+    /// - Parameter entityMappings: all of the model, each with at least its name and its entities.
+    package init(from source: ManagedObjectModel, to destination: ManagedObjectModel, _ entityMappings: [EntityMapping])
+    {
+        self.source = source
+        self.destination = destination
+        self.entityMappings = entityMappings
+    }
+
+    /// By what the mapping has: a policy, no source, no destination; else by whether the entity keeps its properties.
+    package func type(of mapping: EntityMapping) -> EntityMappingType {
+        if mapping.entityMigrationPolicyClassName != nil { return .custom }
+        guard let from = mapping.sourceEntityName else { return .add }
+        guard let to = mapping.destinationEntityName else { return .remove }
+        return from == to && keepsProperties(entityNamed: from) ? .copy : .transform
+    }
+
+    /// `$source.name` where the source entity has an attribute of that name. Renaming identifiers are not followed:
+    /// for a renamed attribute the author, or Xcode, wrote the expression.
+    package func expression(forAttribute name: String, of mapping: EntityMapping) -> Expression? {
+        guard let entity = mapping.sourceEntityName.flatMap(source.entity), source.attribute(name, of: entity) != nil
+        else { return nil }
+        return .source(name)
+    }
+
+    /// What became of the destinations of the source's relationship of that name: by the one mapping that takes its
+    /// destination entity, or by any where there are several.
+    package func expression(forRelationship name: String, of mapping: EntityMapping) -> Expression? {
+        guard let entity = mapping.sourceEntityName.flatMap(source.entity),
+            let relationship = source.relationship(name, of: entity),
+            let target = source.entity(relationship.destinationEntityName)
+        else { return nil }
+        let takers = entityMappings.filter { other in
+            other.sourceEntityName.flatMap(source.entity).map { source.isKind($0, of: target) } ?? false
+        }
+        guard let taker = takers.first, takers.count == 1 else {
+            return .destinationInstances(.ofSourceRelationship, named: name, for: .source(name))
+        }
+        return .destinationInstances(.ofEntityMapping, named: taker.name, for: .source(name))
+    }
+
+    /// Adds a mapping with its default expression for each stored property of the destination entity that has none,
+    /// and orders all by name.
+    func addMissingProperties(to mapping: inout EntityMapping) {
+        guard let entity = mapping.destinationEntityName.flatMap(destination.entity) else { return }
+        for attribute in destination.attributes(of: entity)
+        where attribute.isStored && attribute.derivation == nil && mapping.attributeMapping(attribute.name) == nil {
+            mapping.attributeMappings.append(
+                PropertyMapping(attribute.name, expression(forAttribute: attribute.name, of: mapping)))
+        }
+        for relationship in destination.relationships(of: entity)
+        where !relationship.isTransient && mapping.relationshipMapping(relationship.name) == nil {
+            mapping.relationshipMappings.append(
+                PropertyMapping(relationship.name, expression(forRelationship: relationship.name, of: mapping)))
+        }
+        mapping.attributeMappings.sort { $0.name.precedesInByteOrder($1.name) }
+        mapping.relationshipMappings.sort { $0.name.precedesInByteOrder($1.name) }
+    }
+
+    /// Whether every property that the entity had is there again: declared by the same entity, of the same kind and
+    /// type. Added ones make no difference.
+    private func keepsProperties(entityNamed name: String) -> Bool {
+        guard let old = source.entity(name), let new = destination.entity(name) else { return false }
+        let keepsAttributes = source.attributes(of: old).allSatisfy { attribute in
+            destination.attribute(attribute.name, of: new)?.type == attribute.type
+                && isDeclaredBySame(attribute.name, old, new)
+        }
+        return keepsAttributes
+            && source.relationships(of: old).allSatisfy { relationship in
+                guard let after = destination.relationship(relationship.name, of: new) else { return false }
+                return after.destinationEntityName == relationship.destinationEntityName
+                    && after.isToMany == relationship.isToMany
+                    && isDeclaredBySame(relationship.name, old, new)
+            }
+    }
+
+    private func isDeclaredBySame(_ property: String, _ old: EntityDescription, _ new: EntityDescription) -> Bool {
+        source.declaringEntity(of: property, in: old)?.name == destination.declaringEntity(of: property, in: new)?.name
+    }
+}

@@ -1,0 +1,35 @@
+/// How the objects of one version of a model become those of another, in the words of whoever wrote it
+/// (`NSMappingModel`): read from a mapping model file, or made in code.
+///
+/// ```swift
+/// var ship = EntityMapping(from: "Boat", to: "Ship")
+/// ship.attributeMappings = [try PropertyMapping("title", "$source.name")]
+/// let mapping = MappingModel([ship, EntityMapping(removing: "Raft")]).completed(from: version2, to: version3)
+/// ```
+package struct MappingModel: Sendable, Hashable {
+    /// In the order in which they run.
+    package var entityMappings: [EntityMapping]
+
+    package init(_ entityMappings: [EntityMapping] = []) { self.entityMappings = entityMappings }
+
+    /// The entity mapping of that name, by which the expressions of others refer to it.
+    package subscript(name: String) -> EntityMapping? { entityMappings.first { $0.name == name } }
+}
+
+extension MappingModel {
+    /// The model that Core Data would have, where this one leaves things out: types that are `undefined`, version
+    /// hashes, and a mapping with its default expression for each property that an entity mapping does not name.
+    ///
+    /// To leave a property to its default value, name it with a `PropertyMapping` that has no expression.
+    package func completed(from source: ModelVersion, to destination: ModelVersion) -> MappingModel {
+        let defaults = MappingDefaults(from: source.model, to: destination.model, entityMappings)
+        return MappingModel(
+            entityMappings.map { mapping in
+                var mapping = mapping
+                if mapping.type == .undefined { mapping.type = defaults.type(of: mapping) }
+                mapping.setVersionHashes(from: source, to: destination)
+                defaults.addMissingProperties(to: &mapping)
+                return mapping
+            })
+    }
+}

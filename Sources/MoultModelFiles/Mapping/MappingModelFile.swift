@@ -1,0 +1,79 @@
+import MoultModel
+import MoultPropertyList
+
+/// A mapping model as it was found in a file.
+package struct MappingModelFile: Sendable {
+    /// As it was given, without a trailing slash.
+    package let path: String
+    /// The file's name without its extension.
+    package let name: String
+    package let mapping: MappingModel
+    /// The versions that Xcode's form holds whole, as they were when the mapping was last edited; the files of these
+    /// versions may have changed since. Nil for the compiled form, which has the hashes of the mapped entities only.
+    package let versions: (source: ModelVersion, destination: ModelVersion)?
+    /// What was noticed while reading.
+    package let findings: [Finding]
+
+    /// Reads an `.xcmappingmodel` folder, the `xcmapping.xml` in one, or a compiled `.cdm` (MAPPING_FORMAT 1).
+    ///
+    /// - Throws: `MigrationError` with the path in its place: `fileNotFound`, `fileNotReadable`; `modelNotFound` for a
+    ///   path that is no mapping model; `modelInvalid` and `propertyListInvalid` for one that is empty, damaged or
+    ///   contradicts itself; `unsupported` for an expression of a class that Moult does not know.
+    package init(contentsOf path: String) throws {
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        let file = path.fileExtension == "xcmappingmodel" ? path + "/xcmapping.xml" : path
+        guard Self.isMappingModel(path) else {
+            throw MigrationError(
+                .modelNotFound, "This is no mapping model.", place: path,
+                remedy: "Give an .xcmappingmodel folder or a compiled .cdm.")
+        }
+        let bytes = try ModelFolder.bytes(at: file)
+        guard !bytes.isEmpty else {
+            throw MigrationError.modelInvalid(
+                "The mapping model is an empty file.", place: file,
+                remedy: "Delete it, or make it anew in Xcode; an empty one maps nothing.")
+        }
+        do {
+            let content = try Content(bytes, isCompiled: file.fileExtension == "cdm", file: file)
+            self.init(path: path, content)
+        } catch var error as MigrationError {
+            if !error.place.hasPrefix(file) { error.place = error.place.isEmpty ? file : "\(file): \(error.place)" }
+            throw error
+        }
+    }
+
+    private init(path: String, _ content: Content) {
+        self.path = path
+        name = (path.fileName == "xcmapping.xml" ? path.parentFolder : path).fileStem
+        mapping = content.mapping
+        versions = content.versions
+        findings = content.findings
+    }
+
+    /// Whether the path's name says that a mapping model lies there.
+    package static func isMappingModel(_ path: String) -> Bool {
+        ["xcmappingmodel", "cdm"].contains(path.fileExtension) || path.fileName == "xcmapping.xml"
+    }
+}
+
+extension MappingModelFile {
+    /// What the bytes of either form say.
+    package struct Content: Sendable {
+        package var mapping = MappingModel()
+        package var versions: (source: ModelVersion, destination: ModelVersion)?
+        package var findings: [Finding] = []
+
+        /// - Parameter file: what errors call the file.
+        package init(_ bytes: [UInt8], isCompiled: Bool, file: String) throws {
+            if isCompiled {
+                var reader = CompiledMappingReader()
+                mapping = try reader.mapping(of: KeyedArchive(parsing: bytes))
+                findings = reader.findings
+            } else {
+                var reader = MappingDocumentReader(document: try MappingDocument(bytes, file: file))
+                (mapping, versions) = try reader.read()
+                findings = reader.findings
+            }
+        }
+    }
+}
