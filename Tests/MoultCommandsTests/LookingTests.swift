@@ -46,6 +46,27 @@ struct LookingTests {
         #expect(Set(document.keys).isSuperset(of: ["candidates", "nearest", "pendingWork"]))
     }
 
+    @Test("inspect shows a mapping model, and refuses an empty one")
+    func inspectMappingModel() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        let empty = moult.folder.path + "/Empty.xcmappingmodel"
+        try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: empty + "/xcmapping.xml"))
+        let refused = try moult("inspect", "Empty.xcmappingmodel")
+        #expect(refused.exit == 4)
+        #expect(refused.errors.contains("The mapping model is an empty file."))
+
+        let mappings = Corpus.paths { $0.hasSuffix("/Moody 4-Moody 5.xcmappingmodel") }
+        guard let path = mappings.first else { return }
+        let shown = try moult("inspect", path)
+        #expect(shown.exit == 0)
+        #expect(shown.output.contains("Moody 4-Moody 5: Moody 4 → Moody 5\n"))
+        #expect(shown.output.contains("transform, Country → Country\n"))
+        #expect(shown.output.contains(" = $source.continent.numericISO3166Code\n"))
+        #expect(shown.output.contains("No mapping takes the objects of Continent"))
+        #expect(try moult("inspect", path, "--json").document["to"] as? String == "Moody 5")
+    }
+
     @Test("inspect says version, rows, framework, uuid and metadata, without a model too, and changes nothing")
     func inspect() throws {
         let moult = try StoreVerbTests.besideForumStore()

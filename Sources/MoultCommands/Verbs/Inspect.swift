@@ -1,4 +1,6 @@
 import MoultModel
+import MoultModelFiles
+import MoultPlan
 import MoultReport
 import MoultStore
 import MoultSystem
@@ -6,11 +8,16 @@ import MoultSystem
 extension Verb {
     static let inspect = Verb(
         "inspect", "Show what a store is: its version, entities with rows, framework, metadata.",
-        discussion: "Without --model the model that the store carries inside itself tells the entities.",
+        discussion: """
+            Without --model the model that the store carries inside itself tells the entities.
+            STORE may also be a mapping model (.xcmappingmodel, .cdm): what it maps, and with --model between which \
+            versions and what it leaves out.
+            """,
         operands: [.store], options: [.model, .order],
         examples: ["moult inspect forum.sqlite", "moult inspect forum.sqlite --model Forum.xcdatamodeld --json"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
+        if MappingModelFile.isMappingModel(store) { return try inspect(mapping: store, invocation, console) }
         let versions = try invocation.versionsIfGiven(console)
         // Before any connection is open, whose locks reading the file would undo.
         let header = try? POSIXSystem().read(store, prefix: 100)
@@ -20,6 +27,24 @@ extension Verb {
             let counts = try snapshot.objectCounts(of: recognition.model, over: probe.connection)
             return InspectReport(snapshot, recognition, in: versions, counts: counts)
         }
+        console.print(report.document) { report.lines(style: $0) }
+        return .done
+    }
+
+    private static func inspect(
+        mapping path: String, _ invocation: Invocation, _ console: Console
+    ) throws -> ExitCode {
+        let file = try MappingModelFile(contentsOf: path)
+        let versions = try invocation.versionsIfGiven(console)
+        var pair = file.versions
+        if !versions.versions.isEmpty {
+            let match = try MappingMatch(of: file.mapping, named: file.name, held: file.versions, in: versions)
+            pair = (versions.versions[match.source], versions.versions[match.destination])
+        }
+        let findings = pair.map { file.mapping.findings(from: $0.source.model, to: $0.destination.model) } ?? []
+        let report = MappingReport(
+            name: file.name, mapping: file.mapping, versions: pair.map { ($0.source.name, $0.destination.name) },
+            findings: file.findings + findings)
         console.print(report.document) { report.lines(style: $0) }
         return .done
     }

@@ -1,0 +1,103 @@
+import MoultModel
+
+extension MappingCheck {
+    /// The value expression of an attribute.
+    mutating func check(
+        _ expression: Expression, for attribute: AttributeDescription, of old: EntityDescription, place: String
+    ) {
+        checkPaths(in: expression, of: old, place: place)
+        guard case .keyPath(let path, .variable("source")) = expression,
+            let from = self.attribute(at: path, of: old)
+        else { return }
+        if !from.type.isTaken(by: attribute.type) {
+            report(
+                .error, "mapping-type", place,
+                "\(attribute.name) is of type \(attribute.type.name) and its source \(path) is \(from.type.name).",
+                "Convert the value in the expression or in a migration policy.")
+        }
+        if from.isOptional, !attribute.isOptional {
+            report(
+                .warning, "mapping-may-be-nil", place,
+                "\(attribute.name) is required, and its source \(path) may have no value.",
+                "The rows are checked before anything is changed; a policy can give a value where there is none.")
+        }
+    }
+
+    private func attribute(at path: String, of old: EntityDescription) -> AttributeDescription? {
+        var entity = old
+        var keys = path.split(separator: ".").map(String.init)
+        guard let last = keys.popLast() else { return nil }
+        for key in keys {
+            guard let next = source.relationship(key, of: entity).flatMap({ source.entity($0.destinationEntityName) })
+            else { return nil }
+            entity = next
+        }
+        return source.attribute(last, of: entity)
+    }
+
+    /// Every key path from `$source` must lead somewhere, and every mapping that is named must be there.
+    mutating func checkPaths(in expression: Expression, of old: EntityDescription, place: String) {
+        switch expression {
+        case .keyPath(let path, .variable("source")): check(path, of: old, place: place)
+        case .keyPath(_, let base): checkPaths(in: base, of: old, place: place)
+        case .message(let selector, let target, let arguments):
+            if target == .variable("manager") { checkManager(selector, expression, place: place) }
+            for part in [target] + arguments { checkPaths(in: part, of: old, place: place) }
+        case .function(_, let arguments), .aggregate(let arguments):
+            for part in arguments { checkPaths(in: part, of: old, place: place) }
+        case .subquery(let collection, _, _): checkPaths(in: collection, of: old, place: place)
+        case .conditional(_, let first, let second):
+            for part in [first, second] { checkPaths(in: part, of: old, place: place) }
+        case .constant, .evaluatedObject, .variable: break
+        }
+    }
+
+    private mutating func checkManager(_ selector: String, _ expression: Expression, place: String) {
+        guard let call = expression.destinationInstances else {
+            report(
+                .error, "mapping-unknown-selector", place,
+                "The migration manager has no \(selector) that an expression may call.",
+                "Use destinationInstancesForEntityMappingNamed:sourceInstances:, or a migration policy.")
+            return
+        }
+        switch call.kind {
+        case .ofEntityMapping where mapping[call.name] == nil:
+            report(
+                .error, "mapping-unknown-mapping", place, "There is no entity mapping named \(call.name).",
+                "Correct the name of the mapping.")
+        case .ofEntityMapping, .ofSourceRelationship: break
+        }
+    }
+
+    private mutating func check(_ path: String, of old: EntityDescription, place: String) {
+        var entity: EntityDescription? = old
+        for key in path.split(separator: ".").map(String.init) where !key.hasPrefix("@") {
+            guard let current = entity else { return }
+            if let relationship = source.relationship(key, of: current) {
+                entity = source.entity(relationship.destinationEntityName)
+            } else if source.attribute(key, of: current) != nil {
+                entity = nil
+            } else {
+                report(
+                    .error, "mapping-unknown-source", place, "\(current.name) of the source has no property \(key).",
+                    "Correct the key path \(path).")
+                return
+            }
+        }
+    }
+}
+
+extension AttributeType {
+    /// Whether Core Data takes a value of this type for an attribute of the other: the same, or any number for
+    /// another; only a Decimal is no plain number.
+    fileprivate func isTaken(by other: AttributeType) -> Bool {
+        self == other || widens(to: other) || isNumber && other.isNumber
+    }
+
+    private var isNumber: Bool {
+        switch self {
+        case .boolean, .integer16, .integer32, .integer64, .float, .double: true
+        default: false
+        }
+    }
+}
