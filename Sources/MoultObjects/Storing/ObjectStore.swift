@@ -109,6 +109,7 @@ package final class ObjectStore {
         writer = try RowWriter(
             connection, layout: opened.layout, external: ExternalFiles(external, system), recomputed: recomputed,
             on: system)
+        try FormatFunctions.register(on: connection)
     }
 
     /// Ends the connection. Nothing can be asked of the store afterwards.

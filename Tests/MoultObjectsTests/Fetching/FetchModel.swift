@@ -2,8 +2,14 @@ import MoultModel
 
 /// A model with every way in which a store keeps attributes and relationships.
 enum FetchModel {
-    static func make() throws -> ManagedObjectModel {
-        try ManagedObjectModel(
+    /// - Parameter attribute: one of Writer's, which gets an index `byName`.
+    static func make(indexing attribute: String? = nil) throws -> ManagedObjectModel {
+        var writer = writer
+        writer.fetchIndexes =
+            attribute.map {
+                [FetchIndexDescription(name: "byName", elements: [.init(subject: .property($0))])]
+            } ?? []
+        return try ManagedObjectModel(
             entities: [
                 writer, EntityDescription(name: "Poet", superentityName: "Writer", attributes: [string("metre")]),
                 EntityDescription(

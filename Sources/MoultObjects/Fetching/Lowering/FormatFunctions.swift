@@ -31,12 +31,12 @@ enum FormatFunctions {
         return arguments.text(1).map { .text($0.folded(options)) } ?? .null
     }
 
-    /// `moult_function(selector, kind, argument, …)`
+    /// `moult_function(selector, is exact, kind, argument, …)`
     private static let callFunction = SQLiteFunction(function, argumentCount: -1) { arguments in
-        let values = stride(from: 1, to: arguments.count - 1, by: 2).map { index in
+        let values = stride(from: 2, to: arguments.count - 1, by: 2).map { index in
             ValueKind(rawValue: arguments.integer(index))?.value(arguments[index + 1]) ?? .null
         }
-        return try value(of: arguments.text(0) ?? "", values).stored?.value ?? .null
+        return try value(of: arguments.text(0) ?? "", values).result(isExact: arguments.integer(1) == 1)
     }
 
     static func value(of selector: String, _ arguments: [ExpressionValue]) throws -> ExpressionValue {
@@ -46,7 +46,7 @@ enum FormatFunctions {
     /// `moult_sum` for `sum:`, and so on.
     static func name(of aggregate: Aggregate) -> String { "moult_" + aggregate.rawValue.dropLast() }
 
-    /// `moult_sum(is distinct, kind, value)`
+    /// `moult_sum(flags, kind, value)`; the flags are 1 for distinct elements, 2 for exact digits.
     private static func function(for aggregate: Aggregate) -> SQLiteAggregate {
         SQLiteAggregate(name(of: aggregate), argumentCount: 3) { FormatAggregation(aggregate) }
     }
@@ -70,17 +70,27 @@ private final class FormatAggregation: SQLiteAggregation {
     private let aggregate: Aggregate
     private var elements: [ExpressionValue] = []
     private var isDistinct = false
+    private var isExact = false
 
     init(_ aggregate: Aggregate) { self.aggregate = aggregate }
 
     func add(_ arguments: SQLiteArguments) throws {
-        isDistinct = arguments.integer(0) == 1
+        isDistinct = arguments.integer(0) & 1 != 0
+        isExact = arguments.integer(0) & 2 != 0
         elements.append((ValueKind(rawValue: arguments.integer(1)) ?? .null).value(arguments[2]))
         if aggregate == .sum, !isDistinct, elements.count > 1 { elements = [try aggregate.value(of: elements)] }
     }
 
     func value() throws -> SQLiteValue {
         let counted = isDistinct ? try CollectionOperator.distinctUnionOfObjects.value(of: elements).elements : elements
-        return try aggregate.value(of: counted).stored?.value ?? .null
+        return try aggregate.value(of: counted).result(isExact: isExact)
+    }
+}
+
+extension ExpressionValue {
+    /// What SQL is given of a result.
+    fileprivate func result(isExact: Bool) -> SQLiteValue {
+        if isExact, case .decimal(let digits) = self { return .text(digits) }
+        return stored?.value ?? .null
     }
 }

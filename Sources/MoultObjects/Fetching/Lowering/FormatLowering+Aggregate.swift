@@ -42,10 +42,42 @@ extension FormatLowering {
             // The order decides on the last digits of a sum of reals. With a LIMIT SQLite keeps to it.
             let elements = collection.select("\(value.sql) AS v")
             let order = collection.order.joined(separator: ", ")
-            let arguments: SQLText = "\(collection.isDistinct ? 1 : 0), \(Int(value.kind.rawValue)), v"
-            let call: SQLText = "\(name: FormatFunctions.name(of: aggregate))(\(arguments))"
+            func call(isExact: Bool) -> SQLText {
+                let flags = (collection.isDistinct ? 1 : 0) | (isExact ? 2 : 0)
+                let call: SQLText = """
+                    \(name: FormatFunctions.name(of: aggregate))(\(flags), \(Int(value.kind.rawValue)), v)
+                    """
+                return "(SELECT \(call) FROM (\(elements) ORDER BY \(order) LIMIT -1))"
+            }
             return .value(
-                LoweredValue(sql: "(SELECT \(call) FROM (\(elements) ORDER BY \(order) LIMIT -1))", kind: kind))
+                LoweredValue(
+                    sql: call(isExact: false), kind: kind, exact: kind == .decimal ? call(isExact: true) : nil))
+        }
+    }
+
+    /// One value over the rows of the statement. What is nil is left out, in a count too (Core Data's `COUNT(column)`).
+    func overRows(_ aggregate: Aggregate, _ argument: Lowered, in expression: Expression) throws -> Lowered {
+        if aggregate == .count {
+            var counted: SQLText = "*"
+            switch argument {
+            case .object(let row): counted = row.key
+            case .value(let value): counted = value.sql
+            case .constant, .collection, .composite, .elements: break
+            }
+            return .value(LoweredValue(sql: "count(\(counted))", kind: .integer, mayBeNull: false))
+        }
+        let value = try single(argument, in: expression)
+        let kind = try aggregateKind(aggregate, [value.kind], in: expression.format)
+        switch aggregate {
+        case .minimum: return .value(LoweredValue(sql: "min(\(value.sql))", kind: kind))
+        case .maximum: return .value(LoweredValue(sql: "max(\(value.sql))", kind: kind))
+        case .sum where value.kind == .real: return .value(LoweredValue(sql: "total(\(value.sql))", kind: .real))
+        case .average where value.kind != .decimal:
+            return .value(LoweredValue(sql: "avg(\(value.sql))", kind: .real))
+        default:
+            let arguments: SQLText = "0, \(Int(value.kind.rawValue)), \(value.sql)"
+            return .value(
+                LoweredValue(sql: "\(name: FormatFunctions.name(of: aggregate))(\(arguments))", kind: kind))
         }
     }
 

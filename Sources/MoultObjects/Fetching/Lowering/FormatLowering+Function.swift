@@ -17,6 +17,8 @@ extension FormatLowering {
         case (.now, _): return .constant(.date(now))
         case (.aggregate(let aggregate), .collection(let collection)?) where lowered.count == 1:
             return try self.aggregate(aggregate, of: collection, in: expression.format)
+        case (.aggregate(let aggregate), let value?) where groupsRows && lowered.count == 1:
+            return try overRows(aggregate, value, in: expression)
         case (.aggregate(.count), .object(let row)?) where lowered.count == 1:
             return .value(LoweredValue(sql: "(\(row.key) IS NOT NULL)", kind: .integer, mayBeNull: false))
         case (.element, .collection(let collection)?):
@@ -42,9 +44,13 @@ extension FormatLowering {
             return .value(native)
         }
         let result = try kind(of: function, values, in: expression)
-        let list = values.map { ", \(Int($0.kind.rawValue)), \($0.sql)" as SQLText }.joined(separator: "")
+        let list = values.map { ", \(Int($0.kind.rawValue)), \($0.exact ?? $0.sql)" as SQLText }.joined(separator: "")
+        func call(isExact: Bool) -> SQLText {
+            "\(name: FormatFunctions.function)(\(value: .text(selector)), \(isExact ? 1 : 0)\(list))"
+        }
         return .value(
-            LoweredValue(sql: "\(name: FormatFunctions.function)(\(value: .text(selector))\(list))", kind: result))
+            LoweredValue(
+                sql: call(isExact: false), kind: result, exact: result == .decimal ? call(isExact: true) : nil))
     }
 
     // MARK: - Arithmetic

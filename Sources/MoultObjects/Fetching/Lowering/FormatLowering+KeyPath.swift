@@ -4,6 +4,7 @@ import MoultStore
 extension FormatLowering {
     /// The end of a key path that starts at `base`.
     func lower(_ path: String, of base: Lowered) throws -> Lowered {
+        if case .object(let row) = base, row.key == evaluated.key, let column = columns[path] { return column }
         var result = base
         var keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
         while let key = keys.popFirst() {

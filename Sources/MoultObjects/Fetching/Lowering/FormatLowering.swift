@@ -27,6 +27,11 @@ struct FormatLowering {
     /// The whole predicate or expression, for errors.
     let format: String
 
+    /// Whether an aggregate function of one value goes over the rows of the statement.
+    var groupsRows = false
+    /// Results that can be called by a name of their own.
+    var columns: [String: Lowered] = [:]
+
     var model: ManagedObjectModel { layout.model }
 
     func refuse(_ part: String, _ reason: String) -> MigrationError {

@@ -20,6 +20,8 @@ struct LoweredValue {
     var sql: SQLText
     var kind: ValueKind
     var mayBeNull = true
+    /// A decimal with all its digits as a text, for functions; in a comparison it is the number that a column holds.
+    var exact: SQLText?
     /// The attribute whose column it is, as it stands there.
     var attribute: AttributeDescription?
 }

@@ -13,6 +13,12 @@ package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation {
         values = []
     }
 
+    /// Columns as another type has written them.
+    init(selectList: String) {
+        text = selectList
+        values = []
+    }
+
     package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.piece }
 
     package struct StringInterpolation: StringInterpolationProtocol {

@@ -1,0 +1,97 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+extension ObjectStore {
+    /// The objects that a fetch finds, in its order; two objects that its sort leaves equal come by their keys.
+    ///
+    /// - Throws: `usage` for an entity that the store does not hold, `invalidPredicate` for a predicate that means
+    ///   nothing, `fetchUnsupported` for one that only the evaluation in memory can answer, with that part of it.
+    package func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID] {
+        let alias = FetchLowering.alias
+        let sql = try lowered(fetch).select("\(name: alias).Z_PK, \(name: alias).Z_ENT")
+        var found: [ObjectID] = []
+        try forEachRow(sql, isCached: true) { row in
+            guard let name = entityName(row.integer(1)) else { throw strangeRow(row.integer(0), fetch) }
+            found.append(ObjectID(store: identifier, entityName: name, key: row.integer(0)))
+        }
+        return found
+    }
+
+    /// As ``fetchIDs(_:)``, with the present state of each object.
+    package func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot] {
+        var found: [ObjectSnapshot] = []
+        try forEachSnapshot(fetch) { found.append($0) }
+        return found
+    }
+
+    /// Calls `body` for each object that the fetch finds, one after the other; nothing is kept of those before.
+    ///
+    /// All is one state of the store, so `body` may read from it but not write.
+    package func forEachSnapshot(_ fetch: ObjectFetch, _ body: (ObjectSnapshot) throws -> Void) throws {
+        let reader = try SnapshotReader(
+            of: fetch.entityName, includingSubentities: fetch.includesSubentities, in: self, alias: FetchLowering.alias)
+        let sql = try lowered(fetch).select(SQLText(selectList: reader.selectList))
+        try forEachRow(sql) { try body(try reader.snapshot($0)) }
+    }
+
+    /// How many objects the fetch finds, within its limit.
+    package func count(_ fetch: ObjectFetch) throws -> Int {
+        var count = 0
+        try forEachRow(try lowered(fetch).selectCount(), isCached: true) { count = Int($0.integer(0)) }
+        return count
+    }
+
+    /// Rows of values instead of objects, by the names of ``ObjectFetch/columns``; without any, every attribute and
+    /// to-one relationship of the entity.
+    package func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
+        var rows: [[String: ExpressionValue]] = []
+        try forEachRow(of: fetch) { rows.append($0) }
+        return rows
+    }
+
+    /// As ``fetchRows(_:)``, one row after the other.
+    package func forEachRow(of fetch: ObjectFetch, _ body: ([String: ExpressionValue]) throws -> Void) throws {
+        var fetch = fetch
+        if fetch.columns.isEmpty { fetch.columns = try columns(of: fetch.entityName).allColumns }
+        let lowering = try RowsLowering(lowered(fetch))
+        let reader = RowReader(lowering.columns, in: self)
+        try forEachRow(lowering.statement) { try body(try reader.values($0)) }
+    }
+
+    // MARK: - Running
+
+    private var now: Double { system.now.sinceReferenceDate }
+
+    func lowered(_ fetch: ObjectFetch) throws -> FetchLowering {
+        try FetchLowering(fetch, layout: layout, store: identifier, now: now)
+    }
+
+    private func forEachRow(_ sql: SQLText, isCached: Bool = false, _ body: (Statement) throws -> Void) throws {
+        try reading {
+            // A statement that calls out may be wanted again before it has ended.
+            let statement = isCached ? try writer.statement(sql.text) : try connection.prepare(sql.text)
+            defer { isCached ? statement.reset() : statement.finalise() }
+            try statement.bind(sql.values)
+            while try statement.step() { try body(statement) }
+        }
+    }
+
+    private func strangeRow(_ key: Int64, _ fetch: ObjectFetch) -> MigrationError {
+        MigrationError(
+            .storeCorrupted, "The row \(key) of \(fetch.entityName) is of no entity that the model has.",
+            place: fetch.entityName, remedy: "Restore the store from a backup.")
+    }
+}
+
+extension EntityColumns {
+    /// The attributes and to-one relationships, each under its own name.
+    fileprivate var allColumns: [ObjectFetch.Column] {
+        zip(shape.properties, places).compactMap { property, place in
+            switch place {
+            case .attribute, .toOne: ObjectFetch.Column(property.name, .keyPath(property.name))
+            case .none, .toMany: nil
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// A fetch of rows of values instead of objects (`NSDictionaryResultType`) as SQL: properties, key paths, computed
+/// values, and aggregates over all rows or over the groups of ``ObjectFetch/groupBy``.
+///
+/// An aggregate function of one value of a row (`sum:(price)`) is over rows; of a to-many relationship it is over its
+/// destinations, for each row.
+struct RowsLowering {
+    let statement: SQLText
+    /// How the columns of the statement are read.
+    let columns: [Column]
+
+    struct Column {
+        let name: String
+        let place: Int
+        let source: Source
+
+        enum Source {
+            case value(ValueKind)
+            /// As its column stores it.
+            case attribute(AttributeDescription)
+            /// A key, and the number of its entity behind it.
+            case object
+        }
+    }
+
+    init(_ lowering: FetchLowering) throws {
+        var format = lowering.format
+        format.groupsRows = true
+        var selected: [SQLText] = []
+        var columns: [Column] = []
+        for column in lowering.fetch.columns {
+            let lowered = try format.lower(column.expression)
+            let source: Column.Source
+            let place = selected.count
+            switch lowered {
+            case .object(let row):
+                guard let alias = row.alias(in: format.layout) else {
+                    throw format.refuse(column.name, "it has no table")
+                }
+                selected += [row.key, "\(name: alias).Z_ENT"]
+                source = .object
+            case .value(let value):
+                selected.append(value.sql)
+                source = value.attribute.map(Column.Source.attribute) ?? .value(value.kind)
+            default:
+                let value = try format.single(lowered, in: column.expression)
+                selected.append(value.sql)
+                source = .value(value.kind)
+            }
+            columns.append(Column(name: column.name, place: place, source: source))
+            // What stands behind it may call it by its name, as conditions and sorts do.
+            format.columns[column.name] = lowered
+        }
+        self.columns = columns
+        statement = try Self.statement(lowering, format, selected)
+    }
+
+    private static func statement(_ lowering: FetchLowering, _ format: FormatLowering, _ selected: [SQLText]) throws
+        -> SQLText
+    {
+        let fetch = lowering.fetch
+        let groups = try fetch.groupBy.map { try single($0, format) }
+        let having = try fetch.having.map(format.lower)?.sql
+        var order = try fetch.sort.map { try lowering.order($0, by: format) }
+        let isGrouped = !groups.isEmpty || having != nil || fetch.columns.contains { $0.expression.isOverRows(format) }
+        if !isGrouped, !fetch.returnsDistinct {
+            order.append("\(name: FetchLowering.alias).Z_PK")
+        } else {
+            order += fetch.returnsDistinct ? selected : groups
+        }
+        let distinct: SQLText = fetch.returnsDistinct ? "DISTINCT " : ""
+        let list = selected.joined(separator: ", ")
+        var sql = lowering.scope.select("\(distinct)\(list)", where: lowering.conditions)
+        if !groups.isEmpty { sql += " GROUP BY \(groups.joined(separator: ", "))" }
+        // Without groups all rows are one.
+        if let having { sql += groups.isEmpty ? " GROUP BY NULL HAVING \(having)" : " HAVING \(having)" }
+        if !order.isEmpty { sql += " ORDER BY \(order.joined(separator: ", "))" }
+        return "\(sql)\(lowering.window)"
+    }
+
+    private static func single(_ path: String, _ format: FormatLowering) throws -> SQLText {
+        let expression = try Expression(parsing: path)
+        if case .object(let row) = try format.lower(expression) { return row.key }
+        return try format.single(try format.lower(expression), in: expression).sql
+    }
+}
+
+extension Expression {
+    /// Whether the value is one over many rows.
+    fileprivate func isOverRows(_ format: FormatLowering) -> Bool {
+        switch self {
+        case .function(let selector, let arguments):
+            if case .aggregate? = ExpressionFunction(selector), arguments.count == 1,
+                let argument = try? format.lower(arguments[0])
+            {
+                if case .collection = argument { return false }
+                return true
+            }
+            return arguments.contains { $0.isOverRows(format) }
+        case .conditional(_, let first, let second): return first.isOverRows(format) || second.isOverRows(format)
+        case .constant, .evaluatedObject, .variable, .keyPath, .message, .aggregate, .subquery: return false
+        }
+    }
+}
