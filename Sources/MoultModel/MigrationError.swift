@@ -80,6 +80,13 @@ extension MigrationError {
         public static let readOnly = Code("readOnly", exit: 3)
         public static let cancelled = Code("cancelled", exit: 3, "NSMigrationCancelledError", 134120)
 
+        // Wrong use of objects.
+        public static let unknownKey = Code("unknownKey", exit: 2)
+        public static let wrongType = Code("wrongType", exit: 2)
+        public static let objectGone = Code("objectGone", exit: 2, "NSManagedObjectReferentialIntegrityError", 133000)
+        public static let externalRelationship = Code(
+            "externalRelationship", exit: 2, "NSManagedObjectExternalRelationshipError", 133010)
+
         // Not a usable store or model.
         public static let fileNotFound = Code("fileNotFound", exit: 4, "NSFileNoSuchFileError", 4)
         public static let fileNotReadable = Code("fileNotReadable", exit: 4, "NSFileReadUnknownError", 256)

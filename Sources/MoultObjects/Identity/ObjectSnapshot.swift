@@ -6,7 +6,7 @@ package struct ObjectSnapshot: Sendable, Hashable {
     /// `Z_OPT`: 1 when the object was made, one more for each save.
     package let version: Int64
     /// One for each property of the object's ``EntityShape``; nil for a to-many relationship, which is read by itself,
-    /// and for a transient property.
+    /// for a transient property, and for a value of the store that cannot be what the model declares.
     package let values: [ObjectValue?]
 
     package init(id: ObjectID, version: Int64, values: [ObjectValue?]) {

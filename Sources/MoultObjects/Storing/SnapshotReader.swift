@@ -77,7 +77,7 @@ package final class SnapshotReader {
     /// The object of the present row.
     ///
     /// - Parameter first: the place of the list's first column in the row.
-    /// - Throws: `storeCorrupted` for a value that cannot be what the model declares, with the object and the property.
+    /// - Throws: `storeCorrupted` for a row of an entity that does not belong to the table.
     package func snapshot(_ row: Statement, from first: Int = 0) throws -> ObjectSnapshot {
         let key = row.integer(first)
         let number = row.integer(first + 1)
@@ -90,35 +90,27 @@ package final class SnapshotReader {
         let id = ObjectID(store: store, entityName: variant.entityName, key: key)
         var values: [ObjectValue?] = []
         values.reserveCapacity(variant.fields.count)
-        for field in variant.fields { values.append(try value(field, row, first, id, values.count)) }
+        for field in variant.fields { values.append(value(field, row, first)) }
         return ObjectSnapshot(id: id, version: row.integer(first + 2), values: values)
     }
 
-    private func value(_ field: Field, _ row: Statement, _ first: Int, _ id: ObjectID, _ position: Int) throws
-        -> ObjectValue?
-    {
+    /// Nil too for what cannot be what the model declares: one bad value does not hide the others of its object.
+    private func value(_ field: Field, _ row: Statement, _ first: Int) -> ObjectValue? {
         switch field {
         case .none:
             return nil
         case .attribute(let decoder, let column):
             switch decoder.value(row, first + column) {
             case .attribute(let value): return .attribute(value)
-            case .undecodable(let value): throw damaged(id, value.reason)
-            case .toOne, .toMany: return nil
+            case .toOne, .toMany, .undecodable: return nil
             }
         case .toOne(let choice, let column):
             if row.isNull(first + column) { return .toOne(nil) }
             guard let reference = choice.reference(row, key: first + column, entity: first + column + 1) else {
-                throw damaged(id, "a destination that is no object of the store")
+                return nil
             }
             return .toOne(ObjectID(store: store, entityName: reference.entityName, key: reference.primaryKey))
         }
-    }
-
-    private func damaged(_ id: ObjectID, _ reason: String) -> MigrationError {
-        MigrationError(
-            .storeCorrupted, "A value of the object cannot be read: \(reason).", place: id.description,
-            remedy: "Look at the object with moult dump, and restore the store from a backup.")
     }
 
     /// The columns to select, each once: key, entity and saves first.

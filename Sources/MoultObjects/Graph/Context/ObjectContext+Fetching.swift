@@ -1,0 +1,114 @@
+import MoultModel
+
+extension ObjectContext {
+    /// The objects that a fetch finds, as they would be found after a save of the present changes.
+    ///
+    /// - Throws: `unknownKey` for an entity or key path that the model has not.
+    package func fetch(_ fetch: ObjectFetch) throws -> [Object] {
+        try lock.withLock {
+            try settle()
+            let objects = try found(fetch)
+            try prefetch(fetch.prefetched, of: objects)
+            return objects
+        }
+    }
+
+    private func found(_ fetch: ObjectFetch) throws -> [Object] {
+        if let pending = try PendingChanges(fetch, in: self) {
+            return try faults(try pending.fetchIDs(), fetch)
+        }
+        guard fetch.batchSize == 0 else { return try faults(try source.fetchIDs(fetch), fetch) }
+        let snapshots = try source.fetchSnapshots(fetch)
+        registry.reserveCapacity(registry.count + snapshots.count)
+        return try snapshots.map(adopt)
+    }
+
+    private func faults(_ ids: [ObjectID], _ fetch: ObjectFetch) throws -> [Object] {
+        let objects = try ids.map { try object(with: $0) }
+        if fetch.batchSize > 0 {
+            shareBatches(objects, size: fetch.batchSize)
+        } else {
+            try fill(faultsAmong: objects)
+        }
+        return objects
+    }
+
+    /// The identities of what ``fetch(_:)`` finds.
+    package func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID] {
+        try lock.withLock {
+            try settle()
+            return try PendingChanges(fetch, in: self)?.fetchIDs() ?? source.fetchIDs(fetch)
+        }
+    }
+
+    /// How many objects ``fetch(_:)`` finds.
+    package func count(_ fetch: ObjectFetch) throws -> Int {
+        try lock.withLock {
+            try settle()
+            return try PendingChanges(fetch, in: self)?.fetchIDs().count ?? source.count(fetch)
+        }
+    }
+
+    /// Dictionary results: of what is saved only, as Core Data has it.
+    package func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
+        try lock.withLock { try coordinator.fetchRows(fetch) }
+    }
+
+    /// Calls `body` for each object that a fetch finds. What is not held or changed is let go of batch by batch, so
+    /// that only the identities, 48 bytes each, stay in memory for long.
+    ///
+    /// - Parameter fetch: its `batchSize`, or 1000, tells how many objects are there at a time.
+    package func forEachObject(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {
+        let ids = try fetchIDs(fetch)
+        let size = fetch.batchSize > 0 ? fetch.batchSize : 1000
+        for start in stride(from: 0, to: ids.count, by: size) {
+            let batch = Array(ids[start..<min(start + size, ids.count)])
+            try lock.withLock {
+                let objects = try batch.map { try object(with: $0) }
+                try fill(faultsAmong: objects)
+                try prefetch(fetch.prefetched, of: objects)
+                // The body may have deleted some meanwhile.
+                for object in objects where object.state.isDisjoint(with: [.fault, .deleted, .detached]) {
+                    try body(object)
+                }
+            }
+        }
+        lock.withLock { prefetched = [] }
+    }
+}
+
+// MARK: - A parent's view of it
+
+extension ObjectContext: ObjectSource {
+    func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot] {
+        let objects = try ids.map { try object(with: $0) }
+        try fill(faultsAmong: objects)
+        return objects.filter { $0.state.isDisjoint(with: [.fault, .deleted, .detached]) }.map(\.snapshot)
+    }
+
+    func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]] {
+        let objects = try owners.map { try object(with: $0) }
+        try readLists(relationship, of: objects)
+        var result: [ObjectID: [ObjectID]] = [:]
+        for object in objects { result[object.identity] = try object.toManyIDs(relationship) }
+        return result
+    }
+
+    func isSpread(over entityName: String) -> Bool { false }
+
+    func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot] {
+        try self.fetch(fetch).compactMap { object in
+            try object.fire()
+            return object.snapshot
+        }
+    }
+}
+
+extension Object {
+    /// What a child context sees: unsaved changes included, lists read when they are asked for.
+    fileprivate var snapshot: ObjectSnapshot {
+        var seen = values
+        for case let link? in kind.links where link.isToMany { seen[link.position] = nil }
+        return ObjectSnapshot(id: identity, version: version, values: seen)
+    }
+}

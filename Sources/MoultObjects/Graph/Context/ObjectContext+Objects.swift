@@ -1,0 +1,174 @@
+import MoultModel
+
+extension ObjectContext {
+    /// The object of that identity: the one that is held already, or a fault that nothing was read for.
+    ///
+    /// - Throws: `unknownKey` for an entity that the model has not, `objectGone` for an identity of a store that is
+    ///   not open here and for a temporary one of another context.
+    package func object(with id: ObjectID) throws -> Object {
+        try lock.withLock {
+            if let known = registry[id]?.object { return known }
+            if id.isTemporary {
+                guard let parent, parent.knows(id) else {
+                    throw MigrationError(
+                        .objectGone, "\(id) is a temporary identity of another context, or of an object that is gone.",
+                        place: id.description,
+                        remedy: "Save the object where it was inserted, and use its new identity.")
+                }
+            } else {
+                _ = try coordinator.store(of: id)
+            }
+            let object = Object(id, try kind(id.entityName))
+            registry[id] = WeakObject(object: object)
+            return object
+        }
+    }
+
+    private func knows(_ temporary: ObjectID) -> Bool {
+        registry[temporary]?.object != nil || parent?.knows(temporary) == true
+    }
+
+    /// The object of that identity, read from the store unless it is held with its values.
+    ///
+    /// - Throws: `objectGone` where there is none.
+    package func existingObject(with id: ObjectID) throws -> Object {
+        try lock.withLock {
+            try settle()
+            let object = try object(with: id)
+            try object.fire()
+            guard !object.state.contains(.deleted) else { throw object.gone("It is deleted in this context.") }
+            return object
+        }
+    }
+
+    /// The object of that identity where the context holds it.
+    package func registeredObject(for id: ObjectID) -> Object? { lock.withLock { registry[id]?.object } }
+
+    package var registeredObjects: [Object] { lock.withLock { registry.values.compactMap(\.object) } }
+
+    /// A new object with its defaults.
+    ///
+    /// - Parameter store: where it is to be saved; by default the first store that holds its entity.
+    /// - Throws: `unknownKey` for an entity that the model has not, `usage` for an abstract one.
+    package func insert(_ entityName: String, into store: ObjectStore? = nil) throws -> Object {
+        try lock.withLock {
+            let kind = try kind(entityName)
+            guard !kind.shape.entity.isAbstract else {
+                throw MigrationError(
+                    .usage, "\(entityName) is abstract: it has no objects.", place: entityName,
+                    remedy: "Insert an object of one of its sub-entities.")
+            }
+            let object = Object(new: Self.newTemporaryID(entityName), kind)
+            if let store { try assign(object, to: store) }
+            registry[object.identity] = WeakObject(object: object)
+            object.noteUpdate()
+            return object
+        }
+    }
+
+    /// Says in which store a new object is to be saved.
+    package func assign(_ object: Object, to store: ObjectStore) throws {
+        try lock.withLock {
+            guard coordinator.stores.contains(where: { $0 === store }), store.shape(of: object.entityName) != nil,
+                object.identity.isTemporary
+            else {
+                throw MigrationError(
+                    .usage, "\(object.identity) cannot be saved in \(store.path).", place: object.identity.description,
+                    remedy: "Give a new object, and a store that is open here and whose configuration has its entity.")
+            }
+            assignedStores[object.identity] = store
+        }
+    }
+
+    /// The objects of identities, in their order; those that are not held become faults of one batch.
+    func objects(with ids: [ObjectID]) throws -> [Object] {
+        let objects = try ids.map { try object(with: $0) }
+        shareBatches(objects, size: Self.batchSize)
+        return objects
+    }
+
+    /// How many neighbours a fault is filled with where nobody says.
+    static let batchSize = 256
+
+    func shareBatches(_ objects: [Object], size: Int) {
+        let faults = objects.filter { $0.state.contains(.fault) && $0.batch == nil }
+        guard faults.count > 1 else { return }
+        for start in stride(from: 0, to: faults.count, by: max(size, 1)) {
+            let part = faults[start..<min(start + max(size, 1), faults.count)]
+            let batch = FaultBatch(part.map(\.identity))
+            for object in part { object.batch = batch }
+        }
+    }
+
+    /// The object that a snapshot is of; one that is held with values keeps them.
+    func adopt(_ snapshot: ObjectSnapshot) throws -> Object {
+        if let known = registry[snapshot.id]?.object {
+            if known.state.contains(.fault) { known.fill(snapshot) }
+            return known
+        }
+        let object = Object(snapshot, try kind(snapshot.id.entityName))
+        registry[snapshot.id] = WeakObject(object: object)
+        return object
+    }
+
+    /// Called by an object that nobody holds any more; another may have taken its place already.
+    func forget(_ id: ObjectID) {
+        if let place = registry.index(forKey: id), registry[place].value.object == nil { registry.remove(at: place) }
+    }
+
+    // MARK: - Changes
+
+    package var hasChanges: Bool { lock.withLock { changed.contains { $0.hasChanges } } }
+
+    package var insertedObjects: [Object] { changes { $0.isInserted } }
+    package var updatedObjects: [Object] { changes { $0.isUpdated } }
+    package var deletedObjects: [Object] { changes { $0.isDeleted } }
+
+    private func changes(_ isWanted: (Object) -> Bool) -> [Object] {
+        lock.withLock {
+            _ = try? settle()
+            return changed.filter(isWanted)
+        }
+    }
+
+    // MARK: - Checks
+
+    /// Checks that an object may be a destination of a relationship of another.
+    func check(_ object: Object, for link: RelationshipLink, of owner: Object, isLeaving: Bool = false) throws {
+        let place = "\(owner.entityName).\(link.name)"
+        guard object.kind.context === self, !object.state.contains(.detached) else {
+            throw MigrationError(
+                .usage, "\(place) was given an object of another context, or one that has left its context.",
+                place: place, remedy: "Use this context's object(with:) for the identity of the object.")
+        }
+        guard link.leads(to: object.entityName) else {
+            throw owner.wrongType(link.name, "It leads to \(link.destination), not to \(object.entityName).")
+        }
+        if isLeaving { return }
+        guard !object.state.contains(.deleted) else {
+            throw MigrationError(
+                .usage, "\(place) was given \(object.identity), which is deleted.", place: place,
+                remedy: "Give an object that is there.")
+        }
+        if let one = object.identity.store, let other = owner.identity.store, one != other {
+            throw MigrationError(
+                .externalRelationship, "\(owner.identity) and \(object.identity) are of different stores.",
+                place: place, remedy: "Keep both in one store; keep a URI where a reference must leave it.")
+        }
+    }
+
+    /// The object of an identity with its values; nil where its row is gone.
+    func loaded(_ id: ObjectID) throws -> Object? {
+        do {
+            return try required(id)
+        } catch let error as MigrationError where error.code == .objectGone {
+            return nil
+        }
+    }
+
+    func required(_ id: ObjectID) throws -> Object {
+        let object = try object(with: id)
+        try object.fire()
+        return object
+    }
+}

@@ -1,0 +1,123 @@
+import MoultModel
+
+extension ObjectContext {
+    /// Gives up every change since the last save; new objects leave the context.
+    package func rollback() {
+        lock.withLock {
+            let objects = changed
+            changed = []
+            pendingDeletions = []
+            assignedStores = [:]
+            for object in objects {
+                if object.state.contains(.inserted) {
+                    registry[object.identity] = nil
+                    object.detach()
+                } else {
+                    object.revert()
+                }
+            }
+        }
+    }
+
+    /// Forgets every object: those that somebody holds are of no use any more.
+    package func reset() {
+        lock.withLock {
+            let objects = registry.values.compactMap(\.object)
+            let (unsaved, ahead) = (changed, prefetched)
+            changed = []
+            pendingDeletions = []
+            assignedStores = [:]
+            prefetched = []
+            registry = [:]
+            for object in objects { object.detach() }
+            withExtendedLifetime((unsaved, ahead)) {}
+        }
+    }
+
+    /// Has an object read again what the store, or the parent, holds.
+    ///
+    /// - Parameter mergingChanges: whether what was changed here stays, property by property; else it is given up, at
+    ///   both ends of relationships.
+    /// - Throws: `objectGone` where the row of an object with changes is gone.
+    package func refresh(_ object: Object, mergingChanges: Bool) throws {
+        try lock.withLock {
+            try settle()
+            guard object.kind.context === self, object.state.isDisjoint(with: [.detached, .inserted]) else { return }
+            guard object.isPending else { return object.becomeFault() }
+            guard mergingChanges else {
+                if object.state.contains(.deleted) { object.state.remove(.deleted) }
+                try object.takeBack(object.kind.relationships, in: self)
+                object.becomeFault()
+                return
+            }
+            guard !object.state.contains(.deleted) else { return }
+            guard let stored = try source.snapshots(of: [object.identity]).first else {
+                throw object.gone("Its row is not in the store.")
+            }
+            try object.rebase(onto: stored, in: self) { _, isOurs, _ in isOurs }
+        }
+    }
+
+    /// Refreshes every object of the context; changes stay.
+    package func refreshAll() throws {
+        try lock.withLock {
+            try settle()
+            for object in registry.values.compactMap(\.object) { try refresh(object, mergingChanges: true) }
+        }
+    }
+
+    // MARK: - Changes of others
+
+    /// Takes in what another context, or another process, has saved; what was changed here stays, property by property.
+    package func merge(_ saved: SavedChanges) throws {
+        try lock.withLock {
+            try settle()
+            for id in saved.updated.union(saved.inserted) {
+                guard let object = registry[id]?.object, !object.state.contains(.fault) else { continue }
+                do {
+                    try refresh(object, mergingChanges: true)
+                } catch let error as MigrationError where error.code == .objectGone {
+                    try drop(object)
+                }
+            }
+            for id in saved.deleted { if let object = registry[id]?.object { try drop(object) } }
+            if !saved.deleted.isEmpty { forgetDestinations(saved.deleted) }
+            for child in children.compactMap(\.context) { child.mergeIfAutomatic(saved) }
+        }
+    }
+
+    func mergeIfAutomatic(_ saved: SavedChanges) {
+        // An error while reading leaves objects as they were, to be read when they are asked for.
+        if automaticallyMergesChangesFromParent { try? merge(saved) }
+    }
+
+    func mergeElsewhere(_ saved: SavedChanges) {
+        guard !saved.isEmpty else { return }
+        for other in coordinator.liveContexts where other !== self { other.mergeIfAutomatic(saved) }
+        for child in children.compactMap(\.context) { child.mergeIfAutomatic(saved) }
+    }
+
+    /// Lets an object go whose row is gone, out of the relationships of those that have changes too.
+    func drop(_ object: Object) throws {
+        if !object.state.contains(.fault) {
+            for case let link? in object.kind.links {
+                guard let inverse = link.inverseName else { continue }
+                for case let other? in object.destinationIDs(link).map({ registry[$0]?.object })
+                where !other.state.contains(.fault) && other.isPending && !other.state.contains(.deleted) {
+                    try other.unlink(object.identity, from: inverse, in: self)
+                }
+            }
+        }
+        discard(object)
+    }
+
+    /// Has unchanged objects that lead to deleted ones read their relationships again.
+    private func forgetDestinations(_ deleted: Set<ObjectID>) {
+        for object in registry.values.compactMap(\.object) where !object.state.contains(.fault) && !object.isPending {
+            let leads = object.kind.links.contains { link in
+                link.map { object.destinationIDs($0).contains(where: deleted.contains) } ?? false
+            }
+            if leads { object.becomeFault() }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import MoultModel
+import MoultSystem
+import Synchronization
+
+/// Objects that are read, changed and saved together: `NSManagedObjectContext`.
+///
+/// It may be used from any thread: everything happens under the lock of its tree. Its objects are not `Sendable`; use
+/// them inside ``perform(_:)``, and hand identities to others.
+///
+/// An object without changes is held weakly: enumerating a million of them keeps none. There is no undo.
+package final class ObjectContext: @unchecked Sendable {
+    package let coordinator: ObjectCoordinator
+    package let parent: ObjectContext?
+    let lock: RecursiveLock
+    /// Every object of the context that somebody holds.
+    var registry: [ObjectID: WeakObject] = [:]
+    /// Everything with changes, in the order of the first change; some may have none any more.
+    var changed: [Object] = []
+    /// Deleted objects whose delete rules have not been followed yet.
+    var pendingDeletions: [Object] = []
+    /// Where a new object is to be saved, for those that were assigned to a store.
+    var assignedStores: [ObjectID: ObjectStore] = [:]
+    /// What the last fetch read ahead.
+    var prefetched: [Object] = []
+    var observers = SaveObservers()
+    var children: [WeakContext] = []
+    private var kinds: [String: ObjectKind] = [:]
+    private var lastKind: ObjectKind?
+    private var settings = Settings()
+
+    private struct Settings {
+        var mergePolicy = MergePolicy.error
+        var name: String?
+        var transactionAuthor: String?
+        var automaticallyMergesChangesFromParent = false
+    }
+
+    /// A context over the stores of a coordinator.
+    package init(coordinator: ObjectCoordinator) {
+        self.coordinator = coordinator
+        parent = nil
+        lock = coordinator.lock
+        coordinator.register(self)
+    }
+
+    /// A context that reads what `parent` holds, saved or not, and saves into it.
+    package init(parent: ObjectContext) {
+        self.parent = parent
+        coordinator = parent.coordinator
+        lock = parent.lock
+        lock.withLock {
+            parent.children.removeAll { $0.context == nil }
+            parent.children.append(WeakContext(context: self))
+        }
+    }
+
+    var source: any ObjectSource { parent ?? coordinator }
+
+    /// Runs `body` with nobody else at work in the tree of this context.
+    package func perform<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        try lock.withLock(body)
+    }
+
+    // MARK: - Settings
+
+    package var mergePolicy: MergePolicy {
+        get { lock.withLock { settings.mergePolicy } }
+        set { lock.withLock { settings.mergePolicy = newValue } }
+    }
+
+    package var name: String? {
+        get { lock.withLock { settings.name } }
+        set { lock.withLock { settings.name = newValue } }
+    }
+
+    /// Who is named in persistent history as the author of a save.
+    package var transactionAuthor: String? {
+        get { lock.withLock { settings.transactionAuthor } }
+        set { lock.withLock { settings.transactionAuthor = newValue } }
+    }
+
+    /// Whether saves of others to the parent, or to the stores, are merged as they happen.
+    package var automaticallyMergesChangesFromParent: Bool {
+        get { lock.withLock { settings.automaticallyMergesChangesFromParent } }
+        set { lock.withLock { settings.automaticallyMergesChangesFromParent = newValue } }
+    }
+
+    // MARK: - Kinds and identities
+
+    func kind(_ entityName: String) throws -> ObjectKind {
+        if let lastKind, lastKind.entityName == entityName { return lastKind }
+        if let known = kinds[entityName] {
+            lastKind = known
+            return known
+        }
+        guard let shape = coordinator.shape(of: entityName) else { throw coordinator.noEntity(entityName) }
+        let kind = try ObjectKind(shape, context: self, model: coordinator.model)
+        kinds[entityName] = kind
+        return kind
+    }
+
+    private static let lastTemporary = Atomic<Int64>(0)
+
+    static func newTemporaryID(_ entityName: String) -> ObjectID {
+        ObjectID(
+            temporary: lastTemporary.add(1, ordering: .relaxed).newValue, entityName: entityName)
+    }
+}
+
+struct WeakObject { weak var object: Object? }

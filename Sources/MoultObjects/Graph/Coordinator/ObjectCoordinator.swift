@@ -1,0 +1,176 @@
+import MoultModel
+import MoultSystem
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A model and the open stores that hold its objects: `NSPersistentStoreCoordinator`.
+///
+/// One lock serves it, every context over it and all their objects, so that each may be used from any thread.
+package final class ObjectCoordinator: @unchecked Sendable {
+    package let model: ManagedObjectModel
+    package let lock = RecursiveLock()
+    private var openStores: [ObjectStore] = []
+    private var shapes: [String: EntityShape] = [:]
+    private var observers = SaveObservers()
+    private var contexts: [WeakContext] = []
+
+    package init(model: ManagedObjectModel) { self.model = model }
+
+    package var stores: [ObjectStore] { lock.withLock { openStores } }
+
+    /// The shape that all objects of an entity have; nil for an entity that the model has not.
+    package func shape(of entityName: String) -> EntityShape? {
+        lock.withLock {
+            if let known = shapes[entityName] { return known }
+            guard let entity = model.entity(entityName) else { return nil }
+            let shape = EntityShape(entity, in: model)
+            shapes[entityName] = shape
+            return shape
+        }
+    }
+
+    /// Adds an open store, which is used by nobody else from now on.
+    ///
+    /// - Throws: `usage` where a store of the same identifier is there already.
+    package func add(_ store: ObjectStore) throws {
+        try lock.withLock {
+            guard self.store(store.identifier) == nil else {
+                throw MigrationError(
+                    .usage, "The store \(store.identifier.uuidString) is open already.", place: store.path,
+                    remedy: "Use the one that is open; a copy of it needs an identifier of its own.")
+            }
+            openStores.append(store)
+        }
+    }
+
+    /// Takes a store away; objects of it that are not faults keep their values and cannot be saved.
+    package func remove(_ store: ObjectStore) throws {
+        try lock.withLock {
+            guard openStores.contains(where: { $0 === store }) else {
+                throw MigrationError(
+                    .usage, "The store \(store.path) does not belong here.", place: store.path,
+                    remedy: "Remove it where it was added.")
+            }
+            openStores.removeAll { $0 === store }
+        }
+    }
+
+    package func store(_ identifier: UUID) -> ObjectStore? {
+        lock.withLock { openStores.first { $0.identifier == identifier } }
+    }
+
+    /// The stores that hold objects of an entity, in the order they were added.
+    package func stores(holding entityName: String) -> [ObjectStore] {
+        lock.withLock { openStores.filter { $0.shape(of: entityName) != nil } }
+    }
+
+    // MARK: - Saves
+
+    /// Calls `observer` after every save of a context that writes to a store, outside the lock.
+    ///
+    /// - Returns: the number to stop it by.
+    package func observeSaves(_ observer: @escaping @Sendable (SavedChanges) -> Void) -> Int {
+        lock.withLock { observers.add(observer) }
+    }
+
+    package func stopObserving(_ number: Int) { lock.withLock { observers.remove(number) } }
+
+    var saveObservers: [SaveObservers.Observer] { observers.bodies }
+
+    func register(_ context: ObjectContext) {
+        lock.withLock {
+            contexts.removeAll { $0.context == nil }
+            contexts.append(WeakContext(context: context))
+        }
+    }
+
+    /// The contexts that stand directly on the stores.
+    var liveContexts: [ObjectContext] { contexts.compactMap(\.context) }
+}
+
+struct WeakContext { weak var context: ObjectContext? }
+
+// MARK: - Reading
+
+extension ObjectCoordinator: ObjectSource {
+    func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot] {
+        try byStore(ids).flatMap { store, ids in try store.snapshots(of: ids) }
+    }
+
+    func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]] {
+        var result: [ObjectID: [ObjectID]] = [:]
+        for (store, ids) in try byStore(owners) {
+            let found = try store.destinations(of: relationship, owners: ids)
+            if result.isEmpty { result = found } else { result.merge(found) { first, _ in first } }
+        }
+        return result
+    }
+
+    func isSpread(over entityName: String) -> Bool { stores(holding: entityName).count > 1 }
+
+    func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID] {
+        try storesToFetch(fetch).flatMap { try $0.fetchIDs(fetch) }
+    }
+
+    func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot] {
+        try storesToFetch(fetch).flatMap { try $0.fetchSnapshots(fetch) }
+    }
+
+    func count(_ fetch: ObjectFetch) throws -> Int {
+        try storesToFetch(fetch).reduce(0) { $0 + (try $1.count(fetch)) }
+    }
+
+    /// Dictionary results, of what is saved only.
+    func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
+        let stores = try storesToFetch(fetch)
+        guard stores.count > 1 else { return try stores.first?.fetchRows(fetch) ?? [] }
+        throw MigrationError(
+            .unsupported, "\(fetch.entityName) lies in \(stores.count) stores, whose rows cannot be put together.",
+            place: fetch.entityName, remedy: "Fetch objects, or fetch from each store by itself.")
+    }
+
+    /// - Throws: `unknownKey` for an entity that the model has not, `usage` where no store is open for it.
+    private func storesToFetch(_ fetch: ObjectFetch) throws -> [ObjectStore] {
+        guard model.entity(fetch.entityName) != nil else { throw noEntity(fetch.entityName) }
+        let stores = stores(holding: fetch.entityName)
+        guard stores.isEmpty else { return stores }
+        throw MigrationError(
+            .usage, "No store that is open holds \(fetch.entityName).", place: fetch.entityName,
+            remedy: "Add a store whose configuration has the entity.")
+    }
+
+    func noEntity(_ name: String) -> MigrationError {
+        MigrationError(
+            .unknownKey, "The model has no entity \(name).", place: name,
+            remedy: "Use one of: \(model.entities.map(\.name).joined(separator: ", ")).")
+    }
+
+    /// - Throws: `usage` for an object of a store that is not open here.
+    private func byStore(_ ids: [ObjectID]) throws -> [(ObjectStore, [ObjectID])] {
+        if openStores.count == 1, let only = openStores.first,
+            ids.allSatisfy({ $0.store == only.identifier })
+        {
+            return [(only, ids)]
+        }
+        var groups: [(ObjectStore, [ObjectID])] = []
+        for id in ids where !id.isTemporary {
+            if let place = groups.firstIndex(where: { $0.0.identifier == id.store }) {
+                groups[place].1.append(id)
+            } else {
+                groups.append((try store(of: id), [id]))
+            }
+        }
+        return groups
+    }
+
+    func store(of id: ObjectID) throws -> ObjectStore {
+        if let store = openStores.first(where: { $0.identifier == id.store }) { return store }
+        throw MigrationError(
+            .objectGone, "\(id) is of a store that is not open here.", place: id.description,
+            remedy: "Add its store, or use the context that the object came from.")
+    }
+}

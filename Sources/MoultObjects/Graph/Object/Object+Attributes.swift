@@ -1,0 +1,101 @@
+import MoultModel
+
+extension Object {
+    /// The value of an attribute; nil for none.
+    ///
+    /// - Throws: `unknownKey` for a name that is no attribute of the entity, `objectGone` where the row is gone,
+    ///   `dataConflict` where the store holds something that the attribute cannot be.
+    package func attribute(_ name: String) throws -> AttributeValue? {
+        try kind.lock.withLock { try attribute(at: try kind.position(of: name)) }
+    }
+
+    /// The value of the attribute at a position of the shape.
+    package func attribute(at position: Int) throws -> AttributeValue? {
+        try kind.lock.withLock {
+            try fire()
+            if case .attribute(let value)? = values[position] { return value }
+            return try unusualAttribute(at: position)
+        }
+    }
+
+    private func unusualAttribute(at position: Int) throws -> AttributeValue? {
+        let name = kind.shape.properties[position].name
+        let place = "\(kind.entityName).\(name)"
+        guard kind.links[position] == nil else {
+            throw MigrationError(
+                .unknownKey, "\(place) is a relationship, not an attribute.", place: place,
+                remedy: "Read or set it as a relationship.")
+        }
+        if values[position] == nil, kind.derived.contains(position), !state.contains(.inserted) {
+            try kind.liveContext().readDerived(of: self)
+            if case .attribute(let value)? = values[position] { return value }
+        }
+        throw MigrationError(
+            .dataConflict, "The store's value of \(place) is not what its type can be.", place: "\(identity).\(name)",
+            remedy: "Set another value, or mend the store.")
+    }
+
+    /// Sets an attribute. A value equal to the present one is no change.
+    ///
+    /// - Throws: `unknownKey`, `wrongType`, `objectGone`; `usage` for a derived attribute.
+    package func setAttribute(_ name: String, _ value: AttributeValue?) throws {
+        try kind.lock.withLock {
+            let position = try kind.position(of: name)
+            try fire()
+            try refuseDeleted()
+            guard case .attribute(_, let attribute) = kind.shape.properties[position] else {
+                throw wrongType(name, "It is a relationship.")
+            }
+            guard attribute.derivation == nil else {
+                throw MigrationError(
+                    .usage, "\(kind.entityName).\(name) is derived: the store computes it.",
+                    place: "\(kind.entityName).\(name)",
+                    remedy: "Set what it is derived from; it is right after the next save.")
+            }
+            let fitting = try fitting(value, attribute)
+            if case .attribute(let current)? = values[position], current == fitting { return }
+            noteUpdate()
+            values[position] = .attribute(fitting)
+        }
+    }
+
+    /// The value as the attribute's type keeps it.
+    private func fitting(_ value: AttributeValue?, _ attribute: AttributeDescription) throws -> AttributeValue? {
+        guard let value else { return nil }
+        switch (attribute.type, value) {
+        case (.string, .string), (.integer64, .integer), (.boolean, .boolean), (.double, .double), (.date, .date),
+            (.decimal, .decimal), (.uri, .uri), (.binary, .binary), (.transformable, .transformable):
+            return value
+        case (.integer16, .integer(let number)) where Int16(exactly: number) != nil: return value
+        case (.integer32, .integer(let number)) where Int32(exactly: number) != nil: return value
+        case (.float, .double(let number)): return .double(Double(Float(number)))
+        case (.uuid, .uuid(let bytes)) where bytes.count == 16: return value
+        // Transient attributes may be of any type.
+        case (.undefined, _): return value
+        default:
+            throw wrongType(attribute.name, "It is of type \(attribute.type.name) and cannot hold \(value).")
+        }
+    }
+
+    func wrongType(_ name: String, _ reason: String) -> MigrationError {
+        MigrationError(
+            .wrongType, "\(kind.entityName).\(name) was given what it cannot hold. \(reason)",
+            place: "\(kind.entityName).\(name)", remedy: "Give a value of the property's own type.")
+    }
+
+    func refuseDeleted() throws {
+        guard state.contains(.deleted) else { return }
+        throw MigrationError(
+            .usage, "\(identity) is deleted and cannot be changed.", place: identity.description,
+            remedy: "Roll the context back to have it again.")
+    }
+
+    /// Makes the object one of those that the next save writes.
+    func noteUpdate() {
+        if state.isDisjoint(with: [.inserted, .updated]) { state.insert(.updated) }
+        if !state.contains(.listed) {
+            state.insert(.listed)
+            kind.context?.changed.append(self)
+        }
+    }
+}

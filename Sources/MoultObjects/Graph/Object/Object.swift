@@ -1,0 +1,152 @@
+import MoultModel
+import MoultSystem
+
+/// One object of a store in one context, its values under the names of the model: `NSManagedObject`.
+///
+/// A context has one for each identity as long as anybody holds it or it has changes. A fault knows its identity only
+/// and is filled when the first value is asked for. Everything happens under the lock of the context's tree.
+package final class Object {
+    let kind: ObjectKind
+    var identity: ObjectID
+    /// One for each property of the shape, empty in a fault; nil for what has not been read yet: a to-many
+    /// relationship, a derived attribute after a save.
+    var values: [ObjectValue?] = []
+    /// What the store, or the parent context, holds; the same buffer as ``values`` while nothing is changed. Empty in
+    /// a fault and in a new object.
+    var committed: [ObjectValue?] = []
+    /// `Z_OPT`
+    var version: Int64 = 0
+    var state: State
+    /// What was added to and taken from a to-many relationship that has not been read, by position.
+    var deltas: [Int: ListDelta]?
+    /// The faults that are filled together with this one.
+    var batch: FaultBatch?
+    /// What a typed face keeps for the object; lives as long as it.
+    package var face: AnyObject?
+
+    struct State: OptionSet {
+        let rawValue: UInt8
+
+        static let fault = State(rawValue: 1)
+        static let inserted = State(rawValue: 2)
+        static let updated = State(rawValue: 4)
+        static let deleted = State(rawValue: 8)
+        /// Among the context's changed objects.
+        static let listed = State(rawValue: 16)
+        /// The context has nothing to do with it any more: deleted and saved, rolled back before its first save, reset.
+        static let detached = State(rawValue: 32)
+    }
+
+    /// A fault.
+    init(_ id: ObjectID, _ kind: ObjectKind) {
+        self.kind = kind
+        identity = id
+        state = .fault
+    }
+
+    init(_ snapshot: ObjectSnapshot, _ kind: ObjectKind) {
+        self.kind = kind
+        identity = snapshot.id
+        state = []
+        fill(snapshot)
+    }
+
+    /// A new object with its defaults.
+    init(new id: ObjectID, _ kind: ObjectKind) {
+        self.kind = kind
+        identity = id
+        values = kind.newValues
+        state = .inserted
+    }
+
+    deinit {
+        guard !state.contains(.detached) else { return }
+        kind.lock.withLock { kind.context?.forget(identity) }
+    }
+}
+
+extension Object {
+    /// Changes once in an object's life: when its first save makes a temporary one permanent.
+    package var id: ObjectID { kind.lock.withLock { identity } }
+    package var shape: EntityShape { kind.shape }
+    package var entityName: String { kind.entityName }
+    /// Nil where the object has left its context, or the context is gone.
+    package var context: ObjectContext? { kind.lock.withLock { state.contains(.detached) ? nil : kind.context } }
+
+    package var isFault: Bool { kind.lock.withLock { state.contains(.fault) } }
+    package var isInserted: Bool { flag { state.contains(.inserted) && !state.contains(.deleted) } }
+    package var isUpdated: Bool { flag { state.contains(.updated) && !state.contains(.deleted) } }
+    package var isDeleted: Bool { flag { state.contains(.deleted) } }
+    /// Inserted, updated or deleted since the last save.
+    package var hasChanges: Bool { flag { !state.isDisjoint(with: [.inserted, .updated, .deleted]) } }
+
+    /// A state that a delete rule may still change.
+    private func flag(_ read: () -> Bool) -> Bool {
+        kind.lock.withLock {
+            _ = try? kind.context?.settle()
+            return !state.contains(.detached) && read()
+        }
+    }
+
+    /// Takes what the store holds; nothing of what was changed here is left.
+    func fill(_ snapshot: ObjectSnapshot) {
+        values = snapshot.values
+        for position in kind.transient {
+            values[position] = kind.links[position] == nil ? .attribute(nil) : kind.newValues[position]
+        }
+        committed = values
+        version = snapshot.version
+        state.remove(.fault)
+        batch = nil
+    }
+
+    /// Forgets all values; they are read again when one is asked for.
+    func becomeFault() {
+        values = []
+        committed = []
+        deltas = nil
+        batch = nil
+        state.insert(.fault)
+        state.remove(.updated)
+    }
+
+    /// Leaves the context for good.
+    func detach() {
+        state.subtract([.inserted, .updated, .deleted, .listed])
+        state.insert(.detached)
+        batch = nil
+        deltas = nil
+    }
+
+    /// Fills a fault, with the others of its batch.
+    func fire() throws {
+        if state.isDisjoint(with: [.fault, .detached]) { return }
+        guard !state.contains(.detached) else { throw gone("It was deleted, or its context was reset or rolled back.") }
+        try kind.liveContext().fire(self)
+    }
+
+    func gone(_ reason: String) -> MigrationError {
+        MigrationError(
+            .objectGone, "Core Data could not fulfill a fault for \(identity). \(reason)", place: identity.description,
+            remedy: "Ask existingObject(with:) whether an object is still there, and do not use one that is gone.")
+    }
+}
+
+/// The faults of one stretch of a fetch, which are filled by one query.
+final class FaultBatch {
+    let ids: [ObjectID]
+    init(_ ids: [ObjectID]) { self.ids = ids }
+}
+
+/// Changes of a list that has not been read.
+struct ListDelta {
+    var added: [ObjectID] = []
+    var removed: Set<ObjectID> = []
+
+    func applied(to list: [ObjectID]) -> [ObjectID] {
+        let kept = removed.isEmpty ? list : list.filter { !removed.contains($0) }
+        guard !added.isEmpty else { return kept }
+        let present = Set(kept)
+        return kept + added.filter { !present.contains($0) }
+    }
+}

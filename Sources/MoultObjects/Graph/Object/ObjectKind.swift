@@ -1,0 +1,93 @@
+import MoultModel
+import MoultSystem
+
+/// What the objects of one entity in one context share.
+final class ObjectKind {
+    let shape: EntityShape
+    let lock: RecursiveLock
+    /// Nil once the context is gone.
+    private(set) weak var context: ObjectContext?
+    /// What a new object holds: defaults, and no destinations.
+    let newValues: [ObjectValue?]
+    /// By position; nil for an attribute.
+    let links: [RelationshipLink?]
+    /// Stored by Core Data's own triggers, never by an assignment.
+    let derived: [Int]
+    let transient: [Int]
+    /// The positions of relationships that are stored.
+    let relationships: [Int]
+    /// Positions of what a save writes.
+    let persistent: [Int]
+    /// The positions of lists that the other end's to-one keeps.
+    let keptByInverse: [Int]
+    let rules: ValidationRules
+
+    init(_ shape: EntityShape, context: ObjectContext, model: ManagedObjectModel) throws {
+        self.shape = shape
+        self.context = context
+        lock = context.lock
+        links = shape.properties.enumerated().map { RelationshipLink($1, at: $0, model: model) }
+        newValues = shape.properties.map(\.newValue)
+        let positions = shape.properties.indices
+        derived = positions.filter { shape.properties[$0].isDerived }
+        transient = positions.filter { shape.properties[$0].isTransient }
+        relationships = positions.filter { [links] in links[$0] != nil }
+        persistent = positions.filter { !shape.properties[$0].isDerived && !shape.properties[$0].isTransient }
+        keptByInverse = positions.filter { [links] in links[$0]?.isKeptByInverse == true }
+        rules = try ValidationRules(shape)
+    }
+
+    var entityName: String { shape.entity.name }
+
+    func position(of name: String) throws -> Int {
+        if let position = shape.position(of: name) { return position }
+        throw MigrationError(
+            .unknownKey, "\(entityName) has no property \(name).", place: "\(entityName).\(name)",
+            remedy: "Use one of: \(shape.properties.map(\.name).joined(separator: ", ")).")
+    }
+
+    /// - Throws: `unknownKey` for a name that is no relationship of the entity.
+    func link(_ name: String, isToMany: Bool) throws -> RelationshipLink {
+        let position = try position(of: name)
+        let place = "\(entityName).\(name)"
+        guard let link = links[position] else {
+            throw MigrationError(
+                .unknownKey, "\(place) is an attribute, not a relationship.", place: place,
+                remedy: "Read or set it as an attribute.")
+        }
+        guard link.isToMany == isToMany else {
+            throw MigrationError(
+                .unknownKey, "\(place) is a \(link.isToMany ? "to-many" : "to-one") relationship.", place: place,
+                remedy: "Read or set it as one.")
+        }
+        return link
+    }
+
+    /// The context, which objects need for all that they do not hold themselves.
+    func liveContext() throws -> ObjectContext {
+        if let context { return context }
+        throw MigrationError(
+            .objectGone, "The context of this object of \(entityName) is gone.", place: entityName,
+            remedy: "Keep the context as long as its objects are used.")
+    }
+}
+
+extension EntityShape.Property {
+    fileprivate var newValue: ObjectValue? {
+        switch self {
+        case .attribute(_, let attribute): .attribute(attribute.derivation == nil ? attribute.defaultValue : nil)
+        case .relationship(let relationship, _): relationship.isToMany ? .toMany([]) : .toOne(nil)
+        }
+    }
+
+    fileprivate var isDerived: Bool {
+        if case .attribute(_, let attribute) = self { attribute.derivation != nil } else { false }
+    }
+
+    fileprivate var isTransient: Bool {
+        switch self {
+        case .attribute(_, let attribute): attribute.isTransient
+        case .relationship(let relationship, _): relationship.isTransient
+        }
+    }
+}

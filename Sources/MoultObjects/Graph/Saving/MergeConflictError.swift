@@ -1,0 +1,67 @@
+import MoultModel
+
+/// A save met objects that the store holds otherwise, and the policy is to say so: nothing was written.
+package struct MergeConflictError: Error, Sendable {
+    package let conflicts: [Conflict]
+
+    /// One object that cannot be saved, both versions side by side.
+    package struct Conflict: Sendable, Hashable {
+        /// The objects of this context: one, or all that share the values of a constraint.
+        package let objects: [ObjectID]
+        /// The properties of the uniqueness constraint; empty for a conflict of versions.
+        package let constraint: [String]
+        /// The `Z_OPT` that the changes were made over; nil for a constraint.
+        package let expectedVersion: Int64?
+        /// What the store holds by now; nil where the row is gone, or all objects of a constraint are in the save. With
+        /// no version beside it, a destination that the store does not have.
+        package let storedID: ObjectID?
+        package let storedVersion: Int64?
+        /// What the first object holds here and what the store does, of each property that differs.
+        package let ours: [String: ObjectValue]
+        package let stored: [String: ObjectValue]
+    }
+
+    /// Core Data's constant and number: 133021 where a constraint is among the conflicts, else 133020.
+    package var coreData: (constant: String, number: Int) {
+        conflicts.contains { !$0.constraint.isEmpty }
+            ? ("NSManagedObjectConstraintMergeError", 133021) : ("NSManagedObjectMergeError", 133020)
+    }
+}
+
+extension MergeConflictError: CustomStringConvertible {
+    package var description: String {
+        let sentences = conflicts.map(\.description).joined(separator: " ")
+        return "\(sentences) (\(coreData.constant) \(coreData.number)) Refresh the objects and save again, or choose a "
+            + "merge policy."
+    }
+}
+
+extension MergeConflictError.Conflict: CustomStringConvertible {
+    package var description: String {
+        let object = objects.map(\.description).joined(separator: ", ")
+        if !constraint.isEmpty {
+            let other = storedID.map { " as \($0) in the store" } ?? ""
+            return "\(object) would have the same \(constraint.joined(separator: ", "))\(other)."
+        }
+        if let storedID, storedVersion == nil {
+            return "\(ours.keys.joined()) of \(object) leads to \(storedID), which is gone from the store."
+        }
+        guard let storedVersion else { return "\(object) was changed here, and its row is gone from the store." }
+        let differences = ours.keys.sorted { $0.precedesInByteOrder($1) }.map { name in
+            "\(name): \(ours[name].map(\.plain) ?? "nothing") here, \(stored[name].map(\.plain) ?? "nothing") stored"
+        }
+        return "\(object) was changed here over version \(expectedVersion ?? 0), and the store holds version "
+            + "\(storedVersion) (\(differences.joined(separator: "; ")))."
+    }
+}
+
+extension ObjectValue {
+    /// The value as a person reads it.
+    var plain: String {
+        switch self {
+        case .attribute(let value): value.map { "\($0)" } ?? "nil"
+        case .toOne(let id): id.map(\.description) ?? "nil"
+        case .toMany(let ids): "\(ids.count) objects"
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import MoultModel
+
+extension ObjectContext {
+    /// Changes the objects in conflict as the merge policy says, so that the save can be tried again.
+    func resolve(_ conflicts: [SaveConflicts.Conflict]) throws {
+        for conflict in conflicts {
+            switch conflict {
+            case .version(let id, _, let stored):
+                guard let object = registry[id]?.object else { continue }
+                try resolve(object, stored)
+            case .constraint(let properties, let ids, let stored):
+                try resolveConstraint(properties, ids, stored)
+            case .missingDestination(let id, let name, let destination):
+                guard let object = registry[id]?.object, object.isPending else { continue }
+                try object.unlink(destination, from: name, in: self)
+                if let gone = registry[destination]?.object, !gone.isPending { try drop(gone) }
+            }
+        }
+    }
+
+    // MARK: - Versions
+
+    private func resolve(_ object: Object, _ stored: ObjectSnapshot?) throws {
+        // What is gone cannot be changed, whatever the policy.
+        guard let stored else { return try drop(object) }
+        let policy = mergePolicy
+        if object.state.contains(.deleted) {
+            if policy == .mergeByPropertyObjectTrump || policy == .overwrite {
+                object.version = stored.version
+                return
+            }
+            object.state.remove(.deleted)
+            object.noteUpdate()
+        }
+        try object.rebase(onto: stored, in: self) { _, isOurs, isTheirs in
+            switch policy {
+            case .mergeByPropertyStoreTrump: isOurs && !isTheirs
+            case .mergeByPropertyObjectTrump: isOurs
+            case .overwrite: true
+            case .rollback, .error: false
+            }
+        }
+        if object.changes(over: object.kind.persistent).isEmpty, object.deltas == nil { object.state.remove(.updated) }
+    }
+
+    // MARK: - Constraints
+
+    private func resolveConstraint(_ properties: [String], _ ids: [ObjectID], _ stored: ObjectSnapshot?) throws {
+        var objects = ids.compactMap { registry[$0]?.object }.filter { $0.isPending && !$0.state.contains(.deleted) }
+        guard let keeper = try keeper(among: objects, stored) else { return }
+        objects.removeAll { $0 === keeper }
+        for object in objects {
+            if object.state.contains(.inserted) {
+                try give(object, to: keeper, isStored: stored != nil)
+            } else if mergePolicy == .mergeByPropertyObjectTrump || mergePolicy == .overwrite, stored != nil {
+                try delete(keeper)
+            } else {
+                let positions =
+                    try mergePolicy == .rollback
+                    ? Array(object.shape.properties.indices) : properties.map { try object.kind.position(of: $0) }
+                try object.takeBack(positions, in: self)
+            }
+        }
+        try settle()
+    }
+
+    /// The object that stays: the store's, else the one that was saved before, else by policy the first or the last.
+    private func keeper(among objects: [Object], _ stored: ObjectSnapshot?) throws -> Object? {
+        if let stored {
+            let object = try adopt(stored)
+            try object.fire()
+            return object
+        }
+        if let saved = objects.first(where: { !$0.state.contains(.inserted) }) { return saved }
+        switch mergePolicy {
+        case .mergeByPropertyObjectTrump, .overwrite: return objects.last
+        case .mergeByPropertyStoreTrump, .rollback, .error: return objects.first
+        }
+    }
+
+    /// Ends a new object in favour of one with the same unique values.
+    private func give(_ object: Object, to keeper: Object, isStored: Bool) throws {
+        switch mergePolicy {
+        case .overwrite where isStored:
+            return try delete(keeper)
+        case .mergeByPropertyObjectTrump, .overwrite:
+            try keeper.takeOver(object, winning: true, in: self)
+        case .mergeByPropertyStoreTrump:
+            try keeper.takeOver(object, winning: false, in: self)
+        case .rollback, .error:
+            break
+        }
+        try delete(object)
+    }
+
+    // MARK: - The error
+
+    func conflictError(_ conflicts: [SaveConflicts.Conflict]) -> MergeConflictError {
+        MergeConflictError(
+            conflicts: conflicts.map { conflict in
+                switch conflict {
+                case .version(let id, let expected, let stored):
+                    described([id], [], expected, stored)
+                case .constraint(let properties, let ids, let stored):
+                    described(ids, properties, nil, stored)
+                case .missingDestination(let id, let name, let destination):
+                    MergeConflictError.Conflict(
+                        objects: [id], constraint: [], expectedVersion: nil, storedID: destination, storedVersion: nil,
+                        ours: [name: .toOne(destination)], stored: [:])
+                }
+            })
+    }
+
+    private func described(_ ids: [ObjectID], _ constraint: [String], _ expected: Int64?, _ stored: ObjectSnapshot?)
+        -> MergeConflictError.Conflict
+    {
+        let (ours, theirs) = differences(ids.first.flatMap { registry[$0]?.object }, stored)
+        return MergeConflictError.Conflict(
+            objects: ids, constraint: constraint, expectedVersion: expected, storedID: stored?.id,
+            storedVersion: stored?.version, ours: ours, stored: theirs)
+    }
+
+    private func differences(_ object: Object?, _ stored: ObjectSnapshot?) -> (
+        [String: ObjectValue], [String: ObjectValue]
+    ) {
+        guard let object, !object.values.isEmpty else { return ([:], [:]) }
+        var (ours, theirs): ([String: ObjectValue], [String: ObjectValue]) = ([:], [:])
+        for position in object.kind.persistent where object.kind.links[position]?.isToMany != true {
+            let name = object.shape.properties[position].name
+            let other = stored.flatMap { $0.id.entityName == object.entityName ? $0.values[position] : nil }
+            guard object.values[position] != other else { continue }
+            ours[name] = object.values[position]
+            theirs[name] = other
+        }
+        return (ours, theirs)
+    }
+}
+
+extension Object {
+    /// Takes what was set of another object, and its places in relationships.
+    ///
+    /// - Parameter winning: whether the other's values go over those that are here.
+    fileprivate func takeOver(_ other: Object, winning: Bool, in context: ObjectContext) throws {
+        for (name, value) in other.changes(over: other.kind.persistent) {
+            guard let position = shape.position(of: name) else { continue }
+            switch (kind.links[position], value) {
+            case (nil, .attribute):
+                if winning, values[position] != value { put(value, at: position) }
+            case (let link?, .toOne(let id?)):
+                if try winning || destination(link) == nil { try setDestination(link, id, in: context) }
+            case (let link?, .toMany(let ids)):
+                for id in ids where id != identity { try append(context.required(id), to: link, in: context) }
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import MoultModel
+import MoultSystem
+
+extension Object {
+    /// Checks the present values against every rule of the model.
+    ///
+    /// - Throws: ``ValidationErrors`` with all rules that are broken.
+    package func validateForInsert() throws { try throwAll(try kind.lock.withLock { try violations() }) }
+
+    /// As ``validateForInsert()``; what was not changed and was never read is taken to be as it was saved.
+    package func validateForUpdate() throws { try throwAll(try kind.lock.withLock { try violations() }) }
+
+    /// Checks that no relationship denies the deletion.
+    package func validateForDelete() throws { try throwAll(try kind.lock.withLock { try denials() }) }
+
+    /// Checks one value that is to be set, without setting it.
+    package func validate(_ value: AttributeValue?, for name: String) throws {
+        try kind.lock.withLock {
+            let position = try kind.position(of: name)
+            let found = try kind.rules.checks.filter { $0.position == position }
+                .compactMap { try violation(of: $0.check, position, .attribute(value)) }
+            try throwAll(found)
+        }
+    }
+
+    private func throwAll(_ violations: [ValidationErrors.Violation]) throws {
+        if !violations.isEmpty { throw ValidationErrors(violations: violations) }
+    }
+
+    func violations() throws -> [ValidationErrors.Violation] {
+        try fire()
+        var found: [ValidationErrors.Violation] = []
+        for (position, check) in kind.rules.checks {
+            var value = values[position]
+            if value == nil, let link = kind.links[position], link.isToMany {
+                // A list that nobody changed was valid when it was saved.
+                guard deltas?[position] != nil else { continue }
+                value = .toMany(try list(link))
+            }
+            if let violation = try violation(of: check, position, value) { found.append(violation) }
+        }
+        return found
+    }
+
+    func denials() throws -> [ValidationErrors.Violation] {
+        guard let context = kind.context else { return [] }
+        try context.settle()
+        return try kind.links.compactMap { link in
+            guard let link, link.deleteRule == .deny else { return nil }
+            let ids = try link.isToMany ? list(link) : destination(link).map { [$0] } ?? []
+            let staying = try ids.filter { try !context.object(with: $0).state.contains(.deleted) }
+            guard !staying.isEmpty else { return nil }
+            return violation(
+                .relationshipDeniedDelete, link.position, .toMany(staying),
+                "cannot be deleted while \(link.name) leads to \(staying.count == 1 ? "an object" : "\(staying.count) objects")"
+            )
+        }
+    }
+
+    private func violation(of check: ValidationRules.Check, _ position: Int, _ value: ObjectValue?) throws
+        -> ValidationErrors.Violation?
+    {
+        switch (check, value) {
+        case (.required, .attribute(nil)?), (.required, .toOne(nil)?):
+            return violation(.missingMandatoryProperty, position, value, "is required and has no value")
+        case (.limits(let limits), .attribute(let given?)?):
+            return limits.violation(given).map { violation($0.rule, position, value, $0.message) }
+        case (.predicate(let predicate, let rule, let message), .attribute(let given?)?):
+            let holds = try predicate.holds(for: ExpressionValue(given), variables: [:], in: NoObjects())
+            return holds ? nil : violation(rule, position, value, message)
+        case (.count(let minimum, let maximum, let isOptional), .toMany(let ids)?):
+            return count(ids.count, minimum, maximum, isOptional).map { violation($0, position, value, $1) }
+        // An undecodable value is the store's affair until it is set.
+        default: return nil
+        }
+    }
+
+    /// An optional relationship may be empty, whatever its least count.
+    private func count(_ count: Int, _ minimum: Int, _ maximum: Int, _ isOptional: Bool) -> (
+        ValidationErrors.Rule, String
+    )? {
+        if count == 0, isOptional { return nil }
+        if count < max(minimum, 1) {
+            return (.relationshipLacksMinimumCount, "leads to \(count) objects and must lead to \(max(minimum, 1))")
+        }
+        if maximum > 0, count > maximum {
+            return (.relationshipExceedsMaximumCount, "leads to \(count) objects and may lead to \(maximum)")
+        }
+        return nil
+    }
+
+    private func violation(
+        _ rule: ValidationErrors.Rule, _ position: Int, _ value: ObjectValue?, _ message: String
+    ) -> ValidationErrors.Violation {
+        let name = kind.shape.properties[position].name
+        return ValidationErrors.Violation(
+            rule: rule, entityName: kind.entityName, id: identity, property: name, value: value,
+            message: "\(name) \(message).")
+    }
+}
+
+/// For predicates over a value alone.
+private struct NoObjects: ObjectValues {
+    let now = POSIXSystem().now.sinceReferenceDate
+
+    func value(_ key: String, of object: ObjectID) throws -> ExpressionValue { .null }
+}

@@ -1,0 +1,79 @@
+import MoultModel
+
+/// The least and the greatest that an attribute may hold: a number, a date, the length of a string.
+struct ValueLimits: Sendable {
+    let minimum: Double?
+    let maximum: Double?
+    /// As the model spells them.
+    let minimumText: String
+    let maximumText: String
+
+    /// Nil where the model sets none, or the type has none.
+    init?(_ attribute: AttributeDescription) {
+        switch attribute.type {
+        case .integer16, .integer32, .integer64, .decimal, .double, .float, .string, .date: break
+        default: return nil
+        }
+        minimumText = attribute.validation.minimum ?? ""
+        maximumText = attribute.validation.maximum ?? ""
+        minimum = Double(minimumText)
+        maximum = Double(maximumText)
+        if minimum == nil, maximum == nil { return nil }
+    }
+
+    /// What of a value is too much or too little; nil where it is within the limits.
+    func violation(_ value: AttributeValue) -> (rule: ValidationErrors.Rule, message: String)? {
+        switch value {
+        case .integer(let number): limits(of: Double(number), exactly: number)
+        case .double(let number): limits(of: number, exactly: nil)
+        case .decimal(let digits): Double(digits).flatMap { limits(of: $0, exactly: nil) }
+        case .date(let seconds): date(seconds)
+        // Core Data counts the UTF-16 units of a string.
+        case .string(let text): length(text.utf16.count)
+        default: nil
+        }
+    }
+
+    /// Whole numbers beyond 2^53 are compared as such where the limit is one too.
+    private func limits(of number: Double, exactly whole: Int64?) -> (ValidationErrors.Rule, String)? {
+        if let maximum, exceeds(number, whole, maximum, maximumText) {
+            return (.numberTooLarge, "is greater than \(maximumText)")
+        }
+        if let minimum, falls(number, whole, minimum, minimumText) {
+            return (.numberTooSmall, "is less than \(minimumText)")
+        }
+        return nil
+    }
+
+    private func exceeds(_ number: Double, _ whole: Int64?, _ limit: Double, _ text: String) -> Bool {
+        if let whole, let exact = Int64(text) { return whole > exact }
+        // Not a number is within no limits.
+        return !(number <= limit)
+    }
+
+    private func falls(_ number: Double, _ whole: Int64?, _ limit: Double, _ text: String) -> Bool {
+        if let whole, let exact = Int64(text) { return whole < exact }
+        return !(number >= limit)
+    }
+
+    private func date(_ seconds: Double) -> (ValidationErrors.Rule, String)? {
+        guard seconds.isFinite else { return (.invalidDate, "is no date") }
+        if let maximum, seconds > maximum {
+            return (.dateTooLate, "is later than \(maximumText) seconds after 2001-01-01")
+        }
+        if let minimum, seconds < minimum {
+            return (.dateTooSoon, "is earlier than \(minimumText) seconds after 2001-01-01")
+        }
+        return nil
+    }
+
+    private func length(_ count: Int) -> (ValidationErrors.Rule, String)? {
+        if let maximum, Double(count) > maximum {
+            return (.stringTooLong, "has \(count) characters and may have \(maximumText)")
+        }
+        if let minimum, Double(count) < minimum {
+            return (.stringTooShort, "has \(count) characters and must have \(minimumText)")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,119 @@
+import MoultModel
+import TestSupport
+import Testing
+
+@testable import MoultObjects
+
+@Suite("Deleting")
+struct DeletingTests {
+    @Test("nullify takes the object out of its relationships, in memory and in the store")
+    func nullify() throws {
+        let office = try Office()
+        let team = try office.insert("Team", "Blue")
+        let people = try ["A", "B", "C"].map { try office.person($0) }
+        try team.setToMany("members", people)
+        try people[0].setToMany("friends", [people[1], people[2]])
+        try office.context.save()
+        try office.context.delete(people[1])
+        #expect(try names(team.toMany("members")) == ["A", "C"] && names(people[0].toMany("friends")) == ["C"])
+        #expect(people[1].isDeleted && office.context.deletedObjects.count == 1)
+        try office.context.delete(team)
+        #expect(try people[0].toOne("team") == nil && people[2].toOne("team") == nil)
+        try office.context.save()
+        #expect(try office.sql("SELECT ZNAME, ZTEAM FROM ZPERSON") == "A|\nC|")
+        #expect(try office.sql("SELECT count(*) FROM Z_3FRIENDS; SELECT count(*) FROM ZTEAM") == "2\n0")
+        #expect(people[1].context == nil && !people[1].isDeleted)
+        #expect { try people[1].attribute("name") } throws: { ($0 as? MigrationError)?.coreData?.number == 133000 }
+    }
+
+    @Test("cascade deletes what is below, also round a cycle")
+    func cascade() throws {
+        let office = try Office()
+        let ada = try office.person("Ada")
+        let tasks = try (1...4).map { try office.insert("Task", "T\($0)") }
+        try ada.add(tasks[0], to: "tasks")
+        try tasks[0].add(tasks[1], to: "parts")
+        try tasks[1].add(tasks[2], to: "parts")
+        let label = try office.insert("Label", "red")
+        try label.setToMany("tasks", tasks)
+        try office.context.save()
+        let other = try office.elsewhere()
+        try other.delete(try other.object(with: ada.id))
+        #expect(other.deletedObjects.count == 4)
+        #expect(try names(other.object(with: label.id).toMany("tasks")) == ["T4"])
+        try other.save()
+        #expect(try office.sql("SELECT ZNAME FROM ZTASK; SELECT count(*) FROM ZPERSON") == "T4\n0")
+    }
+
+    @Test("deny keeps an object while another stays, and lets it go with it")
+    func deny() throws {
+        let office = try Office()
+        let boss = try office.person("Boss", entity: "Manager")
+        let team = try office.insert("Team", "Blue")
+        try team.setToOne("lead", boss)
+        try office.context.save()
+        try office.context.delete(boss)
+        #expect { try office.context.save() } throws: { error in
+            guard let error = error as? ValidationErrors else { return false }
+            return error.coreData.number == 1600 && error.violations.map { $0.property } == ["leads"]
+        }
+        #expect(try office.sql("SELECT count(*) FROM ZPERSON") == "1")
+        try office.context.delete(team)
+        try office.context.save()
+        #expect(try office.sql("SELECT count(*) FROM ZPERSON; SELECT count(*) FROM ZTEAM") == "0\n0")
+    }
+
+    @Test("no action leaves the other end alone")
+    func noAction() throws {
+        let office = try Office()
+        let ada = try office.person("Ada")
+        let badge = try office.insert("Badge", "1")
+        try ada.setToOne("badge", badge)
+        try office.context.save()
+        try office.context.delete(badge)
+        #expect(try ada.toOneID("badge") == badge.id && !ada.hasChanges)
+        try office.context.save()
+        #expect(try office.sql("SELECT count(*) FROM ZBADGE") == "0")
+    }
+
+    @Test("an object that was never saved is gone at once")
+    func unsaved() throws {
+        let office = try Office()
+        let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
+        try ada.setToOne("spouse", bob)
+        try office.context.delete(bob)
+        #expect(try ada.toOne("spouse") == nil)
+        #expect(!bob.isInserted && !bob.isDeleted && office.context.insertedObjects.count == 1)
+        try office.context.save()
+        #expect(try office.sql("SELECT ZNAME FROM ZPERSON") == "Ada")
+    }
+
+    @Test("a rollback brings back what was deleted, with its relationships")
+    func rollback() throws {
+        let office = try Office()
+        let ada = try office.person("Ada")
+        let task = try office.insert("Task", "wash")
+        try ada.add(task, to: "tasks")
+        try office.context.save()
+        try office.context.delete(ada)
+        #expect(task.isDeleted)
+        office.context.rollback()
+        #expect(!task.isDeleted && !office.context.hasChanges)
+        #expect(try names(ada.toMany("tasks")) == ["wash"] && task.toOne("owner") === ada)
+        try office.context.save()
+        #expect(try office.sql("SELECT count(*) FROM ZPERSON; SELECT count(*) FROM ZTASK") == "1\n1")
+    }
+
+    @Test("many deletions at once are followed together")
+    func many() throws {
+        let office = try Office()
+        let team = try office.insert("Team", "Big")
+        let people = try (0..<2000).map { try office.person("P\($0)") }
+        try team.setToMany("members", people)
+        try office.context.save()
+        for person in people.dropFirst(3) { try office.context.delete(person) }
+        #expect(try names(team.toMany("members")) == ["P0", "P1", "P2"])
+        try office.context.save()
+        #expect(try office.sql("SELECT count(*), count(ZTEAM) FROM ZPERSON") == "3|3")
+    }
+}
