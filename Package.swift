@@ -76,7 +76,10 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["MoultModel", "MoultSystem"], path: "Tests/TestSupport"),
         tests(
             "MoultObjectsTests",
-            ["MoultObjects", "MoultStore", "MoultModel", "MoultModelFiles", "MoultSQLite", "TestSupport"]),
+            [
+                "MoultObjects", "MoultStore", "MoultModel", "MoultModelFiles", "MoultSQLite", "MoultSystem",
+                "MoultPropertyList", "MoultEngine", "TestSupport",
+            ]),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
         tests("MoultModelFilesTests", ["MoultModelFiles", "MoultModel", "MoultPropertyList", "TestSupport"]),
         tests("MoultPropertyListTests", ["MoultModel", "MoultPropertyList", "TestSupport"]),

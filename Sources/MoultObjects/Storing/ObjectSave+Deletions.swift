@@ -29,7 +29,17 @@ extension ObjectSave {
                 if let cell = row.blob(0) { writer.external.replace(cell) }
             }
         }
+        if store.history != nil { try keepTombstones(entity, keys) }
         try writer.forEachRow("DELETE FROM \(table) WHERE Z_PK IN (?)", keys: keys) { _ in }
+    }
+
+    /// Reads what history keeps of rows that go.
+    private func keepTombstones(_ entity: EntityColumns, _ keys: [Int64]) throws {
+        let columns = entity.tombstoneColumns(in: store.layout).map(\.quotedName)
+        let list = (["Z_PK"] + columns).joined(separator: ", ")
+        try writer.forEachRow("SELECT \(list) FROM \(entity.table.quotedName) WHERE Z_PK IN (?)", keys: keys) { row in
+            tombstones.append((entity, row.integer(0), (0..<columns.count).map { row.value($0 + 1) }))
+        }
     }
 
     /// Ends one kind of reference to rows that go.

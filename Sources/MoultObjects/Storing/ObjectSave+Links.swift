@@ -3,29 +3,39 @@ import MoultSQLite
 import MoultStore
 
 extension ObjectSave {
-    /// Follows up a to-one that was written into its own row: the list or the to-one at the other end.
+    /// Follows up a to-one that was written into its own row: the list at the other end changes, or a to-one there
+    /// will have to, when every row is there.
     func follow(
         _ relationship: StoredRelationship, of entity: EntityColumns, _ own: Int64, from old: Int64?, to new: Int64?
-    ) throws {
+    ) {
         guard let inverse = relationship.inverse else { return }
-        guard case .foreignKey(let backTable, let backColumn, let backEntity)? = relationship.inverseStorage else {
-            for owner in [old, new].compactMap({ $0 }) {
-                touch(relationship.destinationRoot, owner, .toMany(inverse.name))
-            }
+        if relationship.isOneToOne {
+            pairs.append(PendingPair(relationship: relationship, entity: entity, own: own, new: new))
             return
         }
-        guard case .foreignKey(_, let column, let entityColumn) = relationship.storage else { return }
-        // Nobody else may lead to the new destination, and nobody but it back here.
-        if let new {
+        for owner in [old, new].compactMap({ $0 }) {
+            touch(relationship.destinationRoot, owner, .toMany(inverse.name))
+        }
+    }
+
+    /// Makes the other end of a one to one lead back: nobody else may lead to the new destination, and nobody but it
+    /// back here.
+    func write(_ pair: PendingPair) throws {
+        let (relationship, entity) = (pair.relationship, pair.entity)
+        guard let inverse = relationship.inverse,
+            case .foreignKey(let backTable, let backColumn, let backEntity)? = relationship.inverseStorage,
+            case .foreignKey(_, let column, let entityColumn) = relationship.storage
+        else { return }
+        if let new = pair.new {
             try clear(
-                entity.table, column, entityColumn, leadingTo: new, but: own, root: entity.root,
+                entity.table, column, entityColumn, leadingTo: new, but: pair.own, root: entity.root,
                 .toOne(relationship.reference.name))
         }
         try clear(
-            backTable, backColumn, backEntity, leadingTo: own, but: new, root: relationship.destinationRoot,
+            backTable, backColumn, backEntity, leadingTo: pair.own, but: pair.new, root: relationship.destinationRoot,
             .toOne(inverse.name))
-        guard let new, try foreignKey(backColumn, backTable, new) != own else { return }
-        try writer.set(backTable, new, [(backColumn, own), (backEntity, entity.number)])
+        guard let new = pair.new, try foreignKey(backColumn, backTable, new) != pair.own else { return }
+        try writer.set(backTable, new, [(backColumn, pair.own), (backEntity, entity.number)])
         touch(relationship.destinationRoot, new, .toOne(inverse.name))
     }
 

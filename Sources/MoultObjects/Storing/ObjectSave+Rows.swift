@@ -50,7 +50,7 @@ extension ObjectSave {
         for position in entity.relationshipPositions {
             switch (entity.places[position], insertion.values[position]) {
             case (.toOne(_, _, let relationship), .toOne(let destination?)):
-                try follow(relationship, of: entity, key, from: nil, to: try self.key(of: destination))
+                follow(relationship, of: entity, key, from: nil, to: try self.key(of: destination))
             case (.toMany(let relationship), .toMany(let members)) where !members.isEmpty:
                 lists.append(
                     PendingList(
@@ -97,7 +97,24 @@ extension ObjectSave {
             self.isPlaced($0, owner: $1)
         }
         outcome.versions[update.id] = version
-        for link in relinked { try follow(link.relationship, of: update.entity, key, from: link.old, to: link.new) }
+        if store.history != nil {
+            changedSlots.append((update.entity, key, slots(of: update, written: values.map(\.position))))
+        }
+        for link in relinked { follow(link.relationship, of: update.entity, key, from: link.old, to: link.new) }
+    }
+
+    /// What history says of a change: an entity number or a place only where it did change.
+    private func slots(of update: PendingUpdate, written: [Int]) -> Set<HistorySlots.Slot> {
+        var slots: Set<HistorySlots.Slot> = []
+        for (position, _) in update.values {
+            let name = update.entity.shape.properties[position].name
+            switch update.entity.places[position] {
+            case .toOne where !written.contains(position): slots.insert(.toOne(name))
+            case .attribute(_, let attribute) where attribute.derivation != nil: break
+            default: slots.formUnion(update.entity.historySlots(of: name))
+            }
+        }
+        return slots
     }
 
     private func foreignKey(_ column: String, of update: PendingUpdate) throws -> Int64? {
@@ -134,7 +151,7 @@ extension ObjectSave {
     }
 
     func touchRows() throws {
-        for (row, _) in touched {
+        for (row, slots) in touched {
             guard let table = store.layout.table(forEntity: row.root)?.name else { continue }
             let statement = try writer.statement(
                 "UPDATE \(table.quotedName) SET Z_OPT = ifnull(Z_OPT, 0) + 1 WHERE Z_PK = ? RETURNING Z_ENT, Z_OPT")
@@ -146,12 +163,22 @@ extension ObjectSave {
             let id = permanentID(name, row.key)
             outcome.versions[id] = version
             outcome.recomputed.insert(id)
+            if store.history != nil { changedSlots.append((try store.columns(of: name), row.key, slots)) }
         }
     }
 
-    func noteRecomputed() throws {
+    func noteRecomputed() {
         for row in store.recomputed.rows {
             if let name = store.entityName(row.number) { outcome.recomputed.insert(permanentID(name, row.key)) }
         }
+    }
+
+    func writeHistory() throws {
+        guard let history = store.history else { return }
+        for insertion in changes.inserted {
+            try history.inserted(try store.columns(of: insertion.id.entityName), try key(of: insertion.id))
+        }
+        for change in changedSlots { try history.updated(change.entity, change.key, change.slots) }
+        for deletion in tombstones { try history.deleted(deletion.entity, deletion.key, kept: deletion.kept) }
     }
 }

@@ -17,7 +17,12 @@ final class ObjectSave {
     var deletions: [PendingDeletion] = []
     /// Lists to write when every row is there.
     var lists: [PendingList] = []
+    var pairs: [PendingPair] = []
     var givenLists: Set<ListKey> = []
+    var emptied: [EmptiedColumn] = []
+    /// What changed of each updated object, where the store keeps history.
+    var changedSlots: [(entity: EntityColumns, key: Int64, slots: Set<HistorySlots.Slot>)] = []
+    var tombstones: [(entity: EntityColumns, key: Int64, kept: [SQLiteValue])] = []
     /// Rows that the save changes without naming them, each with what changes.
     var touched: [RowKey: Set<HistorySlots.Slot>] = [:]
 
@@ -31,13 +36,17 @@ final class ObjectSave {
         try giveKeys()
         try readVersions()
         try checkDestinations()
+        try checkUniqueness()
         guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
         try deleteRows()
+        try emptyUniqueColumns()
         for update in updates { try write(update) }
         try insertRows()
+        for pair in pairs { try write(pair) }
         for list in lists { try write(list) }
         try touchRows()
-        try noteRecomputed()
+        noteRecomputed()
+        try writeHistory()
         return outcome
     }
 }
@@ -83,4 +92,12 @@ struct PendingList {
     let members: [ObjectID]
     /// Whether the owner is new, so that only the other ends can have written anything.
     let isNew: Bool
+}
+
+/// A one to one whose own end is written.
+struct PendingPair {
+    let relationship: StoredRelationship
+    let entity: EntityColumns
+    let own: Int64
+    let new: Int64?
 }

@@ -8,7 +8,9 @@ extension ObjectStore {
     /// taken from the store when it is deleted: nothing leads to it afterwards.
     /// - Throws: `SaveConflicts` with every conflict there is, or a `MigrationError`; nothing was written then.
     package func save(_ changes: ObjectChanges) throws -> SaveOutcome {
-        let outcome = try writing { try ObjectSave(changes, in: self).run() }
+        let outcome = try writing(author: changes.author, contextName: changes.contextName) {
+            try ObjectSave(changes, in: self).run()
+        }
         for id in outcome.permanentIDs.keys { reserved[id] = nil }
         return outcome
     }
@@ -34,15 +36,19 @@ extension ObjectStore {
     /// Runs `body` in a transaction that writes: everything becomes part of the store when it returns, nothing when it
     /// throws.
     ///
+    /// - Parameters: who writes, for persistent history, which `body` tells ``history`` what it changes.
     /// - Throws: `readOnly`; `storeAhead` where another process has migrated the store; `locked` where another
     ///   connection wrote for longer than the busy timeout.
-    package func writing<Result>(_ body: () throws -> Result) throws -> Result {
+    package func writing<Result>(
+        author: String? = nil, contextName: String? = nil, _ body: () throws -> Result
+    ) throws -> Result {
         guard !isReadOnly else {
             throw MigrationError(
                 .readOnly, "The store was opened for reading only.", place: path, remedy: "Open it for writing.")
         }
         writer.begin()
         recomputed.rows = []
+        history?.begin(author: author, contextName: contextName)
         try writer.statement("BEGIN IMMEDIATE").run()
         do {
             try checkSchema()

@@ -35,7 +35,10 @@ package final class ObjectStore {
     /// The permanent identities that temporary ones were promised.
     var reserved: [ObjectID: ObjectID] = [:]
     var readers: [String: SnapshotReader] = [:]
+    /// Takes what a transaction changes; nil for a store without persistent history.
+    package let history: HistoryWriter?
     var incomingReferences: [String: [IncomingReference]] = [:]
+    private var constraints: [String: [UniqueColumns]] = [:]
     private var inserters: [String: RowInserter] = [:]
     private var updaters: [UpdateShape: RowUpdater] = [:]
     private let entityNames: [Int64: String]
@@ -103,13 +106,17 @@ package final class ObjectStore {
         schemaVersion = opened.schemaVersion
         layout = opened.layout
         identifier = opened.identifier
-        findings = opened.layout.findings
         entityNames = Dictionary(
             opened.layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
         writer = try RowWriter(
             connection, layout: opened.layout, external: ExternalFiles(external, system), recomputed: recomputed,
             on: system)
         try FormatFunctions.register(on: connection)
+        findings = opened.layout.findings + writer.findings
+        history = HistoryWriter(
+            writer, changeColumns: opened.columns("ACHANGE"), transactionColumns: opened.columns("ATRANSACTION"),
+            rows: opened.historyRows)
+        history?.program = HistoryWriter.Program(processName: Path.name(of: CommandLine.arguments.first ?? ""))
     }
 
     /// Ends the connection. Nothing can be asked of the store afterwards.
@@ -151,6 +158,14 @@ extension ObjectStore {
 // MARK: - Statements that are kept
 
 extension ObjectStore {
+    /// The uniqueness constraints of the table of a root entity.
+    func uniqueColumns(of root: String) -> [UniqueColumns] {
+        if let known = constraints[root] { return known }
+        let found = UniqueColumns.all(of: root, in: writer)
+        constraints[root] = found
+        return found
+    }
+
     /// Inserts whole objects of an entity.
     func inserter(_ entity: EntityColumns) throws -> RowInserter {
         let name = entity.shape.entity.name

@@ -14,6 +14,9 @@ struct OpenedStore {
     let identifier: UUID
     /// SQLite's counter of changes to the tables.
     let schemaVersion: Int64
+    /// The rows of `Z_PRIMARYKEY` that persistent history has.
+    let historyRows: [PrimaryKeyRow]
+    private let snapshot: StoreSnapshot
 
     init(_ connection: Connection, model: ManagedObjectModel, configuration: String?, path: String) throws {
         let snapshot = try StoreSnapshot(connection)
@@ -31,8 +34,13 @@ struct OpenedStore {
                 remedy: "Restore the store from a backup.")
         }
         self.identifier = identifier
+        self.snapshot = snapshot
+        historyRows = snapshot.primaryKeyRows.filter { (16_001...16_003).contains($0.number) }
         schemaVersion = try connection.integer("PRAGMA schema_version") ?? 0
     }
+
+    /// The names of a table's columns.
+    func columns(_ table: String) -> [String] { (snapshot.columns[table] ?? []).map(\.name) }
 
     /// A hash that is not certain is not compared: Moult's guess may be wrong (VERSION_HASH).
     private static func check(_ stored: VersionHashes, _ expected: VersionHashes, path: String) throws {

@@ -48,7 +48,7 @@ package final class ObjectWriter {
     /// Sorting all keys at once is several times faster than finding the place of each; but what a trigger reads it
     /// may look up through an index.
     private func postponeIndexes() throws {
-        guard layout.triggers.isEmpty else { return }
+        guard !rows.hasTriggers else { return }
         let present = Set(try connection.catalogue().entries.compactMap(\.sql))
         for index in layout.indexes where present.contains(index.sql) {
             guard try connection.value("SELECT 1 FROM \(index.table.quotedName) LIMIT 1") == nil else { continue }

@@ -12,6 +12,10 @@ final class RowWriter {
     let connection: Connection
     let external: ExternalFiles
     let keys: PrimaryKeys
+    /// Derived attributes that nothing keeps.
+    let findings: [Finding]
+    /// Whether triggers look rows up while rows are written.
+    let hasTriggers: Bool
     /// Whether the tables have the indexes of their foreign keys.
     var isIndexed = true
     private let system: any System
@@ -33,6 +37,11 @@ final class RowWriter {
         // A function with the very number of arguments goes before the stub, which takes any.
         for function in recomputed?.functions ?? [] { try connection.register(function) }
         try connection.register(Self.dateFunction(on: system))
+        try connection.register(DerivedKeeper.canonical)
+        let derived = DerivedKeeper(layout)
+        for trigger in derived.triggers { try connection.execute(trigger) }
+        findings = derived.findings
+        hasTriggers = !layout.triggers.isEmpty || !derived.triggers.isEmpty
         // SQLite calls it unsafe that a trigger writes an R-tree, which Core Data's own do (MORE 6).
         if !layout.virtualTables.isEmpty { try connection.execute("PRAGMA trusted_schema = ON") }
     }

@@ -1,0 +1,192 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// Writes what a transaction changed into a store's persistent history (STORE_FORMAT 8, MORE 3).
+///
+/// The first change writes the row of the transaction; a transaction without changes leaves none.
+package final class HistoryWriter {
+    private let writer: RowWriter
+    private let numbers: [String: Int]
+    /// How many tombstones the table has room for.
+    private let tombstones: Int
+    private let hasStrings: Bool
+    private var slots: [String: [HistorySlots.Slot: Int]] = [:]
+    private var toManyCounts: [String: Int] = [:]
+    private var transaction: Int64?
+    /// Who writes, from one transaction to the next.
+    var author: String?
+    var contextName: String?
+
+    /// What the rows say of the program that writes.
+    var program = Program()
+
+    package struct Program: Sendable {
+        package var bundleIdentifier: String?
+        package var processName: String?
+
+        package init(bundleIdentifier: String? = nil, processName: String? = nil) {
+            self.bundleIdentifier = bundleIdentifier
+            self.processName = processName
+        }
+    }
+
+    /// Nil for a store without history.
+    init?(_ writer: RowWriter, changeColumns: [String], transactionColumns: [String], rows: [PrimaryKeyRow]) {
+        guard writer.layout.hasHistory else { return nil }
+        self.writer = writer
+        numbers = Dictionary(rows.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
+        tombstones = changeColumns.filter { $0.hasPrefix("ZTOMBSTONE") }.count
+        hasStrings = transactionColumns.contains("ZAUTHORTS")
+    }
+
+    func begin(author: String?, contextName: String?) {
+        transaction = nil
+        self.author = author
+        self.contextName = contextName
+    }
+
+    private enum Change: Int64 {
+        case insert = 0
+        case update = 1
+        case delete = 2
+    }
+
+    package func inserted(_ entity: EntityColumns, _ key: Int64) throws {
+        try write(.insert, entity.number, key)
+    }
+
+    /// - Parameter properties: the names of those that changed.
+    package func updated(_ entity: EntityColumns, _ key: Int64, properties: some Sequence<String>) throws {
+        try updated(entity, key, Set(properties.flatMap(entity.historySlots)))
+    }
+
+    func updated(_ entity: EntityColumns, _ key: Int64, _ changed: Set<HistorySlots.Slot>) throws {
+        let places = places(of: entity)
+        var bits = [UInt8](repeating: 0, count: (places.count + 7) / 8)
+        let name = entity.shape.entity.name
+        // The order of several to-many slots is not predictable (MORE 3): a change of one is told as one of each.
+        let all = (toManyCounts[name] ?? 0) > 1 && changed.contains { $0.isToMany }
+        for (slot, place) in places where changed.contains(slot) || (all && slot.isToMany) {
+            bits[place / 8] |= 0x80 >> UInt8(place % 8)
+        }
+        try write(.update, entity.number, key, columns: bits)
+    }
+
+    /// - Parameter kept: the values of the attributes that are preserved after deletion, in the order of
+    ///   ``EntityColumns/tombstoneColumns``.
+    package func deleted(_ entity: EntityColumns, _ key: Int64, kept: [SQLiteValue]) throws {
+        try write(.delete, entity.number, key, kept: kept)
+    }
+
+    private func places(of entity: EntityColumns) -> [HistorySlots.Slot: Int] {
+        let name = entity.shape.entity.name
+        if let known = slots[name] { return known }
+        let found = HistorySlots(of: entity.shape.entity, in: writer.layout)
+        let places = Dictionary(
+            found.slots.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        slots[name] = places
+        toManyCounts[name] = found.toManyNames.count
+        return places
+    }
+}
+
+// MARK: - Rows
+
+extension HistoryWriter {
+    private func write(
+        _ change: Change, _ entityNumber: Int64, _ key: Int64, columns: [UInt8]? = nil, kept: [SQLiteValue] = []
+    ) throws {
+        let transaction = try self.transaction ?? makeTransaction()
+        let kept = kept.prefix(tombstones)
+        let names = kept.indices.map { ", ZTOMBSTONE\($0)" }.joined()
+        let parameters = String(repeating: ", ?", count: kept.count)
+        let statement = try writer.statement(
+            "INSERT INTO ACHANGE (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS\(names)) "
+                + "VALUES (?, ?, ?, ?, ?, ?, ?\(parameters))")
+        let entity = try number(of: "CHANGE")
+        try statement.bind(writer.keys.next(entity, table: "ACHANGE"), at: 1)
+        try statement.bind(Int64(entity), at: 2)
+        try statement.bind(change.rawValue, at: 3)
+        try statement.bind(entityNumber, at: 4)
+        try statement.bind(key, at: 5)
+        try statement.bind(transaction, at: 6)
+        if let columns {
+            try columns.withUnsafeBytes { try statement.bind($0, at: 7) }
+        } else {
+            try statement.bindNull(at: 7)
+        }
+        for (position, value) in kept.enumerated() { try statement.bind(value, at: position + 8) }
+        try statement.run()
+    }
+
+    private func makeTransaction() throws -> Int64 {
+        let entity = try number(of: "TRANSACTION")
+        let key = try writer.keys.next(entity, table: "ATRANSACTION")
+        let texts = [
+            ("AUTHOR", author), ("BUNDLEID", program.bundleIdentifier), ("CONTEXTNAME", contextName),
+            ("PROCESSID", program.processName),
+        ]
+        // The texts lie in a table of their own, or, before it came, in the row (STORE_FORMAT 8).
+        let columns = texts.map { hasStrings ? "Z\($0.0)TS" : "Z\($0.0)" }.joined(separator: ", ")
+        let values = try texts.map { try hasStrings ? string($0.1) : $0.1.map(SQLiteValue.text) ?? .null }
+        try writer.statement(
+            "INSERT INTO ATRANSACTION (Z_PK, Z_ENT, ZTIMESTAMP, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        ).run([.integer(key), .integer(Int64(entity)), .real(writer.now.sinceReferenceDate)] + values)
+        transaction = key
+        return key
+    }
+
+    /// The key of a text in `ATRANSACTIONSTRING`, which has each once.
+    private func string(_ text: String?) throws -> SQLiteValue {
+        guard let text else { return .null }
+        if let known = try writer.connection.integer(
+            "SELECT Z_PK FROM ATRANSACTIONSTRING WHERE ZNAME = ?", [.text(text)])
+        {
+            return .integer(known)
+        }
+        let entity = try number(of: "TRANSACTIONSTRING")
+        let key = try writer.keys.next(entity, table: "ATRANSACTIONSTRING")
+        try writer.connection.run(
+            "INSERT INTO ATRANSACTIONSTRING (Z_PK, Z_ENT, ZNAME) VALUES (?, ?, ?)",
+            [.integer(key), .integer(Int64(entity)), .text(text)])
+        return .integer(key)
+    }
+
+    private func number(of name: String) throws -> Int {
+        if let number = numbers[name] { return number }
+        throw MigrationError(
+            .storeCorrupted, "The table Z_PRIMARYKEY has no row for \(name), which its history needs.",
+            place: "Z_PRIMARYKEY", remedy: "Restore the store from a backup.")
+    }
+}
+
+extension HistorySlots.Slot {
+    fileprivate var isToMany: Bool { if case .toMany = self { true } else { false } }
+}
+
+extension EntityColumns {
+    /// The slots that a change of a property sets.
+    func historySlots(of name: String) -> [HistorySlots.Slot] {
+        guard let position = shape.position(of: name) else { return [] }
+        switch places[position] {
+        case .none:
+            return []
+        case .attribute:
+            // A composite attribute has one slot for all its elements.
+            return [.attribute(name.split(separator: ".").first.map(String.init) ?? name)]
+        case .toOne(_, let entityColumn, let relationship):
+            return [.toOne(name)] + (entityColumn == nil ? [] : [.toOneEntity(name)])
+                + (relationship.inverseOrderColumn == nil ? [] : [.order(name)])
+        case .toMany:
+            return [.toMany(name)]
+        }
+    }
+
+    /// The columns of the attributes that history keeps after deletion: inherited ones first, then by name.
+    func tombstoneColumns(in layout: StoreLayout) -> [String] {
+        layout.model.lineage(of: shape.entity).reversed().flatMap(\.attributes)
+            .filter { $0.preservesValueInHistoryOnDeletion && $0.isStored }
+            .compactMap { layout.column(forAttribute: $0.name, in: shape.entity) }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import MoultModel
+import MoultPropertyList
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultObjects
+
+@Suite("Opening stores")
+struct OpeningTests {
+    private func error(_ body: () throws -> Void) -> MigrationError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? MigrationError
+        }
+    }
+
+    @Test("a model that is not the store's is refused with the entities that differ")
+    func otherModel() throws {
+        let fixture = try StoreFixture(KitchenModel.make())
+        var entities = fixture.model.entities.filter { $0.name != "Kitchen" && $0.name != "Cook" }
+        entities = entities.map { entity in
+            var entity = entity
+            entity.relationships.removeAll { ["Kitchen", "Cook"].contains($0.destinationEntityName) }
+            entity.attributes.removeAll { $0.name == "cookName" }
+            return entity
+        }
+        entities.append(EntityDescription(name: "Fork"))
+        let other = try ManagedObjectModel(entities: entities)
+        let refused = error { _ = try ObjectStore(fixture.path, model: other) }
+        #expect(refused?.code == .storeAhead && refused?.coreData?.number == 134100)
+        #expect(
+            refused?.message.hasSuffix(
+                "differ: Cook (not in the model), Dish, Fork (not in the store), Kitchen (not in the model), Soup.")
+                == true)
+    }
+
+    @Test("what is no store is refused")
+    func noStore() throws {
+        let folder = try ScratchFolder()
+        let model = try KitchenModel.make()
+        let text = folder.path + "/text"
+        try Data("hello, this is no database at all, not even a short one".utf8).write(to: URL(fileURLWithPath: text))
+        let empty = folder.path + "/empty"
+        try Data().write(to: URL(fileURLWithPath: empty))
+        let plain = folder.path + "/plain"
+        _ = try SQLiteShell.run(plain, "CREATE TABLE t (a)")
+        #expect(error { _ = try ObjectStore(folder.path + "/none", model: model) }?.code == .fileNotFound)
+        for path in [folder.path, text, empty, plain] {
+            #expect(error { _ = try ObjectStore(path, model: model) }?.code == .notAStore, "\(path)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/none"))
+    }
+
+    @Test("a store that was opened for reading refuses to be written")
+    func readOnly() throws {
+        let fixture = try StoreFixture(KitchenModel.make())
+        let id = try fixture.insert(try fixture.new("Tag", ["label": .text("a")]))[0]
+        let reader = try ObjectStore(fixture.path, model: fixture.model, isReadOnly: true)
+        #expect(try reader.snapshots(of: [id]).count == 1)
+        var changes = ObjectChanges()
+        changes.deleted = [.init(id: id, version: nil)]
+        #expect(error { _ = try reader.save(changes) }?.code == .readOnly)
+    }
+
+    @Test("a store holds the entities of its configuration")
+    func configuration() throws {
+        let model = try ManagedObjectModel(
+            entities: [
+                EntityDescription(name: "A", attributes: [AttributeDescription(name: "x", type: .string)]),
+                EntityDescription(name: "B"),
+            ], configurations: [Configuration(name: "One", entityNames: ["A"])])
+        let folder = try ScratchFolder()
+        let path = folder.path + "/One.sqlite"
+        let part = try ModelVersion(names: ["1"], model: model).restricted(to: "One")
+        try StoreMaker(part).make(at: path)
+        let store = try ObjectStore(path, model: model, configuration: "One")
+        #expect(store.shape(of: "A") != nil && store.shape(of: "B") == nil)
+        #expect(error { _ = try ObjectStore(path, model: model) }?.code == .storeAhead)
+        let memory = try ObjectStore(inMemory: model, configuration: "One")
+        #expect(memory.shape(of: "A") != nil && memory.shape(of: "B") == nil)
+    }
+
+    @Test("a migration by somebody else ends reads and writes; an index or a vacuum does not")
+    func schemaChange() throws {
+        let fixture = try StoreFixture(KitchenModel.make())
+        let id = try fixture.insert(try fixture.new("Tag", ["label": .text("a")]))[0]
+        _ = try fixture.shell("CREATE INDEX mine ON ZTAG (ZLABEL); VACUUM")
+        try fixture.update(id, ["label": .text("b")])
+        #expect(try fixture.value("label", of: id) == .text("b"))
+        _ = try fixture.shell("ALTER TABLE ZTAG ADD COLUMN ZNEW INTEGER")
+        #expect(error { try fixture.update(id, ["label": .text("c")]) }?.coreData?.number == 134100)
+        #expect(error { _ = try fixture.value("label", of: id) }?.code == .storeAhead)
+        #expect(try fixture.shell("SELECT ZLABEL FROM ZTAG") == "b\n")
+    }
+
+    @Test("an application keeps what it likes in the metadata, but not under Core Data's names")
+    func metadata() throws {
+        let fixture = try StoreFixture(KitchenModel.make())
+        let before = try fixture.store.metadata()
+        try fixture.store.updateMetadata { $0["fixedTitles"] = .boolean(true) }
+        try fixture.store.updateMetadata { $0["count"] = .integer(3) }
+        let other = try ObjectStore(fixture.path, model: fixture.model)
+        #expect(try other.metadata().applicationEntries == ["fixedTitles": .boolean(true), "count": .integer(3)])
+        try other.updateMetadata { $0["fixedTitles"] = nil }
+        #expect(error { try fixture.store.updateMetadata { $0["NSStoreType"] = .string("Binary") } }?.code == .usage)
+        var after = try fixture.store.metadata()
+        #expect(after.applicationEntries == ["count": .integer(3)])
+        after.entries["count"] = nil
+        #expect(after == before)
+    }
+}
