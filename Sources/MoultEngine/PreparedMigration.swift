@@ -11,13 +11,19 @@ import MoultSystem
 package struct PreparedMigration: Sendable {
     package struct Options: Sendable {
         package var answers: Answers
+        /// Mapping models and stages to take instead of what is inferred.
+        package var registered: [RegisteredStage]
         /// Write version hashes that are not certain.
         package var isExperimental: Bool
         /// Migrate a store that is mirrored to CloudKit, the careful way.
         package var allowsCloudKit: Bool
 
-        package init(answers: Answers = .none, isExperimental: Bool = false, allowsCloudKit: Bool = false) {
+        package init(
+            answers: Answers = .none, registered: [RegisteredStage] = [], isExperimental: Bool = false,
+            allowsCloudKit: Bool = false
+        ) {
             self.answers = answers
+            self.registered = registered
             self.isExperimental = isExperimental
             self.allowsCloudKit = allowsCloudKit
         }
@@ -51,7 +57,7 @@ package struct PreparedMigration: Sendable {
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(
                 versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]), to: target,
-                answers: options.answers)
+                answers: options.answers, registered: options.registered)
             let bound = try plan.passes.first.map { pass in
                 let (mapping, target) = try Self.mapping(pass)
                 return try BoundPlan(

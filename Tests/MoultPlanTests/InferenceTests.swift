@@ -24,6 +24,7 @@ private func text(_ mapping: ResolvedMapping) -> [String: String] {
                 switch source {
                 case .attribute(let old, let value): old + (value.map { " else \($0.text)" } ?? "")
                 case .constant(let value): "= " + (value?.text ?? "nil")
+                case .expression: source.text
                 }
         }
         for (property, source) in entity.relationships {
@@ -31,6 +32,7 @@ private func text(_ mapping: ResolvedMapping) -> [String: String] {
                 switch source {
                 case .relationship(let old): old
                 case .empty: "none"
+                case .path: source.text
                 }
         }
     }

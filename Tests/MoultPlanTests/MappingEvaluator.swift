@@ -45,6 +45,8 @@ extension World {
         switch sources[attribute.name] {
         case .attribute(let old, let value)?: return object.values[old].map { convert($0, attribute.type) } ?? value
         case .constant(let value)?: return value
+        // Inference makes none.
+        case .expression?: return .string("an expression")
         case nil: return .string("no source")
         }
     }

@@ -20,7 +20,8 @@ extension Verb {
     ) { try migrate($0, $1) }
 
     static let migrateOptions: [Option] = [
-        .model, .target, .dryRun, .answers, .plan, .inPlace, .frugal, .cloudKit, .experimental, .backups, .order,
+        .model, .target, .dryRun, .answers, .mapping, .plan, .inPlace, .frugal, .cloudKit, .experimental, .backups,
+        .order,
     ]
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {

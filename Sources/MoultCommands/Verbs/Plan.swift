@@ -1,5 +1,7 @@
 import MoultEngine
 import MoultModel
+import MoultModelFiles
+import MoultPlan
 import MoultReport
 import MoultStore
 
@@ -11,7 +13,7 @@ extension Verb {
             with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
             """,
         operands: [.store],
-        options: [.model, .target, .answers, showsSQL, .inPlace, .cloudKit, .experimental, .order],
+        options: [.model, .target, .answers, .mapping, showsSQL, .inPlace, .cloudKit, .experimental, .order],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
             "moult plan forum.sqlite --model Forum.xcdatamodeld --to \"Forum 2\" --sql",
@@ -32,6 +34,8 @@ extension Verb {
 
 extension Option {
     static let target = value("to", "VERSION", "The version to end at; the bundle's current one by default.")
+    static let mapping = value(
+        "mapping", "PATH", "A mapping model (.xcmappingmodel, .cdm) to follow, or a folder of them.", completes: .files)
     static let inPlace = flag(
         "in-place", "Change the store itself in one transaction, after its backup; only for changes of the catalogue.")
     static let cloudKit = flag("cloudkit", "Migrate a store that is mirrored to CloudKit, the careful way.")
@@ -48,9 +52,14 @@ extension Invocation {
             throw MigrationError(
                 .lockFileMismatch, change.message, place: change.place, remedy: change.remedy)
         }
+        let mappings = try self[value: .mapping].map { try MappingModelFile.all(at: $0) } ?? []
+        let registered = try mappings.map {
+            try RegisteredStage($0.mapping, named: $0.name, held: $0.versions, in: versions)
+        }
         return try PreparedMigration(
             store, versions: versions, to: self[value: .target],
             options: PreparedMigration.Options(
-                answers: try answers(), isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit]))
+                answers: try answers(), registered: registered, isExperimental: self[.experimental],
+                allowsCloudKit: self[.cloudKit]))
     }
 }

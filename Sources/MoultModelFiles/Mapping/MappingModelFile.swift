@@ -50,6 +50,15 @@ package struct MappingModelFile: Sendable {
         findings = content.findings
     }
 
+    /// The mapping model at the path, or all that lie in the folder there.
+    /// - Throws: as ``init(contentsOf:)``.
+    package static func all(at path: String) throws -> [MappingModelFile] {
+        guard !isMappingModel(path), ModelFolder.isFolder(path) == true else {
+            return [try MappingModelFile(contentsOf: path)]
+        }
+        return try ModelFolder.entries(of: path).filter(isMappingModel).map(MappingModelFile.init)
+    }
+
     /// Whether the path's name says that a mapping model lies there.
     package static func isMappingModel(_ path: String) -> Bool {
         ["xcmappingmodel", "cdm"].contains(path.fileExtension) || path.fileName == "xcmapping.xml"

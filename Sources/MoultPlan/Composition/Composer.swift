@@ -86,6 +86,7 @@ extension Composer {
     )
         -> Joint<AttributeSource>
     {
+        if case .expression = next { return .apart("\(entity).\(name) is computed from the version between") }
         guard case .attribute(let middleName, let later) = next else { return .joined(next) }
         let type = destination[entity]?.attributes[name]?.type ?? .undefined
         switch before?.attributes[middleName] {
@@ -94,6 +95,7 @@ extension Composer {
             return .joined(.attribute(oldName, ifNil: earlier?.widened(to: type) ?? later))
         case .constant(let value)?:
             return .joined(.constant(value?.widened(to: type) ?? later))
+        case .expression?: return .apart("\(entity).\(name) takes what was computed for the version between")
         case nil:
             return .apart("\(entity).\(name) takes what \(middleName) derived in the version between")
         }
@@ -106,6 +108,7 @@ extension Composer {
     private func compose(
         _ next: RelationshipSource, for name: String, of entity: String, after before: ResolvedEntityMapping?
     ) -> Joint<RelationshipSource> {
+        if case .path = next { return .apart("\(entity).\(name) follows a path through the version between") }
         guard case .relationship(let middleName) = next, let before, let middleEntity = before.destinationEntityName
         else { return .joined(.empty) }
         switch before.relationships[middleName] {
@@ -120,6 +123,7 @@ extension Composer {
                 return .apart("\(entity).\(name) was narrowed in the version between, and changes again")
             }
             return .joined(.relationship(oldName))
+        case .path?: return .apart("\(entity).\(name) takes what a path gave the version between")
         case .empty?, nil:
             guard before.sourceEntityName != nil, isFilledByInverse(middleName, of: middleEntity) else {
                 return .joined(.empty)

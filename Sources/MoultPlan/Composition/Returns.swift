@@ -172,6 +172,7 @@ extension AttributeSource {
     fileprivate var isNeverNil: Bool {
         switch self {
         case .attribute(_, let value), .constant(let value): value != nil
+        case .expression: false
         }
     }
 }

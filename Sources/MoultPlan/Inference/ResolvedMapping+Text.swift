@@ -27,6 +27,7 @@ extension AttributeSource {
         case .attribute(let name, nil): "from \(name)"
         case .attribute(let name, let value?): "from \(name), or \(value.text) where there is no value"
         case .constant(let value): "is \(value?.text ?? "nil")"
+        case .expression(let expression): "is \(expression.format)"
         }
     }
 }
@@ -36,6 +37,9 @@ extension RelationshipSource {
         switch self {
         case .relationship(let name): "from \(name)"
         case .empty: "starts empty, or as its inverse has it"
+        case .path(let path, let entity):
+            "from what became of \((["$source"] + path).joined(separator: "."))"
+                + (entity.map { ", of those that were \($0)" } ?? "")
         }
     }
 }

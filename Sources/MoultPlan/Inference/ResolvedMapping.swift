@@ -5,7 +5,7 @@ import MoultModel
 ///
 /// Inference makes one for each edge, composition joins neighbours into one, and lowering turns it into statements. What
 /// a person writes, where most may be left to defaults, is a `MappingModel`.
-package struct ResolvedMapping: Sendable, Equatable {
+package struct ResolvedMapping: Sendable, Hashable {
     /// Ordered by destination entity name, then the removed entities by source name.
     package var entityMappings: [ResolvedEntityMapping]
 
@@ -24,7 +24,7 @@ package struct ResolvedMapping: Sendable, Equatable {
 }
 
 /// How the objects of one source entity (exactly that one, without its sub-entities) become objects of one destination.
-package struct ResolvedEntityMapping: Sendable, Equatable {
+package struct ResolvedEntityMapping: Sendable, Hashable {
     /// Nil for an added entity.
     package var sourceEntityName: String?
     /// Nil for a removed entity.
@@ -54,6 +54,8 @@ package enum AttributeSource: Sendable, Hashable {
     case attribute(String, ifNil: AttributeValue?)
     /// The same value for every object: a new attribute's default, or nil.
     case constant(AttributeValue?)
+    /// What an expression of a mapping model gives, of `$source`.
+    case expression(Expression)
 }
 
 /// Where a relationship's destinations come from.
@@ -62,4 +64,7 @@ package enum RelationshipSource: Sendable, Hashable {
     case relationship(String)
     /// None: a new relationship, which its inverse may still fill.
     case empty
+    /// What became of the objects at the end of a path of relationships that starts at the source object, which is
+    /// itself at the end of an empty one; where `to` names an entity, of its objects (without those of sub-entities).
+    case path([String], to: String?)
 }

@@ -88,16 +88,7 @@ extension MappingCheck {
 }
 
 extension AttributeType {
-    /// Whether Core Data takes a value of this type for an attribute of the other: the same, or any number for
-    /// another; only a Decimal is no plain number.
-    fileprivate func isTaken(by other: AttributeType) -> Bool {
-        self == other || widens(to: other) || isNumber && other.isNumber
-    }
-
-    private var isNumber: Bool {
-        switch self {
-        case .boolean, .integer16, .integer32, .integer64, .float, .double: true
-        default: false
-        }
-    }
+    /// Whether an attribute of the other type takes every value of this one as it is. Core Data takes any number for
+    /// another, and cuts off what does not fit.
+    fileprivate func isTaken(by other: AttributeType) -> Bool { self == other || widens(to: other) }
 }

@@ -32,6 +32,8 @@ extension AttributeSource {
     fileprivate var value: AttributeValue? {
         switch self {
         case .attribute(_, let value), .constant(let value): value
+        // Its line says everything.
+        case .expression: nil
         }
     }
 }

@@ -144,7 +144,13 @@ extension PathWalker {
         for edge in edges {
             guard case .inferred(let mapping) = edge.means else {
                 close(&stretch, apart: &apart, into: &passes)
-                if case .registered(let stage) = edge.means { passes.append(pass(edge, .registered(stage))) }
+                if case .registered(let stage) = edge.means {
+                    passes.append(
+                        pass(
+                            edge,
+                            try stage.mapping.map { (mapping) throws(MigrationError) in .mapping(try mapping.get()) }
+                                ?? .registered(stage)))
+                }
                 continue
             }
             let link = Stretch.Edge(

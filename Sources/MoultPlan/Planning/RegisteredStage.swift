@@ -1,4 +1,6 @@
-/// A mapping or custom stage that somebody registered for an edge: it is used instead of an inferred mapping.
+import MoultModel
+
+/// A mapping model or custom stage that somebody registered for an edge: it is used instead of an inferred mapping.
 ///
 /// It may also span several versions; such a shortcut is preferred to walking, because somebody tested it (K-01).
 package struct RegisteredStage: Sendable, Hashable {
@@ -11,12 +13,37 @@ package struct RegisteredStage: Sendable, Hashable {
     package var sentence: String
     /// How it is undone, in one sentence; nil where it cannot be.
     package var undo: String?
+    /// What it does, where it is a mapping model, or why it cannot; nil for a stage that only its own code can do.
+    package var mapping: Result<ResolvedMapping, MigrationError>?
 
-    package init(from: String, to: String, name: String, sentence: String, undo: String? = nil) {
+    package init(
+        from: String, to: String, name: String, sentence: String, undo: String? = nil,
+        mapping: Result<ResolvedMapping, MigrationError>? = nil
+    ) {
         self.from = from
         self.to = to
         self.name = name
         self.sentence = sentence
         self.undo = undo
+        self.mapping = mapping
+    }
+
+    /// A mapping model for the versions that it fits. One that cannot run is refused where the way leads over it.
+    ///
+    /// - Parameters:
+    ///   - name: what plans and errors call it.
+    ///   - held: the models that its file holds, where it does.
+    /// - Throws: `noPath` and `question` where it does not fit just two versions.
+    package init(
+        _ mapping: MappingModel, named name: String, held: (source: ModelVersion, destination: ModelVersion)? = nil,
+        in versions: ModelVersions
+    ) throws(MigrationError) {
+        let match = try MappingMatch(of: mapping, named: name, held: held, in: versions)
+        let (source, destination) = (versions.versions[match.source], versions.versions[match.destination])
+        self.init(
+            from: source.name, to: destination.name, name: name, sentence: "The mapping model \(name) is followed.",
+            mapping: Result { () throws(MigrationError) in
+                try ResolvedMapping(mapping, from: source.model, to: destination.model)
+            })
     }
 }

@@ -6,7 +6,10 @@ struct RelationshipPairs: Hashable {
     /// Which of the two objects a row of `table` belongs to; a join table's belongs to neither.
     enum Row: Hashable { case owner, destination, neither }
 
+    /// The table of the rows; empty where a path of tables gives them.
     let table: String
+    /// The pairs that follow each other on the way; empty where a table gives the rows.
+    private(set) var path: RelationshipPath?
     let ownerColumn: String
     let destinationColumn: String
     /// The destination's place in the owner's list.
@@ -21,7 +24,7 @@ struct RelationshipPairs: Hashable {
     /// The same pairs seen from the other end.
     var flipped: RelationshipPairs {
         RelationshipPairs(
-            table: table, ownerColumn: destinationColumn, destinationColumn: ownerColumn,
+            table: table, path: path, ownerColumn: destinationColumn, destinationColumn: ownerColumn,
             ownerOrderColumn: destinationOrderColumn, destinationOrderColumn: ownerOrderColumn,
             row: row == .owner ? .destination : row == .destination ? .owner : .neither,
             ownerEntity: destinationEntity, destinationEntity: ownerEntity)
@@ -62,6 +65,17 @@ extension RelationshipPairs {
         }
     }
 
+    /// The pairs along a path that starts at objects of just the one entity.
+    init(_ path: RelationshipPath) {
+        self.init(
+            table: "", path: path, ownerColumn: RelationshipPath.owner, destinationColumn: RelationshipPath.destination,
+            ownerOrderColumn: nil, destinationOrderColumn: nil, row: .neither, ownerEntity: path.ownerEntity,
+            destinationEntity: path.destinationEntity)
+    }
+
+    /// The rows as they stand behind FROM.
+    func rows(in schema: String) -> String { path?.query(in: schema) ?? "\(schema).\(table.quotedName)" }
+
     /// What a row `s` of the owner's table holds of its first pair: a column of its own where it has one, else a
     /// subquery. `filter` is a condition on the pair `p`.
     func value(_ column: String, filter: String?) -> String {
@@ -69,7 +83,7 @@ extension RelationshipPairs {
         let condition = filter.map { " AND \($0)" } ?? ""
         let order = ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
         return """
-            (SELECT p.\(column.quotedName) FROM source.\(table.quotedName) AS p \
+            (SELECT p.\(column.quotedName) FROM \(rows(in: "source")) AS p \
             WHERE p.\(ownerColumn.quotedName) = s.Z_PK\(condition) \
             ORDER BY \(order)p.\(destinationColumn.quotedName) LIMIT 1)
             """

@@ -29,7 +29,11 @@ extension StoreLowering {
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             let used = Set(
                 contribution.mapping.attributes.values.compactMap { value -> String? in
-                    if case .attribute(let name, _) = value { name } else { nil }
+                    switch value {
+                    case .attribute(let name, _): name
+                    case .expression(.keyPath(let path, .variable("source"))): path
+                    case .constant, .expression: nil
+                    }
                 })
             let gone = source.model.attributes(of: contribution.source).filter {
                 $0.isStored && $0.derivation == nil && !used.contains($0.name)
@@ -62,7 +66,7 @@ extension StoreLowering {
                 let owner = pairs.ownerColumn.quotedName
                 let lost = try connection.integer(
                     """
-                    SELECT COALESCE(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM main.\(pairs.table.quotedName) \
+                    SELECT COALESCE(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(pairs.rows(in: "main")) \
                     WHERE \(owner) IS NOT NULL AND \(pairs.destinationColumn.quotedName) IS NOT NULL GROUP BY \(owner))
                     """)
                 guard let lost, lost > 0 else { continue }

@@ -40,7 +40,8 @@ struct HistoryLowering {
                     "Make room for one more value that history keeps of deleted objects."))
         }
         var assignments: [String] = []
-        let renumbered = lowering.renumbered("ZENTITY", candidates: Array(map.keys).sorted(), mayPassThrough: true)
+        let renumbered = lowering.renumbered(
+            "ZENTITY", candidates: Array(map.keys).sorted(), by: map, mayPassThrough: true)
         if renumbered != "ZENTITY" {
             let known = map.keys.sorted().sqlList
             assignments.append("ZENTITY = CASE WHEN ZENTITY IN (\(known)) THEN \(renumbered) ELSE ZENTITY END")

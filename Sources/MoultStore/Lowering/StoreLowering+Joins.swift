@@ -82,7 +82,7 @@ extension StoreLowering {
         let all = ["\(own) IS NOT NULL", "\(other) IS NOT NULL"] + conditions
         return """
             INSERT OR IGNORE INTO main.\(table.quotedName) (\(columns.map(\.quotedName).joined(separator: ", "))) \
-            SELECT \(values.joined(separator: ", ")) FROM source.\(pairs.table.quotedName) AS p \
+            SELECT \(values.joined(separator: ", ")) FROM \(pairs.rows(in: "source")) AS p \
             WHERE \(all.joined(separator: " AND ")) ORDER BY 1, 2
             """
     }

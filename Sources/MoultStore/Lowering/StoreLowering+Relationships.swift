@@ -6,14 +6,22 @@ extension StoreLowering {
     /// The pairs that fill a relationship of the destination, seen from its owner: its own source's, or where it has
     /// none, its inverse's.
     func pairs(for name: String, of contribution: Contribution) -> RelationshipPairs? {
-        if case .relationship(let source)? = contribution.mapping.relationships[name] {
-            return RelationshipPairs(source, of: contribution.source, in: self.source)
-        }
+        if let own = ownPairs(for: name, of: contribution) { return own }
         guard let relationship = destination.model.relationship(name, of: contribution.destination),
             let inverse = relationship.inverseName
         else { return nil }
         return pairs(ofInverse: inverse, in: relationship.destinationEntityName).flatMap {
             onRow($0.flipped, contribution)
+        }
+    }
+
+    /// The pairs that the mapping gives the relationship itself; nil where it leaves it to its inverse.
+    private func ownPairs(for name: String, of contribution: Contribution) -> RelationshipPairs? {
+        switch contribution.mapping.relationships[name] {
+        case .relationship(let old): RelationshipPairs(old, of: contribution.source, in: source)
+        case .path(let keys, let entity):
+            RelationshipPath(keys, of: contribution.source, to: entity, in: source).map(RelationshipPairs.init)
+        case .empty, nil: nil
         }
     }
 
@@ -27,10 +35,7 @@ extension StoreLowering {
         guard let entity = destination.model.entity(entityName) else { return nil }
         return contributions.lazy
             .filter { destination.model.isKind($0.destination, of: entity) }
-            .compactMap { contribution in
-                guard case .relationship(let source)? = contribution.mapping.relationships[name] else { return nil }
-                return RelationshipPairs(source, of: contribution.source, in: self.source)
-            }.first
+            .compactMap { ownPairs(for: name, of: $0) }.first
     }
 
     /// The pairs that fill a relationship which `entity` of the destination declares, over all entities that have it,
@@ -91,12 +96,13 @@ extension StoreLowering {
             sourceEntity: pairs.destinationEntity, destinationEntity: relationship.destinationEntityName)
         let candidates =
             fitting ?? source.model.entity(pairs.destinationEntity).map(source.numbers(ofEntityAndDescendants:)) ?? []
-        return renumbered(number, candidates: candidates, mayPassThrough: fitting == nil)
+        return renumbered(
+            number, candidates: candidates, by: numberMap(into: relationship.destinationEntityName),
+            mayPassThrough: fitting == nil)
     }
 
     /// A source entity number as the destination's; the value itself where no number changes.
-    func renumbered(_ number: String, candidates: [Int], mayPassThrough: Bool) -> String {
-        let map = numberMap
+    func renumbered(_ number: String, candidates: [Int], by map: [Int: Int], mayPassThrough: Bool) -> String {
         if mayPassThrough && candidates.allSatisfy({ map[$0] == nil || map[$0] == $0 }) { return number }
         let cases = candidates.compactMap { old in map[old].map { " WHEN \(old) THEN \($0)" } }
         return cases.isEmpty ? "NULL" : "CASE \(number)\(cases.joined()) END"

@@ -166,6 +166,7 @@ extension StoreLowering {
             let literal = substitute.sqlLiteral(for: attribute)
             return column == nil ? literal : "COALESCE(\(carried), \(literal))"
         case .constant(let value?): return value.sqlLiteral(for: attribute)
+        case .expression: return contribution.expressions[attribute.name] ?? "NULL"
         case .constant(nil), nil: return "NULL"
         }
     }

@@ -24,6 +24,8 @@ struct StoreLowering {
         let destination: EntityDescription
         let sourceNumber: Int
         let destinationNumber: Int
+        /// The SQL of each attribute that has an expression, over a row `s` of the source's table.
+        let expressions: [String: String]
     }
 
     let contributions: [Contribution]
@@ -48,7 +50,8 @@ struct StoreLowering {
             }
             return Contribution(
                 mapping: mapping, source: sourceEntity, destination: entity, sourceNumber: sourceNumber,
-                destinationNumber: number)
+                destinationNumber: number,
+                expressions: try Self.expressions(of: mapping, sourceEntity, entity, from: source, to: destination))
         }
     }
 
@@ -58,7 +61,15 @@ struct StoreLowering {
     }
 
     /// The number in the destination of each source entity number that is carried over.
-    var numberMap: [Int: Int] {
+    var numberMap: [Int: Int] { Self.numberMap(of: contributions) }
+
+    /// The same of those that become `entity` or one below it: an entity may become one in each of several tables.
+    func numberMap(into entity: String) -> [Int: Int] {
+        guard let entity = destination.model.entity(entity) else { return [:] }
+        return Self.numberMap(of: contributions.filter { destination.model.isKind($0.destination, of: entity) })
+    }
+
+    private static func numberMap(of contributions: [Contribution]) -> [Int: Int] {
         Dictionary(
             contributions.map { ($0.sourceNumber, $0.destinationNumber) }, uniquingKeysWith: { first, _ in first })
     }

@@ -77,6 +77,8 @@ struct WitnessComparison {
     ) -> String? {
         switch origin {
         case .constant(let value): return value.map { Self.text($0, attribute.type) } ?? "-"
+        // Inference makes none.
+        case .expression: return nil
         case .attribute(let name, let substitute):
             guard let type = source.attribute(name, of: entity)?.type, let text = object[name] else { return nil }
             if text == "-" { return substitute.map { Self.text($0, attribute.type) } ?? "-" }
