@@ -13,7 +13,12 @@ import Testing
             ("1 + 2 * x", "1 + (2 * x)"), ("(1 + 2) * x", "(1 + 2) * x"), ("a - b - c", "(a - b) - c"),
             ("-5", "-5"), ("2 ** 3", "2 ** 3"), ("add:to:(a, b)", "a + b"), ("{1, 'two', NULL}", "{1, \"two\", nil}"),
             ("0x1F", "31"), ("1.50", "1.5"), ("1e3", "1000.0"), ("'it''s'", nil), ("#first.size", "#first.#size"),
-            ("#in", "#in"),
+            ("#in", "#in"), ("a[0].b[FIRST]", "a[0].b[FIRST]"), ("a[ last ]", "a[LAST]"),
+            ("(a + b)[#size]", "(a + b)[#size]"),
+            ("a.@count.@count", "count:(count:(a))"), ("x[0].@count", "count:(x[0])"), ("0b101 + 0o17", "5 + 15"),
+            ("(-5).x", "(-5).x"), ("-9223372036854775808", "-9223372036854775808"),
+            ("'\\u00e9\\uD83D\\uDE00'", "\"é😀\""),
+            ("9223372036854775808", "9.223372036854776e+18"),
             ("'a\\'b\"c\\n'", "\"a'b\\\"c\\n\""),
             ("CAST('1.50', 'NSDecimalNumber')", "CAST(\"1.50\", \"NSDecimalNumber\")"),
             ("CAST(x, 'NSDate')", "CAST(x, \"NSDate\")"), ("TERNARY(a > 1, 'x', 'y')", "TERNARY(a > 1, \"x\", \"y\")"),
@@ -52,11 +57,13 @@ import Testing
         ("", 0), ("pages.", 6), ("count:(pages", 12), ("a ==", 4), ("a == 1", 0), ("(a", 2), ("{1,", 3), ("'open", 0),
         ("a b", 2), ("$x ? 1", 3), ("FUNCTION(a)", 9), ("AND", 0),
         // A number behind # would be printed as a number.
-        ("1 + #00", 5), ("$1", 1),
+        ("1 + #00", 5), ("$1", 1), ("a[", 2), ("a[0", 3), ("'\\uD800'", 1), ("'\\u12'", 1), ("0x", 0), ("1 + 0b2", 4),
+        ("%d", 0),
+        ("SUBQUERY(a, b, c)", 12), ("TERNARY(a, b, c)", 8), ("a.", 2), ("e\u{301} ==", 5),
     ])
     func `a fault is found where it stands`(text: String, character: Int) {
         let error = #expect(throws: MigrationError.self) { try Expression(parsing: text) }
-        #expect(error?.code == .modelInvalid)
+        #expect(error?.code == .invalidPredicate)
         #expect(error?.place == "character \(character)")
     }
 
@@ -64,9 +71,22 @@ import Testing
         let texts = [
             String(repeating: "(", count: 20_000), String(repeating: "NOT ", count: 20_000) + "a == 1",
             "a" + String(repeating: " + a", count: 20_000), String(repeating: "{", count: 20_000),
+            "a" + String(repeating: "[0]", count: 20_000), String(repeating: "x[", count: 20_000),
+            "a == 1" + String(repeating: " AND (b == 2 OR c == 3", count: 20_000),
         ]
         for text in texts { #expect(throws: MigrationError.self) { try Predicate(parsing: text) } }
         #expect((try? Expression(parsing: "a" + String(repeating: ".a", count: 10_000))) != nil)
+        #expect((try? Predicate(parsing: "a == 1" + String(repeating: " OR a == 1", count: 10_000))) != nil)
+    }
+
+    @Test(arguments: [" + a", "[0]", "[0].a", " * (a - 1)"])
+    func `what is just not too deep is read as printed`(link: String) throws {
+        var count = 0
+        while let expression = try? Expression(parsing: "a" + String(repeating: link, count: count)) {
+            #expect(try Expression(parsing: expression.format) == expression, "\(count)")
+            count += 1
+        }
+        #expect(count > 20)
     }
 
     @Test func `mutated texts never crash, and what parses prints and parses again`() throws {

@@ -6,7 +6,7 @@ extension Expression {
         case .evaluatedObject: "SELF"
         case .variable(let name): "$" + name
         case .keyPath(let path, of: .evaluatedObject): FormatWord.escaped(path)
-        case .keyPath(let path, let base): base.formatAsOperand + "." + FormatWord.escaped(path)
+        case .keyPath(let path, let base): base.formatAsBase + "." + FormatWord.escaped(path)
         case .function(let selector, let arguments): Self.format(selector, arguments)
         case .message(let selector, let target, let arguments):
             "FUNCTION(\(([target, .constant(.string(selector))] + arguments).map(\.format).joined(separator: ", ")))"
@@ -22,7 +22,10 @@ extension Expression {
         if let arithmetic = Arithmetic(rawValue: selector), arguments.count == 2 {
             return "\(arguments[0].formatAsOperand) \(arithmetic.symbol) \(arguments[1].formatAsOperand)"
         }
-        let name = selector == "castObject:toType:" ? "CAST" : selector
+        if selector == ExpressionFunction.element.selector, arguments.count == 2 {
+            return "\(arguments[0].formatAsBase)[\(arguments[1].formatAsIndex)]"
+        }
+        let name = selector == ExpressionFunction.cast.selector ? "CAST" : selector
         return "\(name)(\(arguments.map(\.format).joined(separator: ", ")))"
     }
 
@@ -35,6 +38,17 @@ extension Expression {
         }
         return format
     }
+
+    /// Before a key path or an index, which bind tighter than a sign does.
+    private var formatAsBase: String {
+        let format = formatAsOperand
+        return format.hasPrefix("-") ? "(\(format))" : format
+    }
+
+    private var formatAsIndex: String {
+        if case .constant(.string(let text)) = self, Index(rawValue: text) != nil { return text }
+        return format
+    }
 }
 
 extension ExpressionValue {
@@ -44,9 +58,9 @@ extension ExpressionValue {
         case .boolean(let flag): flag ? "1" : "0"
         case .integer(let number): String(number)
         case .real(let number): number.isFinite ? String(describing: number) : "CAST(\"\(number)\", \"NSNumber\")"
-        case .decimal(let digits): "CAST(\"\(digits)\", \"NSDecimalNumber\")"
+        case .decimal(let digits): "CAST(\(FormatWord.quoted(digits)), \"NSDecimalNumber\")"
         case .string(let text): FormatWord.quoted(text)
-        case .date(let seconds): "CAST(\(seconds), \"NSDate\")"
+        case .date(let seconds): seconds.isFinite ? "CAST(\(seconds), \"NSDate\")" : "CAST(\"\(seconds)\", \"NSDate\")"
         case .data(let bytes): "CAST(\"\(bytes.base64)\", \"NSData\")"
         case .uuid(let bytes): "CAST(\"\(bytes.uuidText)\", \"NSUUID\")"
         case .uri(let text): "CAST(\(FormatWord.quoted(text)), \"NSURL\")"
@@ -98,39 +112,5 @@ extension Predicate.Options {
             (.caseInsensitive, "c"), (.diacriticInsensitive, "d"), (.normalized, "n"), (.localeSensitive, "l"),
         ]
         return isEmpty ? "" : "[" + letters.filter { contains($0.0) }.map(\.1).joined() + "]"
-    }
-}
-
-/// How words and strings are spelled in the format language.
-enum FormatWord {
-    /// Words that cannot name a property in an expression without `#`.
-    static let keywords: Set<String> = [
-        "and", "or", "in", "not", "all", "any", "some", "none", "like", "matches", "contains", "beginswith", "endswith",
-        "between", "null", "nil", "self", "true", "yes", "false", "no", "truepredicate", "falsepredicate",
-    ]
-
-    /// The words that Foundation reserves, which a printed key path spells with `#`; the parser takes those that are
-    /// no keywords as names too, because people write `size > 1`.
-    private static let reserved = keywords.union([
-        "first", "last", "size", "anykey", "subquery", "fetch", "cast", "caseinsensitive", "ci",
-    ])
-
-    static func escaped(_ path: String) -> String {
-        path.split(separator: ".", omittingEmptySubsequences: false)
-            .map { reserved.contains($0.lowercased()) ? "#" + $0 : String($0) }.joined(separator: ".")
-    }
-
-    static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": result += "\\" + String(scalar)
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
     }
 }

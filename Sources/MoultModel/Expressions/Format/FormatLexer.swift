@@ -7,52 +7,62 @@ struct FormatLexer {
         case escapedWord(String)
         /// A name behind `$`.
         case variable(String)
+        /// A placeholder for an argument, without its `%`: `@`, `K`, `d`, `lu`.
+        case placeholder(String)
+        /// The argument for a `%K`.
+        case path(String)
         case constant(ExpressionValue)
+        /// The digits of an integer that only its sign could make fit.
+        case hugeInteger(String)
         case sign(String)
         case end
     }
 
     private static let signs = ["**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"]
+    /// More than any list of values that somebody prints; a text of this length takes a few hundred megabytes.
+    private static let lengthLimit = 4_000_000
 
-    private let text: [Character]
+    private let text: [Unicode.Scalar]
     private var position = 0
 
-    /// - Returns: the tokens, each with the number of its first character from 0; the last one is the end.
+    /// - Returns: the tokens, each with the number of its first Unicode scalar from 0; the last one is the end.
     static func tokens(of text: String) throws(MigrationError) -> [(token: Token, place: Int)] {
-        var lexer = FormatLexer(text: Array(text))
+        guard text.utf8.count <= lengthLimit else { throw .format("it is too long", at: lengthLimit) }
+        var lexer = FormatLexer(text: Array(text.unicodeScalars))
         var tokens: [(Token, Int)] = []
         repeat {
-            lexer.skip { $0.isWhitespace }
+            lexer.skip { $0.properties.isWhitespace }
             let place = lexer.position
             tokens.append((try lexer.next(), place))
         } while tokens.last?.0 != .end
         return tokens
     }
 
-    private init(text: [Character]) { self.text = text }
+    private init(text: [Unicode.Scalar]) { self.text = text }
 
     private mutating func next() throws(MigrationError) -> Token {
-        guard let character = peek() else { return .end }
-        if Self.isNameStart(character) { return .word(takeSelector()) }
-        if character.isASCII, character.isNumber { return try number() }
-        switch character {
+        guard let scalar = peek() else { return .end }
+        if Self.isNameStart(scalar) { return .word(takeSelector()) }
+        if Self.isDigit(scalar) { return try number() }
+        switch scalar {
         case "#", "$":
             position += 1
             let start = position
             let name = take { Self.isName($0) }
-            guard let first = name.first, Self.isNameStart(first) else {
-                throw .format("a name is missing behind \(character)", at: start)
+            guard let first = name.unicodeScalars.first, Self.isNameStart(first) else {
+                throw .format("a name is missing behind \(scalar)", at: start)
             }
-            return character == "#" ? .escapedWord(name) : .variable(name)
-        case "\"", "'": return .constant(.string(try string(quote: character)))
-        default: return .sign(sign(character))
+            return scalar == "#" ? .escapedWord(name) : .variable(name)
+        case "%": return try placeholder()
+        case "\"", "'": return .constant(.string(try string(quote: scalar)))
+        default: return .sign(sign(scalar))
         }
     }
 
-    private mutating func sign(_ character: Character) -> String {
-        let pair = String(text[position..<min(position + 2, text.count)])
-        let sign = Self.signs.contains(pair) ? pair : String(character)
-        position += sign.count
+    private mutating func sign(_ scalar: Unicode.Scalar) -> String {
+        let pair = Self.string(text[position..<min(position + 2, text.count)])
+        let sign = Self.signs.contains(pair) ? pair : String(scalar)
+        position += sign == pair ? sign.unicodeScalars.count : 1
         return sign
     }
 
@@ -66,86 +76,149 @@ struct FormatLexer {
         return word
     }
 
+    private mutating func placeholder() throws(MigrationError) -> Token {
+        let start = position
+        position += 1
+        let conversion = take { "hlqLzjt".unicodeScalars.contains($0) } + (peek().map { String($0) } ?? "")
+        guard FormatArgument.isKnown(conversion) else { throw .format("%\(conversion) is no placeholder", at: start) }
+        position += 1
+        return .placeholder(conversion)
+    }
+
+    // MARK: Numbers
+
+    private static let radices: [Unicode.Scalar: Int] = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2]
+
     private mutating func number() throws(MigrationError) -> Token {
         let start = position
-        if peek() == "0", peek(1) == "x" || peek(1) == "X" {
+        if peek() == "0", let letter = peek(1), let radix = Self.radices[letter] {
             position += 2
-            let digits = take { $0.isHexDigit }
-            guard let number = Int64(digits, radix: 16) else { throw .format("0x\(digits) is no number", at: start) }
+            let digits = take { $0.properties.isASCIIHexDigit }
+            guard let number = Int64(digits, radix: radix) else {
+                throw .format("0\(letter)\(digits) is no number", at: start)
+            }
             return .constant(.integer(number))
         }
-        var digits = take { $0.isASCII && $0.isNumber }
-        if peek() == ".", let next = peek(1), next.isASCII, next.isNumber {
+        var digits = take(while: Self.isDigit)
+        if peek() == ".", let next = peek(1), Self.isDigit(next) {
             position += 1
-            digits += "." + take { $0.isASCII && $0.isNumber }
+            digits += "." + take(while: Self.isDigit)
         }
         if peek() == "e" || peek() == "E" {
             position += 1
             digits += "e"
             if let sign = peek(), sign == "-" || sign == "+" {
                 position += 1
-                digits.append(sign)
+                digits += String(sign)
             }
-            digits += take { $0.isASCII && $0.isNumber }
+            digits += take(while: Self.isDigit)
         }
         if let number = Int64(digits) { return .constant(.integer(number)) }
+        if digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) { return .hugeInteger(digits) }
         guard let number = Double(digits) else { throw .format("\(digits) is no number", at: start) }
         return .constant(.real(number))
     }
 
-    private mutating func string(quote: Character) throws(MigrationError) -> String {
+    // MARK: Strings
+
+    private mutating func string(quote: Unicode.Scalar) throws(MigrationError) -> String {
         let start = position
         position += 1
-        var result = ""
-        while let character = peek(), character != quote {
+        var result = String.UnicodeScalarView()
+        while let scalar = peek(), scalar != quote {
             position += 1
-            guard character == "\\", let escaped = peek() else {
-                result.append(character)
-                continue
-            }
-            position += 1
-            switch escaped {
-            case "n": result.append("\n")
-            case "r": result.append("\r")
-            case "t": result.append("\t")
-            default: result.append(escaped)
-            }
+            if scalar == "\\" { result.append(try escape()) } else { result.append(scalar) }
         }
         guard peek() == quote else { throw .format("a string is not closed", at: start) }
         position += 1
-        return result
+        return String(result)
     }
 
-    // MARK: Characters
+    /// What stands behind a backslash; anything without a meaning is itself.
+    private mutating func escape() throws(MigrationError) -> Unicode.Scalar {
+        guard let scalar = peek() else { throw .format("a string is not closed", at: position) }
+        position += 1
+        switch scalar {
+        case "n": return "\n"
+        case "r": return "\r"
+        case "t": return "\t"
+        case "u": return try unicodeEscape()
+        default: return scalar
+        }
+    }
 
-    private func peek(_ distance: Int = 0) -> Character? {
+    /// Four hexadecimal digits, or twice as many for a surrogate pair.
+    private mutating func unicodeEscape() throws(MigrationError) -> Unicode.Scalar {
+        let start = position - 2
+        var unit = codeUnit()
+        if let high = unit, (0xD800..<0xDC00).contains(high), peek() == "\\", peek(1) == "u" {
+            position += 2
+            unit = codeUnit().flatMap { low in
+                (0xDC00..<0xE000).contains(low) ? 0x10000 + (high - 0xD800) << 10 + (low - 0xDC00) : nil
+            }
+        }
+        guard let scalar = unit.flatMap(Unicode.Scalar.init) else {
+            throw .format("\\u needs the four hexadecimal digits of a character", at: start)
+        }
+        return scalar
+    }
+
+    private mutating func codeUnit() -> UInt32? {
+        let digits = text[min(position, text.count)..<min(position + 4, text.count)]
+        guard digits.count == 4, digits.allSatisfy(\.properties.isASCIIHexDigit) else { return nil }
+        position += 4
+        return UInt32(Self.string(digits), radix: 16)
+    }
+
+    // MARK: Scalars
+
+    private func peek(_ distance: Int = 0) -> Unicode.Scalar? {
         position + distance < text.count ? text[position + distance] : nil
     }
 
-    private mutating func take(while isIncluded: (Character) -> Bool) -> String {
+    private mutating func take(while isIncluded: (Unicode.Scalar) -> Bool) -> String {
         let start = position
         skip(while: isIncluded)
-        return String(text[start..<position])
+        return Self.string(text[start..<position])
     }
 
-    private mutating func skip(while isIncluded: (Character) -> Bool) {
-        while let character = peek(), isIncluded(character) { position += 1 }
+    private mutating func skip(while isIncluded: (Unicode.Scalar) -> Bool) {
+        while let scalar = peek(), isIncluded(scalar) { position += 1 }
     }
 
-    private static func isNameStart(_ character: Character) -> Bool {
-        character.isLetter || character == "_" || character == "@"
+    private static func string(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+        var view = String.UnicodeScalarView()
+        view.append(contentsOf: scalars)
+        return String(view)
     }
 
-    private static func isName(_ character: Character) -> Bool {
-        character.isLetter || character.isNumber || character == "_" || character == "@"
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+    private static func isNameStart(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || scalar == "_" || scalar == "@"
+    }
+
+    private static func isName(_ scalar: Unicode.Scalar) -> Bool {
+        if isNameStart(scalar) || scalar.properties.numericType != nil { return true }
+        // A letter's accents, which may stand as scalars of their own.
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark: return true
+        default: return false
+        }
+    }
+
+    /// Whether a text is what a key path is made of.
+    static func isName(_ text: some StringProtocol) -> Bool {
+        guard let first = text.unicodeScalars.first else { return false }
+        return isNameStart(first) && text.unicodeScalars.allSatisfy(isName)
     }
 }
 
 extension MigrationError {
-    /// A fault in an expression or predicate, at a character from 0.
-    static func format(_ message: String, at character: Int) -> MigrationError {
+    /// A fault in an expression or predicate, at a Unicode scalar from 0.
+    static func format(_ message: String, at scalar: Int) -> MigrationError {
         MigrationError(
-            .modelInvalid, "The expression is not understood: \(message).", place: "character \(character)",
-            remedy: "Correct it in the model editor, or write it in Core Data's predicate format.")
+            .invalidPredicate, "The expression is not understood: \(message).", place: "character \(scalar)",
+            remedy: "Correct it there; it has to be in Core Data's predicate format.")
     }
 }

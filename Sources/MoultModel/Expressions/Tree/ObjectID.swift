@@ -38,20 +38,3 @@ package struct ObjectID: Sendable, Hashable {
     // Keys differ nearly always; hashing two more fields would cost more than the few collisions.
     package func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
-
-extension ObjectID: CustomStringConvertible {
-    /// The URI as Core Data writes it (`uriRepresentation()`): `x-coredata://UUID/Entity/p1`.
-    package var description: String {
-        store.map { "x-coredata://\($0.uuidString)/\(entityName)/p\(key)" } ?? "x-coredata:///\(entityName)/t\(key)"
-    }
-
-    /// Reads a URI of a permanent identity; nil for anything else. A temporary one means nothing outside its process.
-    package init?(uri: String) {
-        let parts = uri.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0] == "x-coredata:", parts[1].isEmpty,
-            let store = UUID(uuidString: String(parts[2])),
-            !parts[3].isEmpty, parts[4].first == "p", let key = Int64(parts[4].dropFirst()), key > 0
-        else { return nil }
-        self.init(store: store, entityName: String(parts[3]), key: key)
-    }
-}

@@ -1,11 +1,12 @@
 @_spi(_Unicode) import Swift
 
 extension String {
-    /// The form in which texts are compared under `[c]` and `[d]`, as a canonical decomposition (NFD):
+    /// The form in which texts are compared under `[c]` and `[d]`, canonically composed (NFC), so that equivalent texts
+    /// are equal and a letter with a mark left is not found by its bare letter:
     /// - `[d]` leaves out marks with a combining class, such as accents, points and voicing marks; letters that have a
     ///   stroke instead of a mark, as in `ø` and `ł`, keep it.
-    /// - `[c]` folds letters, whatever the language: to the lower case of their upper case, so that `ß` is `ss` and
-    ///   every sigma alike; only the dotless `ı` stays itself.
+    /// - `[c]` folds letters, whatever the language: to lower case by way of upper case, so that `ß` is `ss` and every
+    ///   sigma alike; only the dotless `ı` stays itself.
     ///
     /// The text itself where neither is asked for, or where `[n]` says that it is folded already.
     package func folded(_ options: Predicate.Options) -> String {
@@ -20,7 +21,9 @@ extension String {
             if dropsMarks, scalar.properties.canonicalCombiningClass != .notReordered { continue }
             if foldsCase { folded.append(contentsOf: scalar.caseFolded) } else { folded.append(scalar) }
         }
-        return String(folded)
+        var composed = String.UnicodeScalarView()
+        for scalar in String(folded)._nfc { composed.append(scalar) }
+        return String(composed)
     }
 
     /// What `canonical:` makes of a text: without case and diacritics.
@@ -31,8 +34,11 @@ extension Unicode.Scalar {
     fileprivate var caseFolded: String.UnicodeScalarView {
         if self == "\u{131}" { return String(self).unicodeScalars }
         var folded = String.UnicodeScalarView()
-        for upper in properties.uppercaseMapping.unicodeScalars {
-            folded.append(contentsOf: upper.properties.lowercaseMapping.unicodeScalars)
+        // Lower case first, because the capital ẞ is its own upper case.
+        for lower in properties.lowercaseMapping.unicodeScalars {
+            for upper in lower.properties.uppercaseMapping.unicodeScalars {
+                folded.append(contentsOf: upper.properties.lowercaseMapping.unicodeScalars)
+            }
         }
         return folded
     }

@@ -1,0 +1,154 @@
+/// Values, the loosest binding first.
+extension FormatParser {
+    private static let operators: [[Expression.Arithmetic]] = [[.add, .subtract], [.multiply, .divide], [.power]]
+
+    mutating func arithmetic() throws(MigrationError) -> Node { try arithmetic(0) }
+
+    private mutating func arithmetic(_ level: Int) throws(MigrationError) -> Node {
+        guard level < Self.operators.count else { return try unary() }
+        let start = place
+        var node = try arithmetic(level + 1)
+        while let found = Self.operators[level].first(where: { token == .sign($0.symbol) }) {
+            let left = try value(node, at: start)
+            let leftHeight = height
+            position += 1
+            let rightStart = place
+            let right = try value(try arithmetic(level + 1), at: rightStart)
+            try grow(over: leftHeight)
+            node = .expression(.function(found.rawValue, [left, right]))
+        }
+        return node
+    }
+
+    private mutating func unary() throws(MigrationError) -> Node {
+        var isNegative = false
+        while take("-") { isNegative.toggle() }
+        if isNegative, case .hugeInteger(let digits) = token, let number = Int64("-" + digits) {
+            position += 1
+            startGrowing()
+            return .expression(.constant(.integer(number)))
+        }
+        let start = place
+        let node = try postfix()
+        guard isNegative else { return node }
+        try grow()
+        return .expression(try value(node, at: start).negated)
+    }
+
+    /// A value with key paths and indexes behind it: `$x.pages[0].number`.
+    private mutating func postfix() throws(MigrationError) -> Node {
+        let start = place
+        var node = try primary()
+        while has(".", "[") {
+            var expression = try value(node, at: start)
+            if take("[") {
+                expression = try index(expression)
+            } else {
+                var path: [String] = []
+                while take(".") { path.append(try name()) }
+                try grow()
+                expression = expression.appending(path.joined(separator: "."))
+            }
+            node = .expression(expression.countingAtEnd)
+        }
+        if case .expression(let expression) = node { node = .expression(expression.countingAtEnd) }
+        return node
+    }
+
+    /// What follows the bracket.
+    private mutating func index(_ collection: Expression) throws(MigrationError) -> Expression {
+        let collectionHeight = height
+        let index: Expression
+        if case .word(let word) = token, following == .sign("]"),
+            let symbol = Expression.Index(rawValue: word.uppercased())
+        {
+            position += 1
+            index = .constant(.string(symbol.rawValue))
+        } else {
+            index = try expression()
+        }
+        try grow(over: collectionHeight)
+        try expect("]")
+        return .function(ExpressionFunction.element.selector, [collection, index])
+    }
+
+    private mutating func primary() throws(MigrationError) -> Node {
+        let current = token
+        position += 1
+        startGrowing()
+        switch current {
+        case .constant(let constant): return .expression(constant.literal)
+        case .hugeInteger(let digits): return .expression(.constant(.real(Double(digits) ?? .infinity)))
+        case .variable(let name): return .expression(.variable(name))
+        case .escapedWord(let name), .path(let name): return .expression(.keyPath(name))
+        case .word(let word): return try primary(word)
+        case .sign("("):
+            let inner = try either()
+            try expect(")")
+            return inner
+        case .sign("{"): return .expression(.aggregate(try list(until: "}")))
+        default:
+            position -= 1
+            throw unexpected("a value")
+        }
+    }
+
+    private mutating func primary(_ word: String) throws(MigrationError) -> Node {
+        let keyword = word.uppercased()
+        if take("(") { return .expression(try call(word, keyword)) }
+        switch keyword {
+        case "SELF": return .expression(.evaluatedObject)
+        case "NULL", "NIL": return .expression(.constant(.null))
+        case "TRUE", "YES": return .expression(.constant(.boolean(true)))
+        case "FALSE", "NO": return .expression(.constant(.boolean(false)))
+        case "TRUEPREDICATE": return .predicate(.constant(true))
+        case "FALSEPREDICATE": return .predicate(.constant(false))
+        default:
+            guard !FormatWord.keywords.contains(word.lowercased()), !word.contains(":") else {
+                position -= 1
+                throw unexpected("a value")
+            }
+            return .expression(.keyPath(word))
+        }
+    }
+
+    private mutating func name() throws(MigrationError) -> String {
+        switch token {
+        case .word(let name) where !name.contains(":"), .escapedWord(let name), .path(let name):
+            position += 1
+            return name
+        default: throw unexpected("a name")
+        }
+    }
+}
+
+extension Expression {
+    fileprivate func appending(_ rest: String) -> Expression {
+        if case .keyPath(let path, let base) = self {
+            .keyPath(path + "." + rest, of: base)
+        } else {
+            .keyPath(rest, of: self)
+        }
+    }
+
+    /// `pages.@count` is `count:(pages)` (VERSION_HASH, section 1), and so on where another one stands before it.
+    fileprivate var countingAtEnd: Expression {
+        guard case .keyPath(let path, let base) = self else { return self }
+        var names = path.split(separator: ".", omittingEmptySubsequences: false)[...]
+        var count = 0
+        while names.last == "@count" {
+            names.removeLast()
+            count += 1
+        }
+        let counted = names.isEmpty ? base : .keyPath(names.joined(separator: "."), of: base)
+        return (0..<count).reduce(counted) { inner, _ in .function(Aggregate.count.rawValue, [inner]) }
+    }
+
+    fileprivate var negated: Expression {
+        switch self {
+        case .constant(.integer(let number)) where number != .min: .constant(.integer(-number))
+        case .constant(.real(let number)): .constant(.real(-number))
+        default: .function(Arithmetic.subtract.rawValue, [.constant(.integer(0)), self])
+        }
+    }
+}
