@@ -10,7 +10,7 @@ extension ObjectContext {
     package func save() throws {
         let saved = try lock.withLock { () throws -> (SavedChanges, [SaveObservers.Observer]) in
             try settle()
-            changed.removeAll { !$0.isPending }
+            forgetUnchanged()
             guard !changed.isEmpty else { return (SavedChanges(), []) }
             try validate()
             guard let parent else {
@@ -34,6 +34,14 @@ extension ObjectContext {
     }
 
     package func stopObserving(_ number: Int) { lock.withLock { observers.remove(number) } }
+
+    /// Lets go of objects that have no changes any more.
+    private func forgetUnchanged() {
+        guard changed.contains(where: { !$0.isPending }) else { return }
+        let objects = changed
+        changed = objects.filter(\.isPending)
+        for object in objects where !object.isPending { object.state.remove(.listed) }
+    }
 
     private func validate() throws {
         var found: [ValidationErrors.Violation] = []
@@ -61,7 +69,7 @@ extension ObjectContext {
                 guard mergePolicy != .error, attempts < 16 else { throw conflictError(conflicts.conflicts) }
                 try resolve(conflicts.conflicts)
                 try settle()
-                changed.removeAll { !$0.isPending }
+                forgetUnchanged()
                 try validate()
             }
         }
@@ -86,7 +94,7 @@ extension ObjectContext {
                 return StorePart(store: store, objects: objects, changes: changes)
             }
             for object in objects { object.commit() }
-            changed.removeAll { !$0.isPending }
+            forgetUnchanged()
         }
         return nil
     }
@@ -157,7 +165,7 @@ extension ObjectContext {
         forgetDerived(of: fresh)
         readAgain(outcome)
         if !assignedStores.isEmpty { for object in objects { assignedStores[object.identity] = nil } }
-        changed.removeAll { !$0.isPending }
+        forgetUnchanged()
     }
 
     /// Objects that the store changed without being told to are read when they are asked for.

@@ -35,13 +35,21 @@ package final class ObjectCoordinator: @unchecked Sendable {
 
     /// Adds an open store, which is used by nobody else from now on.
     ///
-    /// - Throws: `usage` where a store of the same identifier is there already.
+    /// - Throws: `usage` where a store of the same identifier is there already, or one of another model.
     package func add(_ store: ObjectStore) throws {
         try lock.withLock {
             guard self.store(store.identifier) == nil else {
                 throw MigrationError(
                     .usage, "The store \(store.identifier.uuidString) is open already.", place: store.path,
                     remedy: "Use the one that is open; a copy of it needs an identifier of its own.")
+            }
+            for entity in store.model.entities {
+                guard let shape = store.shape(of: entity.name) else { continue }
+                guard shape.properties.map(\.name) == self.shape(of: entity.name)?.properties.map(\.name) else {
+                    throw MigrationError(
+                        .usage, "The store was opened with another model: its \(entity.name) is not ours.",
+                        place: store.path, remedy: "Open it with the coordinator's model.")
+                }
             }
             openStores.append(store)
         }

@@ -90,6 +90,7 @@ extension Object {
         let wanted = ids.unique()
         if present == wanted { return }
         let (old, new) = (Set(present), Set(wanted))
+        try context.fill(faultsAmong: old.symmetricDifference(new).map { try context.object(with: $0) })
         for id in present where !new.contains(id) { try remove(id, from: link, in: context) }
         for id in wanted where !old.contains(id) { try append(context.required(id), to: link, in: context) }
         replaceList(link, wanted)
@@ -137,7 +138,8 @@ extension Object {
         if case .toMany(var ids)? = values[link.position] {
             // The list is taken out and put back, so that it is not copied.
             values[link.position] = nil
-            ids.append(id)
+            // A list that was read later than the other end may have it already; it cannot have what was never saved.
+            if id.isTemporary || !ids.contains(id) { ids.append(id) }
             values[link.position] = .toMany(ids)
         } else {
             var delta = deltas?[link.position] ?? ListDelta()

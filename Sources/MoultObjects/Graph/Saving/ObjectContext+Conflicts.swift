@@ -84,7 +84,8 @@ extension ObjectContext {
         case .overwrite where isStored:
             return try delete(keeper)
         case .mergeByPropertyObjectTrump, .overwrite:
-            try keeper.takeOver(object, winning: true, in: self)
+            // Of two new objects the later one stays, with its own values.
+            try keeper.takeOver(object, winning: isStored, in: self)
         case .mergeByPropertyStoreTrump:
             try keeper.takeOver(object, winning: false, in: self)
         case .rollback, .error:

@@ -1,0 +1,199 @@
+import MoultModel
+import TestSupport
+import Testing
+
+@testable import MoultObjects
+
+@Suite("Saves that meet other saves")
+struct MergePolicyTests {
+    /// One person that `theirs` and `ours` have both read; theirs saved another age and team, ours changed name and age.
+    private struct Clash {
+        let office: Office
+        let ours: ObjectContext
+        let person: Object
+
+        init() throws {
+            office = try Office()
+            let ada = try office.person("Ada")
+            try ada.setAttribute("age", .integer(1))
+            let team = try office.insert("Team", "Blue")
+            try office.context.save()
+            ours = try office.elsewhere()
+            person = try ours.existingObject(with: ada.id)
+            try person.setAttribute("age", .integer(100))
+            try person.setAttribute("name", .string("Ours"))
+            try ada.setAttribute("age", .integer(50))
+            try ada.setToOne("team", team)
+            try office.context.save()
+        }
+
+        func row() throws -> String { try office.sql("SELECT ZNAME, ZAGE, ZTEAM, Z_OPT FROM ZPERSON") }
+    }
+
+    @Test("the error policy shows both versions and writes nothing")
+    func error() throws {
+        let clash = try Clash()
+        do {
+            try clash.ours.save()
+            Issue.record("saved")
+        } catch let error as MergeConflictError {
+            #expect(error.coreData.number == 133020 && error.conflicts.count == 1)
+            let conflict = error.conflicts[0]
+            #expect(
+                conflict.objects == [clash.person.id] && conflict.expectedVersion == 1 && conflict.storedVersion == 2)
+            #expect(conflict.ours["age"] == .attribute(.integer(100)))
+            #expect(conflict.stored["age"] == .attribute(.integer(50)))
+            #expect(error.description.contains("100") && error.description.contains("50"))
+        }
+        #expect(try clash.row() == "Ada|50|1|2")
+        #expect(clash.person.isUpdated)
+        try clash.ours.refresh(clash.person, mergingChanges: true)
+        try clash.ours.save()
+        #expect(try clash.row() == "Ours|100|1|3")
+    }
+
+    @Test(
+        "each policy decides by property or by object",
+        arguments: [
+            (MergePolicy.mergeByPropertyStoreTrump, "Ours|50|1|3"), (.mergeByPropertyObjectTrump, "Ours|100|1|3"),
+            (.overwrite, "Ours|100||3"), (.rollback, "Ada|50|1|2"),
+        ])
+    func policies(policy: MergePolicy, row: String) throws {
+        let clash = try Clash()
+        clash.ours.mergePolicy = policy
+        try clash.ours.save()
+        #expect(try clash.row() == row)
+        #expect(!clash.ours.hasChanges)
+        let seen = try [clash.person.attribute("name"), clash.person.attribute("age")].map { $0.map { "\($0)" } ?? "" }
+        let parts = row.split(separator: "|", omittingEmptySubsequences: false)
+        #expect(seen == ["string(\"\(parts[0])\")", "integer(\(parts[1]))"])
+        #expect(try clash.person.toOne("team") == nil || parts[2] == "1")
+    }
+
+    @Test("lists of one parent that two contexts added to hold both", arguments: MergePolicy.allCases)
+    func lists(policy: MergePolicy) throws {
+        let office = try Office()
+        let ada = try office.person("Ada")
+        try office.context.save()
+        let other = try office.elsewhere()
+        other.mergePolicy = policy
+        let same = try other.existingObject(with: ada.id)
+        #expect(try same.toMany("tasks").isEmpty)
+        try office.insert("Task", "theirs").setToOne("owner", ada)
+        try office.context.save()
+        let task = try other.insert("Task")
+        try task.setAttribute("name", .string("ours"))
+        try same.add(task, to: "tasks")
+        try other.save()
+        #expect(try office.sql("SELECT group_concat(ZNAME) FROM ZTASK WHERE ZOWNER = \(ada.id.key)") == "theirs,ours")
+        try other.refresh(same, mergingChanges: false)
+        #expect(try Set(names(same.toMany("tasks"))) == ["theirs", "ours"])
+    }
+
+    @Test("what somebody else deleted stays deleted; what we deleted and they changed goes by policy")
+    func deletions() throws {
+        for policy in MergePolicy.allCases {
+            let clash = try Clash()
+            clash.ours.mergePolicy = policy
+            try clash.office.context.delete(clash.office.context.object(with: clash.person.id))
+            try clash.office.context.save()
+            if policy == .error {
+                #expect(throws: MergeConflictError.self) { try clash.ours.save() }
+            } else {
+                try clash.ours.save()
+                #expect(!clash.ours.hasChanges && clash.person.context == nil)
+            }
+            #expect(try clash.row().isEmpty)
+
+            let second = try Clash()
+            second.ours.rollback()
+            second.ours.mergePolicy = policy
+            try second.ours.delete(second.person)
+            if policy == .error {
+                #expect(throws: MergeConflictError.self) { try second.ours.save() }
+            } else {
+                try second.ours.save()
+            }
+            let stays = [.error, .rollback, .mergeByPropertyStoreTrump].contains(policy)
+            #expect(try second.row().isEmpty != stays, "\(policy)")
+        }
+    }
+
+    @Test("a uniqueness constraint is kept by policy", arguments: MergePolicy.allCases)
+    func constraint(policy: MergePolicy) throws {
+        let office = try Office()
+        let ada = try office.person("Ada")
+        try ada.setAttribute("email", .string("a@b"))
+        try ada.setAttribute("height", .double(2))
+        try office.context.save()
+        let other = try office.elsewhere()
+        other.mergePolicy = policy
+        let twin = try office.person("Twin", other)
+        try twin.setAttribute("email", .string("a@b"))
+        let task = try other.insert("Task")
+        try task.setAttribute("name", .string("wash"))
+        try task.setToOne("owner", twin)
+        let rows = "SELECT Z_PK, ZNAME, ZHEIGHT FROM ZPERSON; SELECT ZOWNER FROM ZTASK"
+        switch policy {
+        case .error:
+            #expect { try other.save() } throws: { error in
+                guard let error = error as? MergeConflictError else { return false }
+                return error.coreData.number == 133021 && error.conflicts[0].constraint == ["email"]
+                    && error.conflicts[0].storedID == ada.id && error.conflicts[0].objects == [twin.id]
+            }
+            #expect(try office.sql(rows) == "1|Ada|2.0")
+        case .mergeByPropertyStoreTrump:
+            try other.save()
+            #expect(try office.sql(rows) == "1|Ada|2.0\n1")
+        case .mergeByPropertyObjectTrump:
+            try other.save()
+            #expect(try office.sql(rows) == "1|Twin|2.0\n1")
+        case .overwrite:
+            try other.save()
+            #expect(try office.sql(rows) == "2|Twin|\n2")
+        case .rollback:
+            try other.save()
+            #expect(try office.sql(rows) == "1|Ada|2.0")
+        }
+    }
+
+    @Test("two new objects of one save with the same unique value become one", arguments: MergePolicy.allCases)
+    func twins(policy: MergePolicy) throws {
+        let office = try Office()
+        office.context.mergePolicy = policy
+        for name in ["First", "Second"] { try office.person(name).setAttribute("email", .string("x")) }
+        if policy == .error {
+            #expect { try office.context.save() } throws: { ($0 as? MergeConflictError)?.coreData.number == 133021 }
+            return
+        }
+        try office.context.save()
+        let isLast = policy == .mergeByPropertyObjectTrump || policy == .overwrite
+        #expect(try office.sql("SELECT ZNAME FROM ZPERSON") == (isLast ? "Second" : "First"))
+    }
+
+    @Test("an update that would repeat a unique value goes by policy", arguments: MergePolicy.allCases)
+    func repeated(policy: MergePolicy) throws {
+        let office = try Office()
+        let (one, two) = (try office.person("One"), try office.person("Two"))
+        try one.setAttribute("email", .string("1"))
+        try two.setAttribute("email", .string("2"))
+        try office.context.save()
+        office.context.mergePolicy = policy
+        try two.setAttribute("email", .string("1"))
+        try two.setAttribute("age", .integer(99))
+        let rows = "SELECT ZNAME, ZEMAIL, ZAGE FROM ZPERSON"
+        switch policy {
+        case .error:
+            #expect(throws: MergeConflictError.self) { try office.context.save() }
+        case .mergeByPropertyStoreTrump:
+            try office.context.save()
+            #expect(try office.sql(rows) == "One|1|18\nTwo|2|99")
+        case .rollback:
+            try office.context.save()
+            #expect(try office.sql(rows) == "One|1|18\nTwo|2|18")
+        case .mergeByPropertyObjectTrump, .overwrite:
+            try office.context.save()
+            #expect(try office.sql(rows) == "Two|1|99")
+        }
+    }
+}
