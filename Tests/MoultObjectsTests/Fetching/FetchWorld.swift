@@ -18,7 +18,8 @@ final class FetchWorld {
     private(set) var objects: [String: [ObjectID]] = [:]
     private var values: [ObjectID: [String: ExpressionValue]] = [:]
 
-    init(seed: UInt64, model: ManagedObjectModel, count: Int = 9) throws {
+    /// - Parameter texts: instead of `count` tags, one with each of these as its label.
+    init(seed: UInt64, model: ManagedObjectModel, count: Int = 9, texts: [String]? = nil) throws {
         folder = try ScratchFolder()
         let path = folder.path + "/World.sqlite"
         let maker = try StoreMaker(
@@ -26,7 +27,7 @@ final class FetchWorld {
         try maker.make(at: path)
         layout = maker.layout
         let writer = try ObjectWriter(store: path, layout: maker.layout)
-        try WorldFiller(writer, seed: seed, count: count).fill()
+        try WorldFiller(writer, seed: seed, count: count, texts: texts).fill()
         try writer.finish()
         connection = try Connection(path, mode: .readWrite)
         try FormatFunctions.register(on: connection)
@@ -125,9 +126,11 @@ private struct WorldFiller {
     let writer: ObjectWriter
     var pool: ValuePool
     let count: Int
+    let texts: [String]?
     private var objects: [String: [ObjectReference]] = [:]
 
-    init(_ writer: ObjectWriter, seed: UInt64, count: Int) {
+    init(_ writer: ObjectWriter, seed: UInt64, count: Int, texts: [String]?) {
+        self.texts = texts
         self.writer = writer
         pool = ValuePool(seed: seed)
         self.count = count
@@ -137,7 +140,8 @@ private struct WorldFiller {
         var filler = self
         let model = writer.layout.model
         for entity in model.entities {
-            for _ in 0..<count {
+            let texts = entity.name == "Tag" ? texts : nil
+            for position in 0..<(texts?.count ?? count) {
                 var values: [String: PropertyValue] = [:]
                 for attribute in model.storedAttributes(of: entity) {
                     var value = filler.pool.value(attribute.description.type)
@@ -146,6 +150,7 @@ private struct WorldFiller {
                     }
                     values[attribute.name] = .attribute(value)
                 }
+                if let texts { values["label"] = .attribute(.string(texts[position])) }
                 filler.objects[entity.name, default: []].append(try writer.insert(entity.name, values))
             }
         }
