@@ -26,10 +26,14 @@ extension EntityDescription {
 }
 
 extension EntityDescription {
-    /// The same entity, whatever order its properties were given in.
+    /// The same entity, whatever order its properties were given in, with defaults of the attributes' own types.
     var inNameOrder: EntityDescription {
         var entity = self
-        entity.attributes = attributes.inNameOrder
+        for position in attributes.indices {
+            guard let value = attributes[position].defaultValue else { continue }
+            entity.attributes[position].defaultValue = value.fitted(to: attributes[position].type)
+        }
+        entity.attributes = entity.attributes.inNameOrder
         entity.relationships = relationships.inNameOrder
         entity.fetchedProperties = fetchedProperties.inNameOrder
         return entity

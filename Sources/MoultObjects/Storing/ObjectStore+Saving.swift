@@ -34,7 +34,7 @@ extension ObjectStore {
     }
 
     /// Runs `body` in a transaction that writes: everything becomes part of the store when it returns, nothing when it
-    /// throws.
+    /// throws. Inside of another, what `body` does is a part of that.
     ///
     /// - Parameters: who writes, for persistent history, which `body` tells ``history`` what it changes.
     /// - Throws: `readOnly`; `storeAhead` where another process has migrated the store; `locked` where another
@@ -46,6 +46,9 @@ extension ObjectStore {
             throw MigrationError(
                 .readOnly, "The store was opened for reading only.", place: path, remedy: "Open it for writing.")
         }
+        if isWriting { return try writingInside(body) }
+        isWriting = true
+        defer { isWriting = false }
         writer.begin()
         recomputed.rows = []
         history?.begin(author: author, contextName: contextName)
@@ -62,6 +65,19 @@ extension ObjectStore {
             // SQLite may have rolled back by itself, for instance when the disk is full.
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             writer.external.finish(committed: false)
+            throw error
+        }
+    }
+
+    private func writingInside<Result>(_ body: () throws -> Result) throws -> Result {
+        recomputed.rows = []
+        try writer.statement("SAVEPOINT inside").run()
+        do {
+            let result = try body()
+            try writer.statement("RELEASE inside").run()
+            return result
+        } catch {
+            if connection.isInTransaction { try? connection.execute("ROLLBACK TO inside; RELEASE inside") }
             throw error
         }
     }

@@ -41,6 +41,8 @@ package final class ObjectStore {
     private var constraints: [String: [UniqueColumns]] = [:]
     private var inserters: [String: RowInserter] = [:]
     private var updaters: [UpdateShape: RowUpdater] = [:]
+    /// Whether a transaction that writes is open.
+    var isWriting = false
     private let entityNames: [Int64: String]
 
     private struct UpdateShape: Hashable {

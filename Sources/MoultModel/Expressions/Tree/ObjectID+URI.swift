@@ -10,7 +10,7 @@ extension ObjectID: CustomStringConvertible {
 
     /// The URI as Core Data writes it (`uriRepresentation()`): `x-coredata://UUID/Entity/p1`, and for a temporary
     /// identity `x-coredata:///Entity/tUUID1`, where the UUID is that of the process.
-    package var description: String {
+    public var description: String {
         let name = entityName.percentEncoded
         guard let store else { return "x-coredata:///\(name)/t\(Self.process.uuidString)\(key)" }
         return "x-coredata://\(store.uuidString)/\(name)/p\(key)"

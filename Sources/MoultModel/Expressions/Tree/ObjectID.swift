@@ -8,11 +8,11 @@
 ///
 /// A permanent one is good in every process and forever; a temporary one, of an object that no save has reached, is
 /// good in this process until that save.
-package struct ObjectID: Sendable, Hashable {
+public struct ObjectID: Sendable, Hashable {
     /// `NSStoreUUID`; nil for a temporary one.
     package let store: UUID?
     /// The object's own entity, which may lie below the one that a relationship or a fetch names.
-    package let entityName: String
+    public let entityName: String
     /// `Z_PK`; for a temporary one a number of this process.
     package let key: Int64
 
@@ -29,12 +29,12 @@ package struct ObjectID: Sendable, Hashable {
         key = number
     }
 
-    package var isTemporary: Bool { store == nil }
+    public var isTemporary: Bool { store == nil }
 
-    package static func == (left: ObjectID, right: ObjectID) -> Bool {
+    public static func == (left: ObjectID, right: ObjectID) -> Bool {
         left.key == right.key && left.store == right.store && left.entityName == right.entityName
     }
 
     // Keys differ nearly always; hashing two more fields would cost more than the few collisions.
-    package func hash(into hasher: inout Hasher) { hasher.combine(key) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
