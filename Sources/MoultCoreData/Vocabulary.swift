@@ -24,3 +24,6 @@ extension ManagedObjectModel {
     /// A fetch request that a model keeps under a name.
     public typealias FetchRequestTemplate = MoultModel.FetchRequestTemplate
 }
+
+/// Which object of which store; good in every thread, and once it is permanent in every process.
+public typealias ManagedObjectID = MoultModel.ObjectID

@@ -1,0 +1,154 @@
+import Foundation
+import MoultModel
+import Synchronization
+
+/// A model, its stores and a context to begin with: `NSPersistentContainer`.
+///
+///     let container = try PersistentContainer(name: "Library")
+///     try await container.loadPersistentStores()
+///     let context = container.viewContext
+///
+/// A store that is behind the model is migrated when it is loaded, along the versions found beside the model.
+open class PersistentContainer: @unchecked Sendable {
+    public let name: String
+    public let persistentStoreCoordinator: PersistentStoreCoordinator
+    /// For reading, on whatever thread; it merges what others save if it is told to.
+    public let viewContext: ManagedObjectContext
+    private let descriptions: Mutex<[PersistentStoreDescription]>
+
+    public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
+
+    /// The stores to load; set them before ``loadPersistentStores()``. By default one, `<name>.sqlite` in
+    /// ``defaultDirectoryURL()``.
+    public var persistentStoreDescriptions: [PersistentStoreDescription] {
+        get { descriptions.withLock { $0 } }
+        set { descriptions.withLock { $0 = newValue } }
+    }
+
+    /// A container of the model of that name (`.momd`, `.xcdatamodeld`) among the resources of a bundle.
+    ///
+    /// - Throws: `modelNotFound` where there is none, `modelInvalid` where it cannot be read.
+    public convenience init(name: String, bundle: Bundle = .main) throws {
+        let folders = [bundle.resourceURL, bundle.bundleURL].compactMap(\.self)
+        try self.init(
+            name: name, versions: ModelVersions(contentsOf: try ModelLocation.model(named: name, in: folders)))
+    }
+
+    /// A container of the model at a URL, with all its versions.
+    ///
+    /// - Throws: `modelNotFound` where there is none, `modelInvalid` where it cannot be read.
+    public convenience init(name: String, modelURL: URL) throws {
+        try self.init(name: name, versions: ModelVersions(contentsOf: modelURL))
+    }
+
+    /// A container of the current one of several versions; stores of the others are migrated.
+    ///
+    /// - Throws: `modelNotFound` where there are none.
+    public convenience init(name: String, versions: ModelVersions) throws {
+        guard let current = versions.current else {
+            throw MigrationError(
+                .modelNotFound, "There are no versions of the model \(name).", place: name,
+                remedy: "Give at least one version.")
+        }
+        self.init(name: name, managedObjectModel: current.model, versions: versions)
+    }
+
+    /// A container of a model. A store of another version is migrated by the versions given, or by the model that it
+    /// carries.
+    public init(name: String, managedObjectModel: ManagedObjectModel, versions: ModelVersions? = nil) {
+        self.name = name
+        persistentStoreCoordinator = PersistentStoreCoordinator(
+            managedObjectModel: managedObjectModel, versions: versions)
+        viewContext = ManagedObjectContext(.mainQueue)
+        viewContext.persistentStoreCoordinator = persistentStoreCoordinator
+        let url = Self.defaultDirectoryURL().appendingPathComponent("\(name).sqlite")
+        descriptions = Mutex([PersistentStoreDescription(url: url)])
+    }
+
+    /// Where stores lie that nobody gives a place: the user's application support folder, and in it one of the
+    /// program's name.
+    open class func defaultDirectoryURL() -> URL {
+        let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
+        let base = support ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share")
+        return base.appendingPathComponent(ProcessInfo.processInfo.processName)
+    }
+
+    // MARK: - Loading
+
+    /// Loads every store that is described and not loaded yet. `completion` is called exactly once for each.
+    public func loadPersistentStores(
+        completionHandler completion: @escaping @Sendable (PersistentStoreDescription, (any Error)?) -> Void
+    ) {
+        makeDefaultFolder()
+        for description in persistentStoreDescriptions {
+            persistentStoreCoordinator.addPersistentStore(with: description, completionHandler: completion)
+        }
+    }
+
+    /// Loads every store that is described, off the caller's thread. Those that load stay loaded, should another fail.
+    ///
+    /// - Throws: the first error; with several, `place` and `cause` name the others.
+    public func loadPersistentStores() async throws {
+        makeDefaultFolder()
+        var errors: [any Error] = []
+        for description in persistentStoreDescriptions {
+            do {
+                try await load(description)
+            } catch {
+                errors.append(error)
+            }
+        }
+        guard let first = errors.first else { return }
+        if var error = first as? MigrationError, errors.count > 1 {
+            let others = errors.dropFirst().map { "\($0)" }.joined(separator: "; ")
+            error.cause = [error.cause, "and \(others)"].compactMap(\.self).joined(separator: "; ")
+            throw error
+        }
+        throw first
+    }
+
+    private func load(_ description: PersistentStoreDescription) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            DispatchQueue.global().async { [persistentStoreCoordinator] in
+                continuation.resume(with: Result { _ = try persistentStoreCoordinator.add(description) })
+            }
+        }
+    }
+
+    /// The default folder is the container's own to make; any other must be there.
+    private func makeDefaultFolder() {
+        let folder = Self.defaultDirectoryURL()
+        let isUsed = persistentStoreDescriptions.contains {
+            $0.type == .sqlite && $0.url?.deletingLastPathComponent().standardizedFileURL == folder.standardizedFileURL
+        }
+        if isUsed { try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+    }
+
+    // MARK: - Contexts
+
+    /// A context of its own over the same stores.
+    open func newBackgroundContext() -> ManagedObjectContext {
+        ManagedObjectContext(persistentStoreCoordinator: persistentStoreCoordinator)
+    }
+
+    /// Runs `body` with a context of its own, off the caller's thread.
+    public func performBackgroundTask<Value: Sendable>(
+        _ body: @escaping @Sendable (ManagedObjectContext) throws -> Value
+    ) async throws -> Value {
+        let context = newBackgroundContext()
+        return try await context.perform { try body(context) }
+    }
+
+    /// Runs `body` with a context of its own, later and on another thread.
+    public func performBackgroundTask(_ body: @escaping @Sendable (ManagedObjectContext) -> Void) {
+        let context = newBackgroundContext()
+        context.perform { body(context) }
+    }
+
+    /// Says which class the objects of its entity have.
+    ///
+    /// - Throws: `unknownKey` where the model has no entity for the class.
+    public func register(_ classes: ManagedObject.Type...) throws {
+        for type in classes { try persistentStoreCoordinator.register(type) }
+    }
+}

@@ -1,0 +1,11 @@
+import Foundation
+import MoultModel
+
+extension ManagedObjectID {
+    public var isTemporaryID: Bool { isTemporary }
+
+    /// `x-coredata://UUID/Entity/p1`, as Core Data writes it.
+    public func uriRepresentation() -> URL {
+        URL(string: description) ?? URL(fileURLWithPath: "/dev/null")
+    }
+}

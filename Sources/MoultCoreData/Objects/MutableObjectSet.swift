@@ -1,0 +1,73 @@
+import MoultModel
+import MoultObjects
+
+/// The destinations of a to-many relationship: what is done to it is done to the object.
+public struct MutableObjectSet: Sequence {
+    let owner: ManagedObject
+    let key: String
+
+    init(_ owner: ManagedObject, _ key: String) {
+        self.owner = owner
+        self.key = key
+    }
+
+    /// The present destinations; none where they cannot be read.
+    public var allObjects: [ManagedObject] { owner[key, as: [ManagedObject].self] }
+    public var count: Int { owner.noting(0) { try owner.objectIDs(forRelationshipNamed: key).count } }
+    public var isEmpty: Bool { count == 0 }
+
+    public func contains(_ object: ManagedObject) -> Bool {
+        owner.noting(false) { try owner.objectIDs(forRelationshipNamed: key).contains(object.objectID) }
+    }
+
+    public func add(_ object: ManagedObject) throws {
+        try change { try $0.add(object.object, to: key) }
+    }
+
+    public func remove(_ object: ManagedObject) throws {
+        try change { try $0.remove(object.object, from: key) }
+    }
+
+    public func removeAllObjects() throws { try change { try $0.setToMany(key, []) } }
+
+    public func makeIterator() -> IndexingIterator<[ManagedObject]> { allObjects.makeIterator() }
+
+    private func change(_ body: (Object) throws -> Void) throws {
+        owner.keepWhileChanged()
+        try owner.access { try body(owner.object) }
+    }
+}
+
+/// The destinations of an ordered relationship: what is done to it is done to the object.
+public struct MutableObjectList: RandomAccessCollection {
+    let owner: ManagedObject
+    let key: String
+
+    init(_ owner: ManagedObject, _ key: String) {
+        self.owner = owner
+        self.key = key
+    }
+
+    public var array: [ManagedObject] { owner[key, as: [ManagedObject].self] }
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { owner.noting(0) { try owner.objectIDs(forRelationshipNamed: key).count } }
+    public subscript(position: Int) -> ManagedObject { array[position] }
+
+    public func add(_ object: ManagedObject) throws { try change { try $0.add(object.object, to: key) } }
+    public func remove(_ object: ManagedObject) throws { try change { try $0.remove(object.object, from: key) } }
+
+    /// - Throws: `usage` for a place beyond the end.
+    public func insert(_ object: ManagedObject, at place: Int) throws {
+        try change { try $0.insert(object.object, in: key, at: place) }
+    }
+
+    /// Moves one destination; `target` counts without it.
+    public func move(from source: Int, to target: Int) throws {
+        try change { try $0.move(in: key, from: source, to: target) }
+    }
+
+    private func change(_ body: (Object) throws -> Void) throws {
+        owner.keepWhileChanged()
+        try owner.access { try body(owner.object) }
+    }
+}

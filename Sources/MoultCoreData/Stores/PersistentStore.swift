@@ -1,0 +1,45 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import Synchronization
+
+/// One open store of a coordinator: `NSPersistentStore`.
+public final class PersistentStore: @unchecked Sendable {
+    /// Where the objects of a store are kept.
+    public enum StoreType: String, Sendable, Hashable {
+        /// One SQLite file, with the files beside it.
+        case sqlite = "SQLite"
+        /// In memory, and gone with the store.
+        case inMemory = "InMemory"
+    }
+
+    /// Nil for a store in memory.
+    public let url: URL?
+    public let type: StoreType
+    public let configurationName: String?
+    /// `NSStoreUUID`
+    public let identifier: UUID
+    public let isReadOnly: Bool
+    let options: StoreOptions
+    /// Used under the coordinator's lock only.
+    let store: ObjectStore
+    private let entry: Mutex<OpenStores.Entry?>
+
+    init(
+        _ store: ObjectStore, url: URL?, type: StoreType, configuration: String?, options: StoreOptions
+    ) {
+        self.store = store
+        self.url = url
+        self.type = type
+        configurationName = configuration
+        identifier = store.identifier
+        isReadOnly = store.isReadOnly
+        self.options = options
+        entry = Mutex(store.path.isEmpty ? nil : OpenStores.Entry(store.path))
+    }
+
+    func close() {
+        store.close()
+        entry.withLock { $0 = nil }
+    }
+}

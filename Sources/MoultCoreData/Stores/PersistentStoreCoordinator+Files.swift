@@ -1,0 +1,103 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+extension PersistentStoreCoordinator {
+    /// Removes a store with every file beside it but Moult's backups. There is nothing to do where there is none.
+    ///
+    /// It is the whole store or none at every instant: SQLite takes in what its side files hold and removes them first.
+    /// - Throws: `usage` for a store that is open in this process; `locked` where another process has it open;
+    ///   `notAStore`, unless the option ``PersistentStoreOption/forceDestroy`` is set.
+    public static func destroyPersistentStore(
+        at url: URL, type: PersistentStore.StoreType = .sqlite, options: [String: any Sendable]? = nil
+    ) throws {
+        let options = try StoreOptions(options)
+        let system = POSIXSystem()
+        guard type == .sqlite, try system.exists(url.path) else { return }
+        let path = try system.resolve(url.path)
+        try checkIsNotOpen(path)
+        do {
+            try StoreProbe.read(path) { _ in }
+        } catch let error as MigrationError {
+            guard options.forcesDestruction else { throw error }
+            try removeFiles(of: path, system)
+            return
+        }
+        let lock = try StoreLock(path, system, patience: options.busyTimeout)
+        defer { lock.release() }
+        // Whoever opens the path between these lines finds a whole store or none, never a log of one that is gone.
+        try lock.connection.keepWALOnClose(false)
+        try lock.connection.execute("PRAGMA journal_mode = DELETE")
+        try removeFiles(of: path, system)
+    }
+
+    private static func removeFiles(of path: String, _ system: POSIXSystem) throws {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try system.remove(path + suffix) }
+        _ = try system.removeTree(ExternalStorage(store: path).supportFolder)
+        try system.synchronise(Path.folder(of: path))
+    }
+
+    static func checkIsNotOpen(_ path: String) throws {
+        guard OpenStores.shared.contains(path) else { return }
+        throw MigrationError(
+            .usage, "The store is open in this process.", place: path,
+            remedy: "Remove it from its coordinator first.")
+    }
+
+    /// Puts a copy of one store in the place of another, or where there is none.
+    ///
+    /// The pages are copied by SQLite in one transaction of the destination's file, so that a process which dies leaves
+    /// the old store or the new one.
+    /// - Throws: `usage` for a destination that is open in this process; `fileNotFound`, `notAStore`; `locked`.
+    public static func replacePersistentStore(
+        at destination: URL, withPersistentStoreFrom source: URL, type: PersistentStore.StoreType = .sqlite
+    ) throws {
+        let system = POSIXSystem()
+        let exists = try system.exists(destination.path)
+        let path = try exists ? system.resolve(destination.path) : destination.path
+        try checkIsNotOpen(path)
+        let from = try system.resolve(source.path)
+        guard from != path else {
+            throw MigrationError(
+                .usage, "A store cannot be replaced by itself.", place: path, remedy: "Give two different stores.")
+        }
+        if exists { try StoreProbe.read(path) { _ in } }
+        try StoreCopy(from: from, to: path, exists: exists).run()
+    }
+
+    /// Copies an open store to another place and goes on with the copy: `migratePersistentStore`. The old file stays.
+    ///
+    /// Identities stay good, for the copy has the same `NSStoreUUID`; objects that were read stay what they are.
+    /// - Throws: `usage` for a store of another coordinator and for one in memory as destination; what
+    ///   ``replacePersistentStore(at:withPersistentStoreFrom:type:)`` throws.
+    @discardableResult
+    public func migratePersistentStore(
+        _ store: PersistentStore, to url: URL, options: [String: any Sendable]? = nil,
+        type: PersistentStore.StoreType = .sqlite
+    ) throws -> PersistentStore {
+        guard type == .sqlite else {
+            throw MigrationError(
+                .unsupported, "A store cannot be moved into memory.", place: url.path,
+                remedy: "Add a store in memory and insert the objects there.")
+        }
+        let options = try StoreOptions(options)
+        return try objects.lock.withLock {
+            let system = POSIXSystem()
+            guard try !system.exists(url.path) else {
+                throw MigrationError(
+                    .usage, "There is something at \(url.path) already.", place: url.path,
+                    remedy: "Destroy that store first, or give another place.")
+            }
+            try store.store.copy(to: url.path)
+            let opening = StoreOpening(
+                model: managedObjectModel, versions: modelVersions, url: url, type: .sqlite,
+                configuration: store.configurationName, options: options)
+            let copy = try opening.open()
+            try replace(store, by: copy)
+            return copy
+        }
+    }
+}

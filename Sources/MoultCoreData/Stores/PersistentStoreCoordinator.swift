@@ -1,0 +1,157 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import MoultStore
+import Synchronization
+
+/// A model and the open stores that hold its objects: `NSPersistentStoreCoordinator`.
+///
+/// It may be used from any thread, as may every context over it.
+public final class PersistentStoreCoordinator: @unchecked Sendable {
+    public let managedObjectModel: ManagedObjectModel
+    let objects: ObjectCoordinator
+    let classes = ClassRegistry()
+    let transformers = TransformerRegistry()
+    /// The versions found beside the model, for stores that are behind.
+    let modelVersions: ModelVersions?
+    private let stores = Mutex<[PersistentStore]>([])
+
+    /// - Parameter versions: the versions of the model, oldest first, that stores may be of. A store of none of them is
+    ///   migrated by the model that it carries.
+    public init(managedObjectModel: ManagedObjectModel, versions: ModelVersions? = nil) {
+        self.managedObjectModel = managedObjectModel
+        modelVersions = versions
+        objects = ObjectCoordinator(model: managedObjectModel)
+    }
+
+    public var persistentStores: [PersistentStore] { stores.withLock { $0 } }
+
+    /// The store at a URL; nil where none is open from there.
+    public func persistentStore(for url: URL) -> PersistentStore? {
+        persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
+    }
+
+    /// Where a store lies; `/dev/null` for one in memory.
+    public func url(for store: PersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
+
+    // MARK: - Adding
+
+    /// Opens a store, making it where there is none. As Core Data's, it migrates only where the options say so.
+    ///
+    /// - Throws: `usage` for an option that Moult does not know; `storeAhead` (134100), `noPath` (134140),
+    ///   `storeUnknown` (134130), `cannotInfer` (134190), `question` where the store is not of the model; `locked`
+    ///   where somebody else is changing it.
+    @discardableResult
+    public func addPersistentStore(
+        type: PersistentStore.StoreType = .sqlite, configuration: String? = nil, at url: URL?,
+        options: [String: any Sendable]? = nil
+    ) throws -> PersistentStore {
+        let opening = StoreOpening(
+            model: managedObjectModel, versions: modelVersions, url: url, type: type, configuration: configuration,
+            options: try StoreOptions(options))
+        return try add(opening)
+    }
+
+    /// Opens the store that a description is of, and calls `completion` exactly once: before it returns, or later on
+    /// another thread where the description says so.
+    public func addPersistentStore(
+        with description: PersistentStoreDescription,
+        completionHandler completion: @escaping @Sendable (PersistentStoreDescription, (any Error)?) -> Void
+    ) {
+        @Sendable func run() {
+            do {
+                try add(description)
+                completion(description, nil)
+            } catch {
+                completion(description, error)
+            }
+        }
+        if description.shouldAddStoreAsynchronously {
+            DispatchQueue.global().async { run() }
+        } else {
+            run()
+        }
+    }
+
+    @discardableResult
+    func add(_ description: PersistentStoreDescription) throws -> PersistentStore {
+        let state = description.snapshot
+        let opening = StoreOpening(
+            model: managedObjectModel, versions: modelVersions, url: state.url, type: state.type,
+            configuration: state.configuration, options: try StoreOptions(state.options), description: state)
+        return try add(opening)
+    }
+
+    private func add(_ opening: StoreOpening) throws -> PersistentStore {
+        let store = try opening.open()
+        try objects.add(store.store)
+        stores.withLock { $0.append(store) }
+        do {
+            if let task = opening.description?.afterMigration { try runTask(task, on: store) }
+        } catch {
+            try remove(store)
+            throw error
+        }
+        return store
+    }
+
+    /// Runs a task that is due after a migration; it and the note that it is done are one transaction.
+    private func runTask(_ task: @Sendable (ManagedObjectContext) throws -> Void, on store: PersistentStore) throws {
+        try objects.lock.withLock {
+            guard try store.store.metadata().isTaskDue else { return }
+            try store.store.writing {
+                let context = ManagedObjectContext(persistentStoreCoordinator: self)
+                try context.performAndWait {
+                    try task(context)
+                    if context.hasChanges { try context.save() }
+                }
+                try store.store.updateMetadata { $0[StoreMetadata.taskKey] = nil }
+            }
+        }
+    }
+
+    // MARK: - Removing
+
+    /// Closes a store. Objects of it that have been read keep their values and cannot be saved.
+    ///
+    /// - Throws: `usage` for a store of another coordinator.
+    public func remove(_ store: PersistentStore) throws {
+        try objects.lock.withLock {
+            try objects.remove(store.store)
+            stores.withLock { $0.removeAll { $0 === store } }
+            store.close()
+        }
+    }
+
+    /// Goes on with a copy of a store in its place.
+    func replace(_ store: PersistentStore, by copy: PersistentStore) throws {
+        try objects.remove(store.store)
+        try objects.add(copy.store)
+        stores.withLock { $0 = $0.map { $0 === store ? copy : $0 } }
+        store.close()
+    }
+
+    // MARK: - Identities
+
+    /// The identity that a URI stands for; nil for anything but the URI of an object of a store that is open here.
+    public func managedObjectID(forURIRepresentation uri: URL) -> ManagedObjectID? {
+        guard let id = ObjectID(uri: uri.absoluteString), let identifier = id.store,
+            objects.store(identifier) != nil, managedObjectModel.entity(id.entityName) != nil
+        else { return nil }
+        return id
+    }
+
+    // MARK: - Classes and transformers
+
+    /// Says which class the objects of its entity have.
+    ///
+    /// - Throws: `unknownKey` where the model has no entity for the class.
+    public func register(_ classes: ManagedObject.Type...) throws {
+        for type in classes { try self.classes.register(type, in: managedObjectModel) }
+    }
+
+    /// Says how the values of transformable attributes with that `valueTransformerName` are kept.
+    public func setTransformer(_ transformer: some AttributeTransformer, forName name: String) {
+        transformers.set(transformer, for: name)
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Synchronization
+
+/// What a container opens as a store, and how: `NSPersistentStoreDescription`.
+///
+/// A store that is behind the model is migrated when it is opened, by an inferred mapping, unless the description says
+/// otherwise.
+public final class PersistentStoreDescription: Sendable {
+    struct State: Sendable {
+        var url: URL?
+        var type: PersistentStore.StoreType
+        var configuration: String?
+        var options: [String: any Sendable] = [:]
+        var addsAsynchronously = false
+        var validatesAfterMigration = true
+        var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
+        var isMigrationCancelled: (@Sendable () -> Bool)?
+        var afterMigration: (@Sendable (ManagedObjectContext) throws -> Void)?
+        var migrationAnswers: Data?
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter url: the store's file; nil or `/dev/null` for a store in memory.
+    public init(url: URL?) {
+        let isInMemory = url.map { $0.path == "/dev/null" } ?? true
+        state = Mutex(State(url: url, type: isInMemory ? .inMemory : .sqlite))
+        shouldMigrateStoreAutomatically = true
+        shouldInferMappingModelAutomatically = true
+    }
+
+    public convenience init() { self.init(url: nil) }
+
+    var snapshot: State { state.withLock { $0 } }
+
+    public var url: URL? {
+        get { state.withLock { $0.url } }
+        set {
+            state.withLock {
+                $0.url = newValue
+                if newValue?.path == "/dev/null" { $0.type = .inMemory }
+            }
+        }
+    }
+
+    public var type: PersistentStore.StoreType {
+        get { state.withLock { $0.type } }
+        set { state.withLock { $0.type = newValue } }
+    }
+
+    /// The configuration of the model whose entities the store holds; nil for all of them.
+    public var configuration: String? {
+        get { state.withLock { $0.configuration } }
+        set { state.withLock { $0.configuration = newValue } }
+    }
+
+    // MARK: - Options
+
+    /// By the keys of ``PersistentStoreOption``.
+    public var options: [String: any Sendable] { state.withLock { $0.options } }
+
+    /// Sets an option, or takes it away. One that Moult does not know is an error when the store is opened.
+    public func setOption(_ option: (any Sendable)?, forKey key: String) {
+        state.withLock { $0.options[key] = option }
+    }
+
+    public var isReadOnly: Bool {
+        get { flag(PersistentStoreOption.readOnly) }
+        set { setOption(newValue, forKey: PersistentStoreOption.readOnly) }
+    }
+
+    /// Seconds to wait for another process that writes.
+    public var timeout: TimeInterval {
+        get { options[PersistentStoreOption.timeout].flatMap(NumberReading.double) ?? 5 }
+        set { setOption(newValue, forKey: PersistentStoreOption.timeout) }
+    }
+
+    public var shouldMigrateStoreAutomatically: Bool {
+        get { flag(PersistentStoreOption.migratePersistentStoresAutomatically) }
+        set { setOption(newValue, forKey: PersistentStoreOption.migratePersistentStoresAutomatically) }
+    }
+
+    public var shouldInferMappingModelAutomatically: Bool {
+        get { flag(PersistentStoreOption.inferMappingModelAutomatically) }
+        set { setOption(newValue, forKey: PersistentStoreOption.inferMappingModelAutomatically) }
+    }
+
+    public var shouldAddStoreAsynchronously: Bool {
+        get { state.withLock { $0.addsAsynchronously } }
+        set { state.withLock { $0.addsAsynchronously = newValue } }
+    }
+
+    /// SQLite's pragmas, by name.
+    public var sqlitePragmas: [String: String] {
+        options[PersistentStoreOption.sqlitePragmas] as? [String: String] ?? [:]
+    }
+
+    public func setValue(_ value: String?, forPragmaNamed name: String) {
+        var pragmas = sqlitePragmas
+        pragmas[name] = value
+        setOption(pragmas, forKey: PersistentStoreOption.sqlitePragmas)
+    }
+
+    private func flag(_ key: String) -> Bool { options[key].flatMap(NumberReading.flag) ?? false }
+
+    // MARK: - The migration
+
+    /// Told often while the store is migrated, on the thread that migrates it.
+    public var migrationProgress: (@Sendable (MigrationProgress) -> Void)? {
+        get { state.withLock { $0.migrationProgress } }
+        set { state.withLock { $0.migrationProgress = newValue } }
+    }
+
+    /// Asked often; true ends the migration with the error `cancelled` and the store as it was.
+    public var isMigrationCancelled: (@Sendable () -> Bool)? {
+        get { state.withLock { $0.isMigrationCancelled } }
+        set { state.withLock { $0.isMigrationCancelled = newValue } }
+    }
+
+    /// Whether the migrated store is compared with the old one, row for row, before it takes its place.
+    public var validatesAfterMigration: Bool {
+        get { state.withLock { $0.validatesAfterMigration } }
+        set { state.withLock { $0.validatesAfterMigration = newValue } }
+    }
+
+    /// Runs once after a migration, over the migrated store; what it changes is saved when it returns.
+    ///
+    /// That it is due is written with the migration, and that it is done with its changes, each in one transaction: so
+    /// it never runs twice, and runs again where it threw or the process died before its end.
+    public var afterMigration: (@Sendable (ManagedObjectContext) throws -> Void)? {
+        get { state.withLock { $0.afterMigration } }
+        set { state.withLock { $0.afterMigration = newValue } }
+    }
+
+    /// Answers to the questions that a migration may ask, as the JSON that the error `question` prints.
+    public var migrationAnswers: Data? {
+        get { state.withLock { $0.migrationAnswers } }
+        set { state.withLock { $0.migrationAnswers = newValue } }
+    }
+}

@@ -1,0 +1,86 @@
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// Copies a store's pages and external files over another store, or to where there is none.
+struct StoreCopy {
+    let source: String
+    let destination: String
+    let exists: Bool
+    private let system = POSIXSystem()
+
+    init(from source: String, to destination: String, exists: Bool) {
+        self.source = source
+        self.destination = destination
+        self.exists = exists
+    }
+
+    func run() throws {
+        let connection: Connection
+        if OpenStores.shared.contains(source) {
+            connection = try Connection(source, mode: .readOnly, busyTimeout: 5_000)
+        } else {
+            let probe = try StoreProbe(source)
+            defer { probe.close() }
+            return try copy(from: probe.connection)
+        }
+        defer { connection.close() }
+        try copy(from: connection)
+    }
+
+    func copy(from connection: Connection) throws {
+        let old = try files(of: destination)
+        // Files are named by UUIDs: the old store does not see the new ones, nor the new one the old.
+        let new = try source.isEmpty ? [] : copyFiles()
+        if exists {
+            let lock = try StoreLock(destination, system)
+            defer { lock.release() }
+            try lock.connection.keepWALOnClose(false)
+            try Backup(from: connection, to: lock.connection).run(stepPages: -1) { _, _ in true }
+        } else {
+            try makeNew(from: connection)
+        }
+        let folder = ExternalStorage(store: destination).folder
+        for name in Set(old).subtracting(new) { try system.remove(Path.join(folder, name)) }
+    }
+
+    /// Under another name until it is whole.
+    private func makeNew(from connection: Connection) throws {
+        let part = "\(destination).\(system.uniqueName()).part"
+        do {
+            let target = try Connection(part, mode: .create)
+            defer { target.close() }
+            try Backup(from: connection, to: target).run(stepPages: -1) { _, _ in true }
+        } catch {
+            try system.remove(part)
+            throw error
+        }
+        for suffix in ["-wal", "-shm"] { try system.remove(part + suffix) }
+        try system.synchronise(part)
+        for suffix in ["-wal", "-shm", "-journal"] { try system.remove(destination + suffix) }
+        try system.rename(part, to: destination)
+        try system.synchronise(Path.folder(of: destination))
+    }
+
+    private func files(of store: String) throws -> [String] {
+        let folder = ExternalStorage(store: store).folder
+        return try system.exists(folder) ? system.list(folder) : []
+    }
+
+    private func copyFiles() throws -> [String] {
+        let names = try files(of: source)
+        guard !names.isEmpty else { return [] }
+        let (from, to) = (ExternalStorage(store: source), ExternalStorage(store: destination))
+        if try !system.exists(to.folder) { try to.makeFolder(on: system) }
+        for name in names where try !system.exists(Path.join(to.folder, name)) {
+            let part = Path.join(to.folder, ".\(system.uniqueName()).part")
+            try system.copy(Path.join(from.folder, name), to: part)
+            try system.synchronise(part)
+            try system.rename(part, to: Path.join(to.folder, name))
+        }
+        try system.synchronise(to.folder)
+        return names
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// Opens one store for a coordinator: makes it, or recognises it and migrates it where it is behind.
+///
+/// The store is recognised before anything is opened for writing, so that one which is refused keeps every byte.
+struct StoreOpening {
+    let model: ManagedObjectModel
+    /// The versions found beside the model; nil where there is only the model.
+    var versions: ModelVersions?
+    let url: URL?
+    let type: PersistentStore.StoreType
+    let configuration: String?
+    let options: StoreOptions
+    var description: PersistentStoreDescription.State?
+    let system: any System = POSIXSystem()
+
+    /// - Throws: `storeAhead`, `noPath`, `storeUnknown`, `cannotInfer`, `question` where the store does not fit the
+    ///   model and cannot be made to; `locked` where somebody else has it; what a damaged store throws.
+    func open() throws -> PersistentStore {
+        guard type == .sqlite, let url, url.path != "/dev/null" else {
+            let store = try ObjectStore(inMemory: model, configuration: configuration)
+            return PersistentStore(store, url: nil, type: .inMemory, configuration: configuration, options: options)
+        }
+        if try system.exists(url.path) {
+            try bringUpToDate(url.path)
+        } else {
+            try make(url.path)
+        }
+        let store = try ObjectStore(
+            url.path, model: model, configuration: configuration, isReadOnly: options.isReadOnly,
+            busyTimeout: options.busyTimeout, on: system)
+        try store.configure(options)
+        return PersistentStore(store, url: url, type: .sqlite, configuration: configuration, options: options)
+    }
+
+    private func make(_ path: String) throws {
+        guard !options.isReadOnly else {
+            throw MigrationError(
+                .fileNotFound, "There is no store at this path, and it is to be opened for reading only.", place: path,
+                remedy: "Check the path, or open it for writing once, which makes it.")
+        }
+        guard try system.exists(Path.folder(of: path)) else {
+            throw MigrationError(
+                .fileNotFound, "The folder of the store does not exist.", place: Path.folder(of: path),
+                remedy: "Make the folder first.")
+        }
+        var version = ModelVersion(names: ["the model"], model: model)
+        if let configuration { version = try version.restricted(to: configuration) }
+        try StoreMaker(version, history: options.tracksHistory).make(at: path, on: POSIXSystem())
+    }
+}
+
+// MARK: - A store that is there
+
+extension StoreOpening {
+    private func bringUpToDate(_ path: String) throws {
+        let path = try system.resolve(path)
+        if OpenStores.shared.contains(path) { return try checkOpenStore(path) }
+        let migrator = Migrator(options: MigrationOptions(patience: max(options.busyTimeout, 0)), system: system)
+        if try !options.isReadOnly && migrator.isUnfinished(path) { _ = try migrator.recover(path) }
+        let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
+        let expected = try expectedHashes()
+        guard !snapshot.hashes.fits(expected) else { return }
+        let versions = versions(for: snapshot)
+        try checkMayMigrate(path, snapshot, versions)
+        let answers = try description?.migrationAnswers.map { try Answers(json: [UInt8]($0)) } ?? .none
+        let prepared = try PreparedMigration(
+            path, versions: versions, to: target(in: versions), options: .init(answers: answers), system: system)
+        guard let migration = try prepared.migration() else { return }
+        _ = try migrator.run(adjusted(migration), on: path, observer)
+    }
+
+    /// A store that this process has open already is looked at through SQLite, and cannot be migrated.
+    private func checkOpenStore(_ path: String) throws {
+        let connection = try Connection(path, mode: .readOnly, busyTimeout: options.busyTimeout)
+        defer { connection.close() }
+        guard let hashes = try StoreMetadata(from: connection).hashes, !hashes.fits(try expectedHashes()) else {
+            return
+        }
+        throw MigrationError(
+            .locked, "The store is of another version of the model, and it is open in this process.", place: path,
+            remedy: "Remove it from its coordinator; then it can be migrated.")
+    }
+
+    private func expectedHashes() throws -> VersionHashes {
+        let version = ModelVersion(names: ["the model"], model: model)
+        guard let configuration else { return version.hashes }
+        return try version.restricted(to: configuration).hashes
+    }
+
+    /// The versions to go through: those beside the model; where the store's is not among them, the model that the
+    /// store carries stands before the one to be opened with.
+    private func versions(for snapshot: StoreSnapshot) -> ModelVersions {
+        var list = versions?.versions ?? []
+        let target = ModelVersion(names: ["the container's model"], model: model)
+        if !list.contains(where: { $0.hashes.isCompatible(with: target.hashes) }) { list.append(target) }
+        let known = ModelVersions(joining: list)
+        if known.position(matching: snapshot.hashes) == nil, let cached = snapshot.cachedModel {
+            let own = ModelVersion(names: ["the store's own model"], model: cached)
+            let isOfStore = ModelVersions(versions: [own]).position(matching: snapshot.hashes) != nil
+            if isOfStore { list.insert(own, at: max(list.count - 1, 0)) }
+        }
+        return ModelVersions(joining: list)
+    }
+
+    private func target(in versions: ModelVersions) -> String? {
+        let hashes = VersionHashes(of: model)
+        return versions.versions.last { $0.hashes.isCompatible(with: hashes) }?.name
+    }
+
+    private func checkMayMigrate(_ path: String, _ snapshot: StoreSnapshot, _ versions: ModelVersions) throws {
+        let status = try VersionStatus(of: snapshot.hashes, in: versions, target: target(in: versions))
+        if options.isReadOnly {
+            throw MigrationError(
+                .storeAhead, "\(status.sentence) It is opened for reading only, so it cannot be migrated.",
+                place: path, remedy: "Open it for writing, or with the model of its version.")
+        }
+        if !options.migrates {
+            throw MigrationError(
+                .storeAhead, status.sentence, place: path,
+                remedy: "Set \(PersistentStoreOption.migratePersistentStoresAutomatically) to true to migrate it, "
+                    + "or open it with the model of its version.")
+        }
+        if !options.infers, case .behind = status {
+            throw MigrationError(
+                .noPath, "\(status.sentence) No mapping is registered for it, and none may be inferred.", place: path,
+                remedy: "Set \(PersistentStoreOption.inferMappingModelAutomatically) to true.")
+        }
+    }
+}
+
+// MARK: - The migration
+
+extension StoreOpening {
+    private var observer: MigrationObserver {
+        let progress = description?.migrationProgress
+        let isCancelled = description?.isMigrationCancelled
+        return MigrationObserver(
+            onProgress: { progress?(MigrationProgress($0)) }, isCancelled: { isCancelled?() ?? false })
+    }
+
+    /// The migration as the description wants it.
+    private func adjusted(_ migration: Migration) -> Migration {
+        var migration = migration
+        if description?.validatesAfterMigration == false { migration = migration.withoutComparison() }
+        guard description?.afterMigration != nil else { return migration }
+        // Written into the working copy, so that the task is due from the very commit that migrates the store.
+        let verify = migration.verify
+        migration.verify = { connection in
+            try verify(connection)
+            var metadata = try StoreMetadata(from: connection)
+            metadata.isTaskDue = true
+            try metadata.write(to: connection)
+        }
+        return migration
+    }
+}
+
+extension Migration {
+    /// Checks that the new store is sound, and compares it with the old one no more.
+    fileprivate func withoutComparison() -> Migration {
+        var migration = self
+        migration.verify = { try $0.checkSoundness(place: $0.path) }
+        if let next { migration.next = { connection in try next(connection).withoutComparison() } }
+        return migration
+    }
+}
+
+extension StoreMetadata {
+    static let taskKey = "MoultAfterMigration"
+
+    /// Whether a task that runs once after a migration is still to be done.
+    var isTaskDue: Bool {
+        get { entries[Self.taskKey]?.boolean ?? false }
+        set { entries[Self.taskKey] = newValue ? .boolean(true) : nil }
+    }
+}
+
+extension VersionHashes {
+    /// Whether a store with these hashes opens with a model of the other's; a hash that is not certain is not compared.
+    func fits(_ expected: VersionHashes) -> Bool {
+        guard Set(entities.keys) == Set(expected.entities.keys) else { return false }
+        return entities.allSatisfy { entry in
+            expected.entities[entry.key] == entry.value || expected.uncertain[entry.key] != nil
+        }
+    }
+}

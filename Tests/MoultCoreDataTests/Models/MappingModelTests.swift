@@ -1,0 +1,32 @@
+import MoultCoreData
+import TestSupport
+import Testing
+
+@Suite struct MappingModelTests {
+    @Test func `an inferred mapping says where everything comes from`() throws {
+        let mapping = try MappingModel.inferredMappingModel(
+            forSourceModel: Library.first(), destinationModel: Library.third())
+        let kinds = Dictionary(uniqueKeysWithValues: mapping.entityMappings.map { ($0.name, $0.mappingType) })
+        #expect(
+            kinds == [
+                "Author_to_Author": .transform, "Book_to_Book": .transform, "Shelf_to_Shelf": .copy, "_to_Loan": .add,
+            ])
+        let author = try #require(mapping.entityMappings.first { $0.destinationEntityName == "Author" })
+        #expect(author.propertySources["fullName"] == .some("name"))
+        let book = try #require(mapping.entityMappings.first { $0.destinationEntityName == "Book" })
+        #expect(book.propertySources["rating"] == .some(nil))
+        #expect(book.propertySources["pages"] == nil)
+    }
+
+    @Test func `every reason why there is none is told`() throws {
+        var destination = try Library.impossible()
+        try destination.updateEntity("Author") {
+            $0.properties.append(AttributeDescription(name: "born", type: .date, isOptional: false))
+        }
+        let error = try #require(throws: MigrationError.self) {
+            try MappingModel.inferredMappingModel(forSourceModel: Library.first(), destinationModel: destination)
+        }
+        #expect(error.coreData?.number == 134190)
+        #expect(error.message.contains("shelfMark") && error.message.contains("born"))
+    }
+}

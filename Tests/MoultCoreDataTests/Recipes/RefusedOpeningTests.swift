@@ -1,0 +1,151 @@
+import Foundation
+import MoultCoreData
+import TestSupport
+import Testing
+
+/// Stores that do not open: the error says why, with Core Data's number, and nothing is changed.
+@Suite struct RefusedOpeningTests {
+    private func refusal(
+        _ store: TestStore, _ model: ManagedObjectModel, versions: ModelVersions? = nil,
+        _ change: (PersistentStoreDescription) -> Void = { _ in }
+    ) throws -> MigrationError {
+        let before = try store.files()
+        let error = try #require(throws: MigrationError.self) {
+            try store.container(model, versions: versions, change)
+        }
+        let after = try store.files().filter { !$0.key.contains(".moult") }
+        #expect(after == before, "nothing may change")
+        return error
+    }
+
+    @Test func `a coordinator does not migrate unless it is told to`() throws {
+        let store = try TestStore()
+        try store.populate()
+        let coordinator = PersistentStoreCoordinator(managedObjectModel: try Library.second())
+        let before = try store.files()
+        let error = try #require(throws: MigrationError.self) { try coordinator.addPersistentStore(at: store.url) }
+        #expect(error.coreData?.number == 134100)
+        #expect(error.coreData?.constant == "NSPersistentStoreIncompatibleVersionHashError")
+        #expect(error.message.contains("1 behind"))
+        #expect(try store.files() == before)
+        #expect(coordinator.persistentStores.isEmpty)
+    }
+
+    @Test func `a description that forbids migration gives 134100`() throws {
+        let store = try TestStore()
+        try store.populate()
+        let error = try refusal(store, Library.second()) { $0.shouldMigrateStoreAutomatically = false }
+        #expect(error.coreData?.number == 134100)
+    }
+
+    @Test func `a description that forbids inference gives 134140`() throws {
+        let store = try TestStore()
+        try store.populate()
+        let error = try refusal(store, Library.second()) { $0.shouldInferMappingModelAutomatically = false }
+        #expect(error.coreData?.number == 134140)
+        #expect(error.coreData?.constant == "NSMigrationMissingMappingModelError")
+    }
+
+    @Test func `a change that cannot be inferred gives 134190 with the reason`() throws {
+        let store = try TestStore()
+        try store.populate()
+        let error = try refusal(store, Library.impossible())
+        #expect(error.coreData?.number == 134190)
+        #expect(error.message.contains("shelfMark"))
+    }
+
+    @Test func `a store newer than the model gives 134100 and says so`() throws {
+        let store = try TestStore()
+        let newer = try store.container(Library.third())
+        try newer.close()
+        let error = try refusal(store, Library.second(), versions: Library.versions())
+        #expect(error.coreData?.number == 134100)
+        #expect(error.message.contains("later version"))
+    }
+
+    @Test func `a store of no known version gives 134130`() throws {
+        let store = try TestStore()
+        try store.populate()
+        _ = try store.sql("UPDATE Z_MODELCACHE SET Z_CONTENT = NULL")
+        let error = try refusal(store, Library.second())
+        #expect(error.coreData?.number == 134130)
+        #expect(error.coreData?.constant == "NSMigrationMissingSourceModelError")
+    }
+
+    @Test func `a read-only store that is behind is not migrated`() throws {
+        let store = try TestStore()
+        try store.populate()
+        let error = try refusal(store, Library.second()) { $0.isReadOnly = true }
+        #expect(error.coreData?.number == 134100)
+        #expect(error.message.contains("reading only"))
+    }
+
+    @Test func `a file that is no store is left alone`() throws {
+        let store = try TestStore()
+        try Data("not a database, whatever its name says".utf8).write(to: store.url)
+        #expect(try refusal(store, Library.first()).code == .notAStore)
+    }
+
+    @Test func `a store that another process holds is an error, not a wait for ever`() throws {
+        let store = try TestStore()
+        try store.populate()
+        let other = try SQLiteProcess(store.url.path)
+        defer { other.end() }
+        try other.run("BEGIN IMMEDIATE; UPDATE ZBOOK SET ZPAGES = 1")
+        let error = try #require(throws: MigrationError.self) {
+            try store.container(Library.second()) { $0.timeout = 0.2 }
+        }
+        #expect(error.code == .locked)
+        #expect(error.coreData?.number == 134090)
+    }
+
+    @Test func `a store that this process has open already is not migrated`() throws {
+        let store = try TestStore()
+        try store.populate()
+        let first = try store.container(Library.first())
+        let error = try #require(throws: MigrationError.self) { try store.container(Library.second()) }
+        #expect(error.code == .locked)
+        // A second container of the same version is welcome.
+        let second = try store.container(Library.first())
+        #expect(try second.viewContext.count(for: FetchRequest<ManagedObject>(entityName: "Book")) == 10)
+        try first.close()
+        try second.close()
+        try store.container(Library.second()).close()
+    }
+
+    @Test func `an unknown option is an error that names the known ones`() throws {
+        let store = try TestStore()
+        try store.populate()
+        let error = try refusal(store, Library.first()) { $0.setOption(true, forKey: "com.app.migration.validation") }
+        #expect(error.code == .usage)
+        #expect(error.message.contains("com.app.migration.validation"))
+        for option in PersistentStoreOption.all { #expect(error.remedy.contains(option)) }
+    }
+
+    @Test func `an option of the wrong type is an error`() throws {
+        let store = try TestStore()
+        let error = try refusal(store, Library.first()) {
+            $0.setOption("perhaps", forKey: PersistentStoreOption.readOnly)
+        }
+        #expect(error.code == .usage)
+        #expect(error.place == PersistentStoreOption.readOnly)
+    }
+
+    @Test(arguments: ["foreign_keys", "journal_mode; DROP TABLE ZBOOK"])
+    func `a pragma that is not for a store is an error`(name: String) throws {
+        let store = try TestStore()
+        let error = try refusal(store, Library.first()) { $0.setValue("1", forPragmaNamed: name) }
+        #expect(error.code == .usage)
+    }
+
+    @Test func `a folder that is not there is an error, not made`() throws {
+        let store = try TestStore()
+        let container = PersistentContainer(name: "Library", managedObjectModel: try Library.first())
+        let url = store.url.deletingLastPathComponent().appendingPathComponent("typo/Library.sqlite")
+        container.persistentStoreDescriptions = [PersistentStoreDescription(url: url)]
+        let failures = Failures()
+        container.loadPersistentStores { failures.note($1) }
+        #expect((failures.errors.first as? MigrationError)?.code == .fileNotFound)
+        #expect(!FileManager.default.fileExists(atPath: url.deletingLastPathComponent().path))
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import MoultCoreData
+import TestSupport
+import Testing
+
+@Suite struct CoordinatorTests {
+    @Test func `metadata is read without changing a byte`() throws {
+        let store = try TestStore()
+        try store.populate(1)
+        let before = try store.files()
+        let metadata = try PersistentStoreCoordinator.metadataForPersistentStore(at: store.url)
+        #expect(try store.files() == before)
+        #expect(metadata[StoreMetadataKey.storeType] as? String == "SQLite")
+        #expect(UUID(uuidString: metadata[StoreMetadataKey.storeUUID] as? String ?? "") != nil)
+        #expect(try Library.first().isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+        let second = try Library.second()
+        #expect(!second.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+    }
+
+    @Test func `an application's metadata is kept, Core Data's cannot be set`() throws {
+        let store = try TestStore()
+        try store.populate(1)
+        var metadata = try PersistentStoreCoordinator.metadataForPersistentStore(at: store.url)
+        metadata["com.example.flag"] = true
+        metadata["com.example.list"] = [1, "two", Date(timeIntervalSinceReferenceDate: 3)] as [Any]
+        try PersistentStoreCoordinator.setMetadata(metadata, at: store.url)
+        let container = try store.container(Library.second())
+        let coordinator = container.persistentStoreCoordinator
+        let open = try #require(coordinator.persistentStores.first)
+        #expect(try coordinator.metadata(for: open)["com.example.flag"] as? Bool == true)
+        #expect((try coordinator.metadata(for: open)["com.example.list"] as? [Any])?.count == 3)
+        try coordinator.setMetadata(["com.example.other": 5], for: open)
+        #expect(try coordinator.metadata(for: open)["com.example.flag"] == nil)
+        #expect(
+            try Library.second().isConfiguration(
+                withName: nil, compatibleWithStoreMetadata: coordinator.metadata(for: open)))
+        let error = try #require(throws: MigrationError.self) {
+            try coordinator.setMetadata([StoreMetadataKey.modelVersionHashes: [:] as [String: Data]], for: open)
+        }
+        #expect(error.place == StoreMetadataKey.modelVersionHashes)
+        #expect(throws: MigrationError.self) {
+            try coordinator.setMetadata(["x": URL(fileURLWithPath: "/")], for: open)
+        }
+    }
+
+    @Test func `a store moves to another place with its objects`() throws {
+        let store = try TestStore()
+        try store.populate(5)
+        let container = try store.container(Library.first())
+        let coordinator = container.persistentStoreCoordinator
+        let book = try #require(try container.viewContext.all("Book", by: "title").first)
+        let url = store.url.deletingLastPathComponent().appendingPathComponent("Moved.sqlite")
+        let moved = try coordinator.migratePersistentStore(try #require(coordinator.persistentStores.first), to: url)
+        #expect(coordinator.persistentStores.map(\.url) == [url])
+        #expect(moved.url == url)
+        try book.setValue("Moved", forKey: "title")
+        try container.viewContext.save()
+        #expect(try SQLiteShell.run(url.path, "SELECT count(*) FROM ZBOOK WHERE ZTITLE = 'Moved'") == "1\n")
+        #expect(try store.sql("SELECT count(*) FROM ZBOOK WHERE ZTITLE = 'Moved'") == "0")
+    }
+
+    @Test func `a store in memory is written to a file`() throws {
+        let container = try libraryInMemory()
+        try Book(context: container.viewContext).title = "Emma"
+        try container.viewContext.save()
+        let folder = try ScratchFolder()
+        let url = URL(fileURLWithPath: folder.path + "/Kept.sqlite")
+        let coordinator = container.persistentStoreCoordinator
+        try coordinator.migratePersistentStore(coordinator.persistentStores[0], to: url)
+        #expect(try SQLiteShell.run(url.path, "SELECT ZTITLE FROM ZBOOK") == "Emma\n")
+    }
+
+    @Test func `destroying removes a store and what is beside it, but one that is open`() throws {
+        let store = try TestStore()
+        try store.populate(2)
+        let container = try store.container(Library.first())
+        let error = try #require(throws: MigrationError.self) {
+            try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+        }
+        #expect(error.code == .usage)
+        try container.close()
+        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+        #expect(try store.files().keys.filter { !$0.contains(".moult") }.isEmpty)
+        // Nothing to do.
+        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+    }
+
+    @Test func `a file that is no store is destroyed only by force`() throws {
+        let store = try TestStore()
+        try Data("something else".utf8).write(to: store.url)
+        #expect(throws: MigrationError.self) { try PersistentStoreCoordinator.destroyPersistentStore(at: store.url) }
+        #expect(try store.files().count == 1)
+        try PersistentStoreCoordinator.destroyPersistentStore(
+            at: store.url, options: [PersistentStoreOption.forceDestroy: true])
+        #expect(try store.files().isEmpty)
+    }
+
+    @Test func `a store that another process has open is not destroyed`() throws {
+        let store = try TestStore()
+        try store.populate(2)
+        let other = try SQLiteProcess(store.url.path)
+        defer { other.end() }
+        try other.run("BEGIN; SELECT count(*) FROM ZBOOK")
+        let error = try #require(throws: MigrationError.self) {
+            try PersistentStoreCoordinator.destroyPersistentStore(
+                at: store.url, options: [PersistentStoreOption.timeout: 0.2])
+        }
+        #expect(error.code == .locked)
+        #expect(try store.sql("SELECT count(*) FROM ZBOOK") == "2")
+    }
+
+    @Test func `replacing puts a copy in a store's place`() throws {
+        let (one, other) = (try TestStore(), try TestStore())
+        try one.populate(3)
+        try other.populate(7)
+        try PersistentStoreCoordinator.replacePersistentStore(at: one.url, withPersistentStoreFrom: other.url)
+        #expect(try one.sql("SELECT count(*) FROM ZBOOK; PRAGMA integrity_check") == "7\nok")
+        let new = one.url.deletingLastPathComponent().appendingPathComponent("New.sqlite")
+        try PersistentStoreCoordinator.replacePersistentStore(at: new, withPersistentStoreFrom: other.url)
+        #expect(try SQLiteShell.run(new.path, "SELECT count(*) FROM ZBOOK") == "7\n")
+        #expect(try other.sql("SELECT count(*) FROM ZBOOK") == "7")
+    }
+
+    @Test func `large values go with their store`() throws {
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Picture",
+                properties: [
+                    AttributeDescription(name: "bytes", type: .binary, allowsExternalBinaryDataStorage: true)
+                ])
+        ])
+        let store = try TestStore()
+        let container = try store.container(model)
+        let bytes = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
+        try container.viewContext.insertNewObject(forEntityName: "Picture").setValue(bytes, forKey: "bytes")
+        try container.viewContext.save()
+        try container.close()
+        let copy = store.url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite")
+        try PersistentStoreCoordinator.replacePersistentStore(at: copy, withPersistentStoreFrom: store.url)
+        try PersistentStoreCoordinator.destroyPersistentStore(at: store.url)
+        #expect(try store.files().keys.filter { $0.contains("Library_SUPPORT") }.isEmpty)
+        let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+        try coordinator.addPersistentStore(at: copy)
+        let context = ManagedObjectContext(persistentStoreCoordinator: coordinator)
+        let picture = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Picture")).first)
+        #expect(try picture.value(forKey: "bytes") as? Data == bytes)
+    }
+}
