@@ -32,6 +32,7 @@ final class Benchmarks {
         group("planning") { try planning() }
         group("memory") { try memory(store) }
         group("command") { try commandLine() }
+        group("objects") { try objects() }
         report()
         try write()
         if let failure { throw failure }

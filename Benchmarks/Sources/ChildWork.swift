@@ -14,6 +14,8 @@ enum ChildWork {
             try migrate(store, change, inPlace: arguments.contains("--in-place"))
         case ("backup", let store?, _): try backUp(store)
         case ("alter", let store?, _): try alter(store)
+        case ("objects", let work?, let store?):
+            try ObjectsWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
         case ("make", let folder?, let rows?): _ = try BenchmarkStore(rows: Int(rows) ?? 0, in: folder)
         default: throw MigrationError(.usage, "There is no such work: \(arguments).", remedy: "See ChildWork.")
         }
@@ -66,7 +68,7 @@ enum ChildWork {
     }
 
     /// The most memory that the process has had resident, in bytes (`man 5 proc`, VmHWM).
-    private static var peakMemory: Int64 {
+    static var peakMemory: Int64 {
         guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })
         else { return 0 }

@@ -7,6 +7,8 @@ struct Figure {
         case ratioAtMost(Double)
         /// Their time divided by ours: how fast we are, seen from them.
         case speedAtLeast(Double)
+        /// Their time divided by ours, told for its own sake.
+        case speed
         /// Ours alone, in the unit of the figure.
         case atMost(Double)
         /// Told for its own sake.
@@ -26,7 +28,7 @@ struct Figure {
     private var judged: [Double] {
         switch bound {
         case .ratioAtMost: zip(ours, theirs).map { $0 / $1 }
-        case .speedAtLeast: zip(ours, theirs).map { $1 / $0 }
+        case .speedAtLeast, .speed: zip(ours, theirs).map { $1 / $0 }
         case .atMost, .none: theirs.isEmpty ? ours : zip(ours, theirs).map { $0 / $1 }
         }
     }
@@ -36,7 +38,7 @@ struct Figure {
         switch bound {
         case .ratioAtMost(let limit), .atMost(let limit): judged.median <= limit
         case .speedAtLeast(let limit): judged.median >= limit
-        case .none: nil
+        case .none, .speed: nil
         }
     }
 
@@ -58,7 +60,7 @@ struct Figure {
         case .ratioAtMost(let limit): "<= \(limit.decimals(2))"
         case .speedAtLeast(let limit): ">= \(limit.decimals(2))"
         case .atMost(let limit): "<= \(text(limit))"
-        case .none: ""
+        case .none, .speed: ""
         }
     }
 

@@ -4,7 +4,8 @@ import MoultModel
 package enum ObjectValue: Sendable, Hashable {
     /// Nil for no value.
     case attribute(AttributeValue?)
-    case toOne(ObjectID?)
+    /// Indirect, because an identity is twice as large as any other value and most properties are attributes.
+    indirect case toOne(ObjectID?)
     /// In the order of an ordered relationship, else by key.
     case toMany([ObjectID])
 }

@@ -48,7 +48,12 @@ package struct AttributeDecoder {
     /// The column's affinity makes a number of every well-formed text, with fifteen digits kept for certain; the
     /// shortest digits of a REAL are what is left of the decimal.
     private func decimal(_ row: Statement, _ column: Int) -> PropertyValue {
-        let text = row.storageClass(column) == .real ? "\(row.real(column))" : row.text(column) ?? ""
+        let isReal = row.storageClass(column) == .real
+        let text = isReal ? "\(row.real(column))" : row.text(column) ?? ""
+        // In this range Swift prints no power of ten, so that the digits are the decimal's own.
+        if isReal, (0.001..<1e15).contains(row.real(column).magnitude) {
+            return .attribute(.decimal(text.hasSuffix(".0") ? String(text.dropLast(2)) : text))
+        }
         guard let number = DecimalNumber(text) else { return undecodable(row, column, "no decimal number") }
         return .attribute(.decimal(number.text))
     }

@@ -1,0 +1,125 @@
+import MoultModel
+import MoultObjects
+
+/// One piece of work of the group "objects", done through a context in a process of its own.
+struct ObjectsWork {
+    private let context: ObjectContext
+    private let rows: Int
+
+    /// Does it and prints the seconds of the work alone and the peak memory; "make" makes the store instead.
+    static func run(_ work: String, _ store: String, _ rows: Int) throws {
+        if work == "make" { return try ObjectsData.makeStore(at: store) }
+        let side = try ObjectsWork(store, rows)
+        let seconds = try side.seconds(of: work)
+        print(
+            JSONValue.object([.init("run", .double(seconds)), .init("peak", .integer(ChildWork.peakMemory))]).compact)
+    }
+
+    private init(_ store: String, _ rows: Int) throws {
+        let model = try ObjectsData.model()
+        let coordinator = ObjectCoordinator(model: model)
+        try coordinator.add(ObjectStore(store, model: model))
+        context = ObjectContext(coordinator: coordinator)
+        self.rows = rows
+    }
+
+    private func seconds(of work: String) throws -> Double {
+        switch work {
+        case "insert":
+            let given = (0..<rows).map(ObjectsData.values)
+            return try timed { try insert(given) }
+        case "fetch": return try timed(fetch)
+        case "lookup": return try timed(lookup)
+        case "scan": return try timed(scan)
+        case "update": return try timed(update)
+        case "to_one": return try timed(toOne)
+        case "to_many": return try timed(toMany)
+        default: throw MigrationError(.usage, "There is no work \(work).", remedy: "See ObjectsWork.")
+        }
+    }
+
+    private func timed(_ body: () throws -> Void) rethrows -> Double {
+        let begun = Clock.now
+        try body()
+        return Clock.now - begun
+    }
+
+    private func check(_ isRight: Bool, _ what: String) throws {
+        guard isRight else { throw MigrationError(.internal, "\(what) is not as it must be.", remedy: "") }
+    }
+
+    // MARK: - The work
+
+    private func insert(_ given: [[AttributeValue?]]) throws {
+        let owners = try context.fetch(ObjectFetch(entityName: "Owner", sort: [.init("name")]))
+        for (row, values) in given.enumerated() {
+            let item = try context.insert("Item")
+            for (name, value) in zip(ObjectsData.names, values) { try item.setAttribute(name, value) }
+            try item.setToOne("owner", owners[row % owners.count])
+        }
+        try context.save()
+    }
+
+    private func fetch() throws {
+        let items = try context.fetch(ObjectFetch(entityName: "Item"))
+        var total = 0.0
+        for item in items {
+            guard case .integer(let count)? = try item.attribute("count"),
+                case .double(let price)? = try item.attribute("price"),
+                case .string(let title)? = try item.attribute("title")
+            else { throw MigrationError(.internal, "A value is missing.", remedy: "") }
+            total += Double(count) + price + Double(title.utf8.count)
+        }
+        try check(items.count == rows && total > 0, "What was fetched")
+    }
+
+    private func lookup() throws {
+        for row in stride(from: 0, to: rows, by: rows / 1000) {
+            let title = Predicate.comparison(
+                .init(.keyPath("title"), .equal, .constant(.string(ObjectsData.title(row)))))
+            let items = try context.fetch(ObjectFetch(entityName: "Item", predicate: title))
+            try check(try items.count == 1 && items[0].attribute("count") == .integer(Int64(row)), "What was found")
+        }
+    }
+
+    private func scan() throws {
+        let predicate = Predicate.and([
+            .comparison(.init(.keyPath("price"), .greaterThan, .constant(.real(100_000)))),
+            .comparison(.init(.keyPath("isDone"), .equal, .constant(.boolean(true)))),
+            .comparison(
+                .init(.keyPath("note"), .contains, .constant(.string("item")), options: [.caseInsensitive])),
+        ])
+        let items = try context.fetch(
+            ObjectFetch(entityName: "Item", predicate: predicate, sort: [.init("createdAt")]))
+        try check(items.count > rows / 20, "What was found")
+    }
+
+    private func update() throws {
+        for item in try context.fetch(ObjectFetch(entityName: "Item")) {
+            guard case .integer(let rank)? = try item.attribute("rank"),
+                case .double(let price)? = try item.attribute("price")
+            else { throw MigrationError(.internal, "A value is missing.", remedy: "") }
+            try item.setAttribute("price", .double(price + 1))
+            try item.setAttribute("rank", .integer(rank + 1))
+        }
+        try context.save()
+    }
+
+    private func toOne() throws {
+        var total = 0
+        for item in try context.fetch(ObjectFetch(entityName: "Item")) {
+            if case .string(let name)? = try item.toOne("owner")?.attribute("name") { total += name.utf8.count }
+        }
+        try check(total == rows * 10, "What was reached")
+    }
+
+    private func toMany() throws {
+        var count = 0
+        for owner in try context.fetch(ObjectFetch(entityName: "Owner")) {
+            for item in try owner.toMany("items") {
+                if case .integer? = try item.attribute("rank") { count += 1 }
+            }
+        }
+        try check(count == rows, "What was reached")
+    }
+}
