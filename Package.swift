@@ -73,13 +73,18 @@ let package = Package(
                 "MoultEngine", "MoultReport",
             ], path: "Benchmarks/Sources"),
 
-        .target(name: "TestSupport", dependencies: ["MoultModel", "MoultSystem"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport",
+            dependencies: ["MoultModel", "MoultModelFiles", "MoultStore", "MoultObjects", "MoultSystem"],
+            path: "Tests/TestSupport"),
         tests(
             "MoultObjectsTests",
             [
                 "MoultObjects", "MoultStore", "MoultModel", "MoultModelFiles", "MoultSQLite", "MoultSystem",
-                "MoultPropertyList", "MoultEngine", "TestSupport",
+                "MoultPropertyList", "MoultEngine", "TestSupport", "objects-child",
             ]),
+        // A process that saves into the store of the objects' tests while they do.
+        .executableTarget(name: "objects-child", dependencies: ["TestSupport"], path: "Tests/ObjectsChild"),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
         tests("MoultModelFilesTests", ["MoultModelFiles", "MoultModel", "MoultPropertyList", "TestSupport"]),
         tests("MoultPropertyListTests", ["MoultModel", "MoultPropertyList", "TestSupport"]),

@@ -30,7 +30,7 @@ import Testing
             try POSIXSystem().write(Array(text.utf8), to: folder.path + "/model.txt")
             return folder.path + "/model.txt"
         }
-        let expected = try witnessLines(of: copy, model: model)
+        let expected = try Witness.lines(of: copy, model: model)
         #expect(looked.lines.count == expected.count)
         let different = zip(looked.lines, expected).filter { $0 != $1 }
         if let first = different.first {

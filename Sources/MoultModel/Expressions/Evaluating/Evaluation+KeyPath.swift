@@ -24,6 +24,9 @@ extension Evaluation {
                 if case .collection(let inner) = result { results += inner } else { results.append(result) }
             }
             return try self.value(at: names.dropFirst(step.count), of: .collection(results))
+        // Validation predicates that Core Data makes of a text's limits ask for it.
+        case .string(let text) where name == "length":
+            return try self.value(at: names.dropFirst(), of: .integer(Int64(text.utf16.count)))
         default:
             throw MigrationError.predicate(
                 "\(value.kind.name.capitalized) has no key \(name).", place: names.joined(separator: "."),

@@ -1,31 +1,33 @@
 import Foundation
 import MoultModel
-import MoultStore
-import TestSupport
 
-extension ObjectRow {
-    /// The line that `Tests/Witness/dump.py` prints for the object.
-    var witnessLine: String {
-        let fields = zip(shape.properties, values).map { "\($0)=\($1.witnessText)" }
-        return ([entityName, String(primaryKey)] + fields).joined(separator: " ")
+/// `Tests/Witness/dump.py`, which reads stores without any of Moult's code.
+package enum Witness {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
-}
 
-extension PropertyValue {
-    var witnessText: String {
-        switch self {
-        case .attribute(nil), .toOne(nil): "-"
-        case .attribute(let value?): value.witnessText
-        case .toOne(let reference?): "o:\(reference.entityName)/\(reference.primaryKey)"
-        case .toMany(let references):
-            "m:" + references.map { "\($0.entityName)/\($0.primaryKey)" }.joined(separator: ",")
-        case .undecodable: "?"
-        }
+    /// What it prints of a store: a line for each object. `model` is a file for a store without a model cache.
+    package static func lines(of store: String, model: String? = nil) throws -> [String] {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../Witness/dump.py").standardizedFileURL.path
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", script, store] + (model.map { [$0] } ?? [])
+        let (output, errors) = (Pipe(), Pipe())
+        (process.standardOutput, process.standardError) = (output, errors)
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(description: "\(store): \(complaint)") }
+        return text.split(separator: "\n").map(String.init)
     }
 }
 
 extension AttributeValue {
-    fileprivate var witnessText: String {
+    /// The value as the witness prints it.
+    package var witnessText: String {
         func bits(_ number: Double) -> String {
             let digits = String(number.bitPattern, radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
@@ -46,7 +48,7 @@ extension AttributeValue {
 
 extension ManagedObjectModel {
     /// The model as the witness reads it for a store that carries none: every entity with what it inherits.
-    var witnessText: String {
+    package var witnessText: String {
         let sorted = entities.sorted { superentities(of: $0).count < superentities(of: $1).count }
         var lines = sorted.map { "entity \($0.name) \($0.superentityName ?? "")" }
         for entity in sorted {
@@ -64,22 +66,4 @@ extension ManagedObjectModel {
         }
         return lines.joined(separator: "\n")
     }
-}
-
-/// What the witness prints of a store; `model` is a file for a store without a model cache.
-func witnessLines(of store: String, model: String? = nil) throws -> [String] {
-    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../Witness/dump.py").standardizedFileURL.path
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", script, store] + (model.map { [$0] } ?? [])
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-        throw MigrationError(.internal, "The witness failed.", place: store, remedy: "Read what it printed.")
-    }
-    return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
 }

@@ -3,14 +3,13 @@ import MoultModel
 import MoultModelFiles
 import MoultStore
 import Synchronization
-import TestSupport
 
 /// The models of the corpus that lie in the project of a store, each project read once.
-enum StoreModels {
+package enum StoreModels {
     private static let known = Mutex<[String: [ModelVersion]]>([:])
 
     /// Every version in the project that has the store's hashes.
-    static func versions(matching snapshot: StoreSnapshot, of store: String) -> [ModelVersion] {
+    package static func versions(matching snapshot: StoreSnapshot, of store: String) -> [ModelVersion] {
         guard let root = Corpus.root?.path else { return [] }
         let project = store.dropFirst(root.count + 1).prefix { $0 != "/" }
         let versions = known.withLock { known in
@@ -33,18 +32,23 @@ enum StoreModels {
 
 extension StoreSnapshot {
     /// The model of a store of the corpus: its own cache, or a model of its project with the same hashes.
-    func corpusModel(of store: String) -> ManagedObjectModel? {
+    package func corpusModel(of store: String) -> ManagedObjectModel? {
         cachedModel ?? StoreModels.versions(matching: self, of: store).first?.model
     }
 }
 
 /// The stores of the corpus that differ in their bytes; several lie there twice.
-enum CorpusStores {
-    static let distinct: [String] = {
+package enum CorpusStores {
+    package static let distinct: [String] = {
         var seen: Set<Data> = []
         return Corpus.stores.filter { path in
             guard let bytes = FileManager.default.contents(atPath: path) else { return false }
             return seen.insert(bytes).inserted
         }
     }()
+
+    /// A store's path below the corpus.
+    package static func name(of store: String) -> String {
+        Corpus.root.map { String(store.dropFirst($0.path.count + 1)) } ?? store
+    }
 }

@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Real stores, opened with their models and walked as an app would walk them.
+struct CorpusWalkTests {
+    /// Every fourth store; the matrix tier takes them all.
+    static let some = CorpusStores.distinct.enumerated().filter { $0.offset % 4 == 0 }.map(\.element)
+
+    @Test(.enabled(if: Corpus.isAvailable))
+    func `every object is reached, both ends agree, values are those of plain SQL`() throws {
+        try walk(Self.some)
+    }
+}
+
+@Suite(.enabled(if: Tier.matrix.isAsked && Corpus.isAvailable))
+struct CorpusWalkMatrixTests {
+    @Test func `every object of every store is reached, both ends agree, values are those of plain SQL`() throws {
+        let opened = try walk(CorpusStores.distinct)
+        #expect(opened >= 37)
+    }
+}
+
+/// - Returns: how many stores were walked.
+@discardableResult
+private func walk(_ stores: [String]) throws -> Int {
+    var (opened, objects, values, links, oneWay, lists) = (0, 0, 0, 0, 0, 0)
+    for store in stores {
+        let folder = try ScratchFolder()
+        let name = CorpusStores.name(of: store)
+        guard var walk = try StoreWalk(store, in: folder) else {
+            print("CorpusWalk: no model at hand for \(name)")
+            continue
+        }
+        try walk.run()
+        for fault in walk.faults.prefix(5) { Issue.record("\(name): \(fault)") }
+        if walk.faults.count > 5 { Issue.record("\(name): and \(walk.faults.count - 5) more") }
+        opened += 1
+        objects += walk.objects
+        values += walk.values
+        links += walk.links
+        oneWay += walk.oneWayLinks
+        lists += walk.orderedLists
+    }
+    print(
+        "CorpusWalk: \(opened) of \(stores.count) stores, \(objects) objects, \(values) values, \(links) destinations "
+            + "asked back, \(oneWay) without inverse, \(lists) ordered lists")
+    #expect(objects > 0 && links > 0)
+    return opened
+}

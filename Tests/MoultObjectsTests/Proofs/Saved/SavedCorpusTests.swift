@@ -1,0 +1,45 @@
+import Foundation
+import MoultModel
+import MoultStore
+import TestSupport
+import Testing
+
+/// Stores that Core Data made, changed and saved by Moult, look as if Core Data had saved them.
+struct SavedCorpusTests {
+    /// With history; with history and derived attributes; with ordered lists; without anything special; SwiftData's.
+    private static let some = [
+        "SampleModel2_V2.sqlite", "CartKitSwiftData_v1.sqlite", "BookmarksTests/Resources/Bookmarks_V5.sqlite",
+        "MigrationsTests/Moody.moody", "Fixtures/SampleModel_V2.sqlite",
+    ]
+
+    @Test(.enabled(if: Corpus.isAvailable), arguments: some)
+    func `schema, counters, versions, order keys and history stay as Core Data has them`(name: String) throws {
+        let store = try #require(CorpusStores.distinct.first { $0.hasSuffix(name) })
+        try change(store)
+    }
+}
+
+@Suite(.enabled(if: Tier.matrix.isAsked && Corpus.isAvailable))
+struct SavedCorpusMatrixTests {
+    @Test(arguments: CorpusStores.distinct)
+    func `schema, counters, versions, order keys and history stay as Core Data has them`(store: String) throws {
+        try change(store)
+    }
+}
+
+/// Changes a copy in every way that its model allows, save by save.
+private func change(_ original: String) throws {
+    let folder = try ScratchFolder()
+    let path = try folder.copyStore(original)
+    let model = try StoreProbe.read(path) { try StoreSnapshot($0.connection).corpusModel(of: original) }
+    let name = CorpusStores.name(of: original)
+    guard let model else { return print("SavedCorpus: no model at hand for \(name)") }
+    let store = try SavedStore(path, model: model, author: name.count % 2 == 0 ? "proof" : nil)
+    let turned = try store.changeEverything()
+    store.close()
+    try store.audit()
+    for fault in store.faults.prefix(8) { Issue.record("\(name): \(fault)") }
+    print(
+        "SavedCorpus: \(name): \(store.saves) saves, rows \(store.counts.inserted) inserted, \(store.counts.updated) "
+            + "updated, \(store.counts.deleted) deleted, \(store.historyRows) told in history, \(turned) lists turned")
+}
