@@ -24,7 +24,8 @@ import Testing
         "SUBQUERY(books, $b, $b.price < 0.15 AND $b.author == SELF).@count == 1", "SELF == $ann", "objectID == $ann",
         "SELF.name == 'Ann'", "self.objectID.name == 'Ann'", "entity.name == 'Author'", "entity == 'Author'",
         "TERNARY(age > 30, 'old', 'young') == 'old'", "ANY {1, 2, 3} == 2", "ALL {} == 1", "born < now()",
-        "ANY books.author.name == 'Ann'", "NOT ANY $nothing.x == nil", "$nothing == nil",
+        "ANY books.author.name == 'Ann'", "FUNCTION(SELF, 'valueForKeyPath:', 'books.@count') == 2",
+        "$nothing.books.@count == 0", "NOT ANY $nothing.x == nil", "$nothing == nil",
     ])
     func `it holds`(text: String) throws { #expect(try holds(text, Bookshelf.ann)) }
 
