@@ -20,8 +20,10 @@ extension ObjectStore {
 
     /// As ``fetchIDs(_:)``, with the present state of each object.
     package func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot] {
+        let reader = try fetchReader(fetch)
+        let sql = try lowered(fetch).select(SQLText(selectList: reader.selectList))
         var found: [ObjectSnapshot] = []
-        try forEachSnapshot(fetch) { found.append($0) }
+        try forEachRow(sql, isCached: true) { found.append(try reader.snapshot($0)) }
         return found
     }
 
@@ -29,8 +31,7 @@ extension ObjectStore {
     ///
     /// All is one state of the store, so `body` may read from it but not write.
     package func forEachSnapshot(_ fetch: ObjectFetch, _ body: (ObjectSnapshot) throws -> Void) throws {
-        let reader = try SnapshotReader(
-            of: fetch.entityName, includingSubentities: fetch.includesSubentities, in: self, alias: FetchLowering.alias)
+        let reader = try fetchReader(fetch)
         let sql = try lowered(fetch).select(SQLText(selectList: reader.selectList))
         try forEachRow(sql) { try body(try reader.snapshot($0)) }
     }
@@ -60,6 +61,16 @@ extension ObjectStore {
     }
 
     // MARK: - Running
+
+    /// Made once for each entity.
+    private func fetchReader(_ fetch: ObjectFetch) throws -> SnapshotReader {
+        let name = "\(FetchLowering.alias) \(fetch.entityName) \(fetch.includesSubentities)"
+        if let known = readers[name] { return known }
+        let reader = try SnapshotReader(
+            of: fetch.entityName, includingSubentities: fetch.includesSubentities, in: self, alias: FetchLowering.alias)
+        readers[name] = reader
+        return reader
+    }
 
     private var now: Double { system.now.sinceReferenceDate }
 
