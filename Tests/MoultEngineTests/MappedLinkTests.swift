@@ -1,0 +1,227 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// An entity split in two, paths through relationships, and objects of one entity picked out of many, beside a slow
+/// obvious reference over what the independent witness reads before.
+@Suite("Links of mapping models") struct MappedLinkTests {
+    private typealias Objects = [String: [Int: WitnessStore.Object]]
+
+    @Test("every link leads to what its expression says", arguments: UInt64(1)...4)
+    func links(seed: UInt64) throws {
+        let folder = try ScratchFolder()
+        let store = folder.path + "/people.sqlite"
+        let (old, new) = (try Self.before(), try Self.after())
+        let maker = try StoreMaker(old)
+        try maker.make(at: store)
+        let writer = try ObjectWriter(store: store, layout: maker.layout)
+        try SampleData(seed: seed, count: 30, counts: ["Country": 4], isHostile: false).fill(writer)
+        try writer.finish()
+        let before = try WitnessStore(store).objects
+
+        let versions = ModelVersions(versions: [old, new])
+        let mapping = try Self.mapping.get().completed(from: old, to: new)
+        let stage = try RegisteredStage(mapping, named: "split", in: versions)
+        let prepared = try PreparedMigration(store, versions: versions, options: .init(registered: [stage]))
+        _ = try Migrator().run(#require(try prepared.migration()), on: store)
+
+        let found = try WitnessStore(store).objects
+        let expected = Self.expected(before)
+        #expect(found.mapValues { Set($0.keys) } == expected.mapValues { Set($0.keys) })
+        for (entity, objects) in expected {
+            for (key, object) in objects {
+                let result = found[entity]?[key] ?? [:]
+                let sorted = result.mapValues { value in
+                    value.hasPrefix("m:") ? Self.text(Self.links(value)) : value
+                }
+                #expect(sorted == object, "\(entity) \(key)")
+            }
+        }
+        #expect(try Self.wrongEntityNumbers(store) == "0\n")
+        // Else nothing was tried.
+        #expect(found["Person"]?.values.contains { $0["country"] != "-" } == true)
+        #expect(found["Country"]?.values.contains { Self.links($0["toys"] ?? "").count > 1 } == true)
+        #expect(found["Person"]?.values.contains { !Self.links($0["dogs"] ?? "").isEmpty } == true)
+    }
+
+    /// Profiles have a sub-entity, so that the number of the profile's entity stands beside its key.
+    private static func wrongEntityNumbers(_ store: String) throws -> String {
+        let column = try SQLiteShell.run(
+            store, "SELECT name FROM pragma_table_info('ZPERSON') WHERE name GLOB 'Z*_PROFILE'")
+        let name = column.trimmingCharacters(in: .whitespacesAndNewlines)
+        return try SQLiteShell.run(
+            store,
+            "SELECT count(*) FROM ZPERSON p JOIN ZPROFILE f ON f.Z_PK = p.ZPROFILE WHERE p.\(name) IS NOT f.Z_ENT")
+    }
+
+    // MARK: The reference
+
+    private static func expected(_ before: Objects) -> Objects {
+        var after: Objects = [
+            "Toy": [:], "Dog": [:], "Cat": [:], "Person": [:], "Profile": [:], "Country": [:],
+        ]
+        let get = { (reference: String, key: String) -> String in
+            let parts = reference.split(separator: "/")
+            guard parts.count == 2, let number = Int(parts[1]) else { return "-" }
+            return before[String(parts[0])]?[number]?[key] ?? "-"
+        }
+        let through = { (references: [String], key: String) in
+            Set(references.flatMap { links(get($0, key)) }).sorted()
+        }
+        for (key, person) in before["Person"] ?? [:] {
+            let address = String(person["address"]?.dropFirst(2) ?? "")
+            let pets = links(person["pets"] ?? "")
+            after["Person"]?[key] = [
+                "name": person["name"] ?? "-", "profile": "o:Profile/\(key)", "country": get(address, "country"),
+                "toys": text(links(person["toys"] ?? "")), "dogs": text(pets.filter { $0.hasPrefix("Dog/") }),
+                "cats": text(pets.filter { $0.hasPrefix("Cat/") }),
+            ]
+            after["Profile"]?[key] = [
+                "age": person["age"] ?? "-", "city": get(address, "city"), "person": "o:Person/\(key)", "kind": "i:7",
+            ]
+        }
+        for (key, country) in before["Country"] ?? [:] {
+            let residents = through(links(country["addresses"] ?? ""), "residents")
+            after["Country"]?[key] = [
+                "code": country["code"] ?? "-", "people": text(residents), "toys": text(through(residents, "toys")),
+            ]
+        }
+        for (key, toy) in before["Toy"] ?? [:] {
+            let owners = links(toy["owners"] ?? "")
+            let addresses = through(owners, "address")
+            after["Toy"]?[key] = [
+                "label": toy["label"] ?? "-", "owners": text(owners), "countries": text(through(addresses, "country")),
+            ]
+        }
+        after["Dog"] = (before["Dog"] ?? [:]).mapValues {
+            ["name": $0["name"] ?? "-", "keeper": $0["keeper"] ?? "-"]
+        }
+        after["Cat"] = (before["Cat"] ?? [:]).mapValues {
+            ["name": $0["name"] ?? "-", "keepers": text(links($0["keeper"] ?? ""))]
+        }
+        return after
+    }
+
+    /// `m:Toy/1,Toy/2`, `o:Toy/1`
+    private static func links(_ value: String) -> [String] {
+        guard value.hasPrefix("m:") || value.hasPrefix("o:") else { return [] }
+        return value.dropFirst(2).split(separator: ",").map(String.init)
+    }
+
+    private static func text(_ links: [String]) -> String { "m:" + links.sorted().joined(separator: ",") }
+
+    // MARK: The models
+
+    /// Of each pair of inverses only one side is mapped, here and there the to-many one.
+    private static let mapping = Result {
+        var person = EntityMapping(from: "Person", to: "Person")
+        let named = Expression.DestinationInstances.ofEntityMapping
+        person.relationshipMappings = [
+            PropertyMapping(
+                "profile", .destinationInstances(named, named: "PersonToProfile", for: .variable("source"))),
+            PropertyMapping(
+                "dogs", .destinationInstances(.ofSourceRelationship, named: "pets", for: .source("pets"))),
+            PropertyMapping("cats", .destinationInstances(named, named: "CatToCat", for: .source("pets"))),
+            PropertyMapping("country"),
+        ]
+        var profile = EntityMapping(from: "Person", to: "Profile")
+        profile.attributeMappings = [
+            try PropertyMapping("city", "$source.address.city"), try PropertyMapping("kind", "7"),
+        ]
+        var country = EntityMapping(from: "Country", to: "Country")
+        country.relationshipMappings = [
+            PropertyMapping(
+                "people",
+                .destinationInstances(
+                    named, named: "PersonToPerson", for: .source("addresses.@distinctUnionOfSets.residents"))),
+            PropertyMapping(
+                "toys",
+                .destinationInstances(
+                    named, named: "ToyToToy",
+                    for: .source("addresses.@distinctUnionOfSets.residents.@distinctUnionOfSets.toys"))),
+        ]
+        var (dog, cat) = (EntityMapping(from: "Dog", to: "Dog"), EntityMapping(from: "Cat", to: "Cat"))
+        dog.relationshipMappings = [PropertyMapping("keeper")]
+        cat.relationshipMappings = [PropertyMapping("keepers")]
+        return MappingModel([person, profile, country, EntityMapping(from: "Toy", to: "Toy"), dog, cat])
+    }
+
+    private static func before() throws -> ModelVersion {
+        try version(
+            "1",
+            [
+                entity(
+                    "Person", ["name"],
+                    [
+                        one("address", "Address", "residents"), many("toys", "Toy", "owners"),
+                        many("pets", "Animal", "keeper"),
+                    ], age: "age"),
+                entity(
+                    "Address", ["city"],
+                    [
+                        many("residents", "Person", "address"),
+                        one("country", "Country", "addresses"),
+                    ]),
+                entity("Country", ["code"], [many("addresses", "Address", "country")]),
+                entity("Toy", ["label"], [many("owners", "Person", "toys")]),
+                EntityDescription(
+                    name: "Animal", isAbstract: true, attributes: [AttributeDescription(name: "name", type: .string)],
+                    relationships: [one("keeper", "Person", "pets")]),
+                EntityDescription(name: "Dog", superentityName: "Animal"),
+                EntityDescription(name: "Cat", superentityName: "Animal"),
+            ])
+    }
+
+    private static func after() throws -> ModelVersion {
+        try version(
+            "2",
+            [
+                entity(
+                    "Person", ["name"],
+                    [
+                        one("profile", "Profile", "person"), one("country", "Country", "people"),
+                        many("toys", "Toy", "owners"), many("dogs", "Dog", "keeper"), many("cats", "Cat", "keepers"),
+                    ]),
+                EntityDescription(
+                    name: "Profile",
+                    attributes: [
+                        AttributeDescription(name: "age", type: .integer16),
+                        AttributeDescription(name: "city", type: .string),
+                        AttributeDescription(name: "kind", type: .integer32, isOptional: false),
+                    ], relationships: [one("person", "Person", "profile")]),
+                EntityDescription(name: "StarProfile", superentityName: "Profile"),
+                entity("Country", ["code"], [many("people", "Person", "country"), many("toys", "Toy", "countries")]),
+                entity("Toy", ["label"], [many("owners", "Person", "toys"), many("countries", "Country", "toys")]),
+                entity("Dog", ["name"], [one("keeper", "Person", "dogs")]),
+                entity("Cat", ["name"], [many("keepers", "Person", "cats")]),
+            ])
+    }
+
+    private static func version(_ name: String, _ entities: [EntityDescription]) throws -> ModelVersion {
+        ModelVersion(names: [name], model: try ManagedObjectModel(entities: entities))
+    }
+
+    private static func entity(
+        _ name: String, _ attributes: [String], _ relationships: [RelationshipDescription], age: String? = nil
+    ) -> EntityDescription {
+        let number = age.map { AttributeDescription(name: $0, type: .integer16) }
+        return EntityDescription(
+            name: name,
+            attributes: attributes.map { AttributeDescription(name: $0, type: .string) } + [number].compactMap { $0 },
+            relationships: relationships)
+    }
+
+    private static func one(_ name: String, _ entity: String, _ inverse: String) -> RelationshipDescription {
+        RelationshipDescription(name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 1)
+    }
+
+    private static func many(_ name: String, _ entity: String, _ inverse: String) -> RelationshipDescription {
+        RelationshipDescription(name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 0)
+    }
+}
