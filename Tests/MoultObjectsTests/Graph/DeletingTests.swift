@@ -45,6 +45,20 @@ struct DeletingTests {
         #expect(try office.sql("SELECT ZNAME FROM ZTASK; SELECT count(*) FROM ZPERSON") == "T4\n0")
     }
 
+    @Test("cascade follows a to-one as well, from any place of the cycle")
+    func cascadeUpwards() throws {
+        let office = try Office()
+        let tasks = try (1...4).map { try office.insert("Task", "T\($0)") }
+        try tasks[0].setToMany("parts", [tasks[1], tasks[3]])
+        try tasks[1].add(tasks[2], to: "parts")
+        try office.insert("Task", "alone")
+        try office.context.save()
+        try office.context.delete(tasks[2])
+        #expect(tasks.allSatisfy { $0.isDeleted })
+        try office.context.save()
+        #expect(try office.sql("SELECT ZNAME FROM ZTASK") == "alone")
+    }
+
     @Test("deny keeps an object while another stays, and lets it go with it")
     func deny() throws {
         let office = try Office()

@@ -84,7 +84,14 @@ struct MergePolicyTests {
         let task = try other.insert("Task")
         try task.setAttribute("name", .string("ours"))
         try same.add(task, to: "tasks")
+        try same.setAttribute("height", .double(2))
+        if policy == .error {
+            #expect(throws: MergeConflictError.self) { try other.save() }
+            try other.refresh(same, mergingChanges: true)
+        }
         try other.save()
+        #expect(try Set(names(same.toMany("tasks"))) == ["theirs", "ours"], "in memory, whatever became of the height")
+        #expect(try office.sql("SELECT ZHEIGHT FROM ZPERSON") == (policy == .rollback ? "" : "2.0"))
         #expect(try office.sql("SELECT group_concat(ZNAME) FROM ZTASK WHERE ZOWNER = \(ada.id.key)") == "theirs,ours")
         try other.refresh(same, mergingChanges: false)
         #expect(try Set(names(same.toMany("tasks"))) == ["theirs", "ours"])

@@ -19,8 +19,9 @@ extension ObjectContext {
         }
         guard fetch.batchSize == 0 else { return try faults(try source.fetchIDs(fetch), fetch) }
         let snapshots = try source.fetchSnapshots(fetch)
+        let isEmpty = registry.isEmpty
         registry.reserveCapacity(registry.count + snapshots.count)
-        return try snapshots.map(adopt)
+        return try snapshots.map { try adopt($0, isKnownNew: isEmpty) }
     }
 
     private func faults(_ ids: [ObjectID], _ fetch: ObjectFetch) throws -> [Object] {

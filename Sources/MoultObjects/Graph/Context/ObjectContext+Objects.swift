@@ -101,8 +101,10 @@ extension ObjectContext {
     }
 
     /// The object that a snapshot is of; one that is held with values keeps them.
-    func adopt(_ snapshot: ObjectSnapshot) throws -> Object {
-        if let known = registry[snapshot.id]?.object {
+    ///
+    /// - Parameter isKnownNew: the context holds no object of that identity.
+    func adopt(_ snapshot: ObjectSnapshot, isKnownNew: Bool = false) throws -> Object {
+        if !isKnownNew, let known = registry[snapshot.id]?.object {
             if known.state.contains(.fault) { known.fill(snapshot) }
             return known
         }
@@ -111,9 +113,12 @@ extension ObjectContext {
         return object
     }
 
-    /// Called by an object that nobody holds any more; another may have taken its place already.
-    func forget(_ id: ObjectID) {
-        if let place = registry.index(forKey: id), registry[place].value.object == nil { registry.remove(at: place) }
+    /// Called by an object that nobody holds any more; its entry goes with many others, which costs less.
+    func forget() {
+        deadEntries += 1
+        guard deadEntries > 1024, deadEntries > registry.count / 4 * 3 else { return }
+        deadEntries = 0
+        registry = registry.filter { $0.value.object != nil }
     }
 
     // MARK: - Changes

@@ -6,16 +6,18 @@ extension Object {
     /// - Throws: `unknownKey` for a name that is no attribute of the entity, `objectGone` where the row is gone,
     ///   `dataConflict` where the store holds something that the attribute cannot be.
     package func attribute(_ name: String) throws -> AttributeValue? {
-        try kind.lock.withLock { try attribute(at: try kind.position(of: name)) }
+        try kind.lock.withLock { try value(at: try kind.position(of: name)) }
     }
 
     /// The value of the attribute at a position of the shape.
     package func attribute(at position: Int) throws -> AttributeValue? {
-        try kind.lock.withLock {
-            try fire()
-            if case .attribute(let value)? = values[position] { return value }
-            return try unusualAttribute(at: position)
-        }
+        try kind.lock.withLock { try value(at: position) }
+    }
+
+    private func value(at position: Int) throws -> AttributeValue? {
+        try fire()
+        if case .attribute(let value)? = values[position] { return value }
+        return try unusualAttribute(at: position)
     }
 
     private func unusualAttribute(at position: Int) throws -> AttributeValue? {

@@ -61,7 +61,7 @@ package final class Object {
 
     deinit {
         guard !state.contains(.detached) else { return }
-        kind.lock.withLock { kind.context?.forget(identity) }
+        kind.lock.withLock { kind.context?.forget() }
     }
 }
 
