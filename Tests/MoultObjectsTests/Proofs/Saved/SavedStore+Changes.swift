@@ -34,7 +34,7 @@ extension SavedStore {
             })
         else { return }
         try object.setAttribute(attribute.name, Self.changed(object.attribute(attribute.name), attribute.type))
-        let difference = try save()
+        guard let difference = try saveUnlessRefused() else { return }
         let columns = difference.updated.map { $0.columns.filter { !$0.isEmpty }.sorted() }
         let expected = "Z" + attribute.name.uppercased()
         let derived = Set(
@@ -42,6 +42,17 @@ extension SavedStore {
         guard difference.inserted.isEmpty, difference.deleted.isEmpty, columns.count == 1,
             columns[0].filter({ !derived.contains($0) }).allSatisfy({ $0.hasPrefix(expected) })
         else { return fault("\(entity.name).\(attribute.name) was set, and columns \(columns) changed") }
+    }
+
+    /// Nil where the object holds what its model forbids, so that Core Data would not save it either.
+    private func saveUnlessRefused() throws -> StoreDifference? {
+        do {
+            return try save()
+        } catch is ValidationErrors {
+            context.rollback()
+            refusals += 1
+            return nil
+        }
     }
 
     /// What derived attributes of any entity are computed from.
