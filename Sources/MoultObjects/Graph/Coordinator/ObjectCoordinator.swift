@@ -125,7 +125,10 @@ extension ObjectCoordinator: ObjectSource {
     }
 
     func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot] {
-        try storesToFetch(fetch).flatMap { try $0.fetchSnapshots(fetch) }
+        let stores = try storesToFetch(fetch)
+        // What one store finds is not copied.
+        guard stores.count > 1 else { return try stores.first?.fetchSnapshots(fetch) ?? [] }
+        return try stores.flatMap { try $0.fetchSnapshots(fetch) }
     }
 
     func count(_ fetch: ObjectFetch) throws -> Int {

@@ -61,7 +61,8 @@ package struct AttributeDecoder {
     private func text(_ row: Statement, _ column: Int, _ make: (String) -> AttributeValue) -> PropertyValue {
         // Asking for the text first has SQLite convert another encoding to UTF-8.
         guard let text = row.text(column) else { return undecodable(row, column, "a text that cannot be read") }
-        guard !text.utf8.contains(0xEF) || row.withBytes(column, { $0.elementsEqual(text.utf8) }) else {
+        let mayBeReplaced = text.utf8.withContiguousStorageIfAvailable { $0.contains(0xEF) } ?? true
+        guard !mayBeReplaced || row.withBytes(column, { $0.elementsEqual(text.utf8) }) else {
             return undecodable(row, column, "a text that is not UTF-8")
         }
         return .attribute(make(text))
