@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func `a predicate that cannot be parsed says where`() {
-        let error = error(MappingXML { $0.replacing("length &gt; 3", with: "length &gt;") })
+        let error = error(MappingXML { $0.replacing("length &gt; 3", with: "length &gt;") }, .invalidPredicate)
         #expect(error?.place.contains("sourcefilterpredicatestring") == true)
     }
 
