@@ -34,6 +34,35 @@ extension ManagedObjectMergeError {
     }
 }
 
+extension ManagedObjectMergeError {
+    /// What a batch request met: rows that would have the same values of a uniqueness constraint.
+    init(_ error: SaveConflicts) {
+        conflicts = error.conflicts.map { conflict in
+            switch conflict {
+            case .version(let id, let expected, let stored):
+                Conflict(
+                    objectIDs: [id], constraint: [], oldVersionNumber: Int(expected),
+                    newVersionNumber: stored.map { Int($0.version) },
+                    description: "\(id) was changed by somebody else.")
+            case .missingDestination(let owner, let relationship, let destination):
+                Conflict(
+                    objectIDs: [owner], constraint: [], oldVersionNumber: nil, newVersionNumber: nil,
+                    description: "\(relationship) of \(owner) leads to \(destination), which is gone from the store.")
+            case .constraint(let properties, let objects, let stored):
+                Conflict(
+                    objectIDs: objects, constraint: properties, oldVersionNumber: nil,
+                    newVersionNumber: stored.map { Int($0.version) },
+                    description: "\(objects.map(\.description).joined(separator: ", ")) would have the same "
+                        + "\(properties.joined(separator: ", "))\(stored.map { " as \($0.id)" } ?? "").")
+            }
+        }
+        coreData =
+            conflicts.contains { !$0.constraint.isEmpty }
+            ? ("NSManagedObjectConstraintMergeError", 133021) : ("NSManagedObjectMergeError", 133020)
+        description = conflicts.map(\.description).joined(separator: " ")
+    }
+}
+
 /// Runs `body`, and throws what it throws as the public error that it is.
 func publicErrors<Result>(_ body: () throws -> Result) throws -> Result {
     do {
@@ -41,6 +70,8 @@ func publicErrors<Result>(_ body: () throws -> Result) throws -> Result {
     } catch let error as ValidationErrors {
         throw ManagedObjectValidationError(failures: error.violations.map(ManagedObjectValidationError.Failure.init))
     } catch let error as MergeConflictError {
+        throw ManagedObjectMergeError(error)
+    } catch let error as SaveConflicts {
         throw ManagedObjectMergeError(error)
     }
 }

@@ -45,6 +45,28 @@ import Testing
         if name == "2.0.1" { #expect(counts.values.reduce(0, +) > 10_000) }
     }
 
+    @Test func `answers to the questions of a migration are given with the description`() throws {
+        let folder = try ScratchFolder()
+        let tests = try root() + "/richardpiazza__XCServerCoreData/Tests"
+        let store = try folder.copyStore("\(tests)/XCServerCoreData_1.2.0_empty.sqlite")
+        let (container, first) = try container(store, tests + "/XCServerCoreData.momd")
+        var (error, answers) = (first as? MigrationError, [String]())
+        #expect(error?.code == .question)
+        // The message has every answer ready to be copied; some questions come only when others are answered.
+        for _ in 0..<4 {
+            guard let question = error, question.code == .question else { break }
+            answers += question.message.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+                .filter { $0.hasPrefix("{") && ($0.contains("\"new\"") || $0.contains("\"drop\"")) }
+            let json = "{\"format\": 1, \"answers\": [\(answers.joined(separator: ", "))]}"
+            container.persistentStoreDescriptions[0].migrationAnswers = Data(json.utf8)
+            let failures = Failures()
+            container.loadPersistentStores { failures.note($1) }
+            error = failures.errors.first.flatMap(\.self) as? MigrationError
+        }
+        #expect(error == nil)
+        #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
+    }
+
     @Test(arguments: 1...5)
     func `bookmarks of each version come to the current one, or are refused and stay`(version: Int) throws {
         let folder = try ScratchFolder()

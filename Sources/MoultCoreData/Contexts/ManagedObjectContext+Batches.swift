@@ -1,0 +1,69 @@
+import MoultModel
+import MoultObjects
+
+extension ManagedObjectContext {
+    /// Carries out a batch request, in one transaction of each store that holds the entity.
+    ///
+    /// - Throws: `unknownKey` for an entity or key that the model has not; `wrongType`; `fetchUnsupported`; `readOnly`.
+    @discardableResult
+    public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
+        try inTurn { _ in
+            let ids = try stores(holding: request.entityName).first?.insertAll(
+                request.entityName, request.objects, author: transactionAuthor, contextName: name)
+            return BatchResult(request.resultType, ids ?? [])
+        }
+    }
+
+    @discardableResult
+    public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
+        try inTurn { _ in
+            var fetch = ObjectFetch(entityName: request.entityName, predicate: request.predicate?.predicate)
+            fetch.variables = request.predicate?.variables ?? [:]
+            fetch.includesSubentities = request.includesSubentities
+            let ids = try stores(holding: request.entityName).flatMap {
+                try $0.updateAll(fetch, set: request.changes, author: transactionAuthor, contextName: name)
+            }
+            return BatchResult(request.resultType, ids)
+        }
+    }
+
+    @discardableResult
+    public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
+        try inTurn { _ in
+            let ids = try stores(holding: request.entityName).flatMap {
+                try $0.deleteAll(request.fetch, author: transactionAuthor, contextName: name)
+            }
+            return BatchResult(request.resultType, ids)
+        }
+    }
+
+    /// - Throws: `unknownKey` for an entity that the model has not.
+    private func stores(holding entityName: String) throws -> [ObjectStore] {
+        let coordinator = try coordinator()
+        guard coordinator.managedObjectModel.entity(entityName) != nil else {
+            throw MigrationError(
+                .unknownKey, "The model has no entity \(entityName).", place: entityName,
+                remedy: "It has: \(coordinator.managedObjectModel.entities.map(\.name).joined(separator: ", ")).")
+        }
+        return coordinator.objects.stores(holding: entityName)
+    }
+}
+
+extension BatchDeleteRequest {
+    fileprivate var fetch: ObjectFetch {
+        var predicate = predicate?.predicate
+        if let objectIDs {
+            let values = objectIDs.map(ExpressionValue.object)
+            predicate = .comparison(.init(.evaluatedObject, .in, .constant(.collection(values))))
+        }
+        var fetch = ObjectFetch(
+            entityName: entityName, predicate: predicate,
+            sort: sortDescriptors.map { .init($0.key, isAscending: $0.ascending, options: $0.options.predicateOptions) }
+        )
+        fetch.variables = self.predicate?.variables ?? [:]
+        fetch.includesSubentities = includesSubentities
+        fetch.limit = fetchLimit
+        fetch.offset = fetchOffset
+        return fetch
+    }
+}

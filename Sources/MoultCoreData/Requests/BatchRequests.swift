@@ -1,0 +1,107 @@
+import MoultModel
+
+/// What a batch request gives back, with Core Data's names (`NSBatchUpdateRequestResultType` and its like).
+public enum BatchRequestResultType: Sendable {
+    case statusOnly
+    case objectIDs
+    case count
+}
+
+/// What a batch request has done. Contexts do not see it by themselves: merge ``objectIDs``, or refresh.
+public struct BatchResult: Sendable {
+    public let resultType: BatchRequestResultType
+    /// The objects it was done to; empty unless the result type is `objectIDs`.
+    public let objectIDs: [ManagedObjectID]
+    /// How many they were.
+    public let count: Int
+
+    init(_ type: BatchRequestResultType, _ ids: [ManagedObjectID]) {
+        resultType = type
+        objectIDs = type == .objectIDs ? ids : []
+        count = ids.count
+    }
+}
+
+/// A request that works on the rows of a store, without objects: fast, and past validation and delete rules of the
+/// context.
+public protocol BatchRequest: Sendable {
+    var entityName: String { get }
+    var resultType: BatchRequestResultType { get set }
+}
+
+/// Inserts objects from dictionaries of attribute values: `NSBatchInsertRequest`.
+public struct BatchInsertRequest: BatchRequest {
+    public let entityName: String
+    public var resultType = BatchRequestResultType.statusOnly
+    /// By property name.
+    let objects: [[String: ExpressionValue]]
+
+    /// - Throws: `usage` for a value that no attribute can hold.
+    public init(entityName: String, objects: [[String: Any?]]) throws {
+        self.entityName = entityName
+        self.objects = try objects.map { try $0.mapValues { try ExpressionValue(any: $0) } }
+    }
+}
+
+/// Sets properties of all objects that a predicate finds: `NSBatchUpdateRequest`.
+public struct BatchUpdateRequest: BatchRequest {
+    public let entityName: String
+    public var resultType = BatchRequestResultType.statusOnly
+    public var predicate: FetchPredicate?
+    public var includesSubentities = true
+    var changes: [String: Expression] = [:]
+
+    public init(entityName: String) { self.entityName = entityName }
+
+    /// Sets the same value in every object.
+    ///
+    /// - Throws: `usage` for a value that no attribute can hold.
+    public mutating func setValue(_ value: Any?, forKey key: String) throws {
+        changes[key] = .constant(try ExpressionValue(any: value))
+    }
+
+    /// Sets what an expression gives for each object, such as `price * 1.1`.
+    ///
+    /// - Throws: `invalidPredicate` where it does not parse.
+    public mutating func setExpression(_ format: String, forKey key: String, _ arguments: Any?...) throws {
+        changes[key] = try Expression(parsing: format, arguments: arguments.map(FormatArgument.init(any:)))
+    }
+}
+
+/// Deletes all objects that a request finds: `NSBatchDeleteRequest`.
+public struct BatchDeleteRequest: BatchRequest {
+    public let entityName: String
+    public var resultType = BatchRequestResultType.statusOnly
+    public var predicate: FetchPredicate?
+    public var includesSubentities = true
+    public var fetchLimit = 0
+    public var fetchOffset = 0
+    public var sortDescriptors: [FetchSortDescriptor] = []
+    let objectIDs: [ManagedObjectID]?
+
+    /// - Throws: `usage` where the request names no entity.
+    public init<Result>(fetchRequest: FetchRequest<Result>) throws {
+        guard let name = fetchRequest.entityName else {
+            throw MigrationError(
+                .usage, "The fetch request names no entity.", remedy: "Make it with FetchRequest(entityName:).")
+        }
+        entityName = name
+        predicate = fetchRequest.predicate
+        includesSubentities = fetchRequest.includesSubentities
+        fetchLimit = fetchRequest.fetchLimit
+        fetchOffset = fetchRequest.fetchOffset
+        sortDescriptors = fetchRequest.sortDescriptors
+        objectIDs = nil
+    }
+
+    /// Deletes these objects, which must be of one entity's tree.
+    ///
+    /// - Throws: `usage` where there are none.
+    public init(objectIDs: [ManagedObjectID]) throws {
+        guard let first = objectIDs.first else {
+            throw MigrationError(.usage, "There is nothing to delete.", remedy: "Give the identity of an object.")
+        }
+        entityName = first.entityName
+        self.objectIDs = objectIDs
+    }
+}
