@@ -19,8 +19,8 @@ extension ObjectContext {
         }
         guard fetch.batchSize == 0 else { return try faults(try source.fetchIDs(fetch), fetch) }
         let snapshots = try source.fetchSnapshots(fetch)
+        makeRoom(for: snapshots.count)
         let isEmpty = registry.isEmpty
-        registry.reserveCapacity(registry.count + snapshots.count)
         return try snapshots.map { try adopt($0, isKnownNew: isEmpty) }
     }
 

@@ -19,7 +19,7 @@ extension ObjectContext {
                 _ = try coordinator.store(of: id)
             }
             let object = Object(id, try kind(id.entityName))
-            registry[id] = WeakObject(object: object)
+            register(object)
             return object
         }
     }
@@ -60,7 +60,7 @@ extension ObjectContext {
             }
             let object = Object(new: Self.newTemporaryID(entityName), kind)
             if let store { try assign(object, to: store) }
-            registry[object.identity] = WeakObject(object: object)
+            register(object)
             object.noteUpdate()
             return object
         }
@@ -109,16 +109,27 @@ extension ObjectContext {
             return known
         }
         let object = Object(snapshot, try kind(snapshot.id.entityName))
-        registry[snapshot.id] = WeakObject(object: object)
+        register(object)
         return object
     }
 
-    /// Called by an object that nobody holds any more; its entry goes with many others, which costs less.
-    func forget() {
-        deadEntries += 1
-        guard deadEntries > 1024, deadEntries > registry.count / 4 * 3 else { return }
-        deadEntries = 0
-        registry = registry.filter { $0.value.object != nil }
+    func register(_ object: Object) {
+        makeRoom(for: 1)
+        registry[object.identity] = WeakObject(object: object)
+    }
+
+    /// Called by an object that nobody holds any more. Its entry stays until the registry would have to grow, and goes
+    /// with all others like it: letting go of a hundred thousand objects at once costs nothing here.
+    func forget() { deadEntries += 1 }
+
+    /// Takes dead entries out rather than growing, where they are many.
+    func makeRoom(for count: Int) {
+        guard registry.count + count > registry.capacity else { return }
+        if deadEntries > registry.count / 2 {
+            registry = registry.filter { $0.value.object != nil }
+            deadEntries = 0
+        }
+        if count > 1 { registry.reserveCapacity(registry.count + count) }
     }
 
     // MARK: - Changes

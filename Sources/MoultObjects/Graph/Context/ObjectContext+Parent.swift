@@ -37,7 +37,7 @@ extension ObjectContext {
 
     private func take(new object: Object, _ kind: ObjectKind) {
         let own = Object(new: object.identity, kind)
-        registry[own.identity] = WeakObject(object: own)
+        register(own)
         own.noteUpdate()
     }
 }
