@@ -32,7 +32,8 @@ extension Benchmarks {
             ("insert", "insert \(rows) objects", rows, 3), ("fetch", "fetch \(rows) objects", rows, 3),
             ("lookup", "1000 fetches by an indexed value", 1000, nil),
             ("scan", "fetch by a predicate, sorted", rows, nil), ("update", "update \(rows) objects", rows, nil),
-            ("to_one", "walk \(rows) to-one", rows, nil), ("to_many", "walk 1000 to-many", rows, nil),
+            ("to_one", "walk \(rows) to-one", rows, nil),
+            ("to_one_ahead", "walk \(rows) to-one, read ahead", rows, nil), ("to_many", "walk 1000 to-many", rows, nil),
         ]
     }
 

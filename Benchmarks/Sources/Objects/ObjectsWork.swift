@@ -32,7 +32,8 @@ struct ObjectsWork {
         case "lookup": return try timed(lookup)
         case "scan": return try timed(scan)
         case "update": return try timed(update)
-        case "to_one": return try timed(toOne)
+        case "to_one": return try timed { try toOne(ahead: false) }
+        case "to_one_ahead": return try timed { try toOne(ahead: true) }
         case "to_many": return try timed(toMany)
         default: throw MigrationError(.usage, "There is no work \(work).", remedy: "See ObjectsWork.")
         }
@@ -105,9 +106,11 @@ struct ObjectsWork {
         try context.save()
     }
 
-    private func toOne() throws {
+    private func toOne(ahead: Bool) throws {
+        var fetch = ObjectFetch(entityName: "Item")
+        if ahead { fetch.prefetched = ["owner"] }
         var total = 0
-        for item in try context.fetch(ObjectFetch(entityName: "Item")) {
+        for item in try context.fetch(fetch) {
             if case .string(let name)? = try item.toOne("owner")?.attribute("name") { total += name.utf8.count }
         }
         try check(total == rows * 10, "What was reached")
