@@ -50,7 +50,10 @@ extension Benchmarks {
         let full = try fill(empty)
         var figures: [Figure] = []
         for work in works {
-            let results = try measure(work.work, from: work.work == "insert" ? empty : full)
+            // What a bound is set on is measured twice as often.
+            let results = try measure(
+                work.work, from: work.work == "insert" ? empty : full,
+                rounds: work.goal == nil ? settings.rounds : settings.rounds * 2 + 1)
             figures += self.figures(of: work, results)
         }
         return figures
@@ -66,10 +69,10 @@ extension Benchmarks {
     }
 
     /// All sides in each round, who begins changing from round to round; each on a copy of its own.
-    private func measure(_ work: String, from store: String) throws -> [Side: Measured] {
+    private func measure(_ work: String, from store: String, rounds count: Int) throws -> [Side: Measured] {
         var results: [Side: Measured] = [:]
         var contents: Set<String> = []
-        try rounds { round in
+        try rounds(count) { round in
             let sides = Side.allCases
             for offset in sides.indices {
                 let side = sides[(round + offset) % sides.count]
