@@ -100,4 +100,28 @@ struct ValidationTests {
         try office.context.save()
         #expect(try office.sql("SELECT ZREQUIRED FROM ZRULED") == "again")
     }
+
+    @Test("a required transient attribute is asked of new objects, not of those that were read")
+    func transient() throws {
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Driver",
+                attributes: [
+                    AttributeDescription(name: "isDriving", type: .boolean, isOptional: false, isTransient: true),
+                    AttributeDescription(name: "name", type: .string),
+                ])
+        ])
+        let coordinator = ObjectCoordinator(model: model)
+        try coordinator.add(ObjectStore(inMemory: model))
+        let first = ObjectContext(coordinator: coordinator)
+        let driver = try first.insert("Driver")
+        #expect(throws: ValidationErrors.self) { try driver.validateForInsert() }
+        try driver.setAttribute("isDriving", .boolean(true))
+        try first.save()
+
+        let context = ObjectContext(coordinator: coordinator)
+        let same = try context.existingObject(with: driver.id)
+        try same.setAttribute("name", .string("Ann"))
+        try context.save()
+    }
 }

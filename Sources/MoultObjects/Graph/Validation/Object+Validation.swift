@@ -37,6 +37,8 @@ extension Object {
                 guard deltas?[position] != nil else { continue }
                 value = .toMany(try list(link))
             }
+            // What is not stored is missing whenever an object is read.
+            if kind.transient.contains(position), position < committed.count, value == committed[position] { continue }
             if let violation = try violation(of: check, position, value) { found.append(violation) }
         }
         return found
