@@ -3,7 +3,7 @@
 
 usage: objects.py HOW WORK STORE ROWS      HOW: sqlite3, peewee or peewee-bulk
 
-STORE was made by Moult: table ZITEM with 10 attributes, two indexes and the foreign key ZOWNER, and 1,000 rows of
+STORE was made by Moult: table ZITEM with 10 attributes, four indexes and the foreign key ZOWNER, and 1,000 rows of
 ZOWNER. One line of JSON tells the seconds of the work alone and the peak memory of the process. What is written is
 one transaction, with the durability that Moult writes with (WAL, synchronous = FULL).
 """
