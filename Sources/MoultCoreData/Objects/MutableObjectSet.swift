@@ -21,21 +21,16 @@ public struct MutableObjectSet: Sequence {
     }
 
     public func add(_ object: ManagedObject) throws {
-        try change { try $0.add(object.object, to: key) }
+        try owner.change { try $0.add(object.object, to: key) }
     }
 
     public func remove(_ object: ManagedObject) throws {
-        try change { try $0.remove(object.object, from: key) }
+        try owner.change { try $0.remove(object.object, from: key) }
     }
 
-    public func removeAllObjects() throws { try change { try $0.setToMany(key, []) } }
+    public func removeAllObjects() throws { try owner.change { try $0.setToMany(key, []) } }
 
     public func makeIterator() -> IndexingIterator<[ManagedObject]> { allObjects.makeIterator() }
-
-    private func change(_ body: (Object) throws -> Void) throws {
-        owner.keepWhileChanged()
-        try owner.access { try body(owner.object) }
-    }
 }
 
 /// The destinations of an ordered relationship: what is done to it is done to the object.
@@ -52,22 +47,26 @@ public struct MutableObjectList: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { owner.noting(0) { try owner.objectIDs(forRelationshipNamed: key).count } }
     public subscript(position: Int) -> ManagedObject { array[position] }
+    /// Reads the list once; the places one by one would read it as often as it is long.
+    public func makeIterator() -> IndexingIterator<[ManagedObject]> { array.makeIterator() }
 
-    public func add(_ object: ManagedObject) throws { try change { try $0.add(object.object, to: key) } }
-    public func remove(_ object: ManagedObject) throws { try change { try $0.remove(object.object, from: key) } }
+    public func add(_ object: ManagedObject) throws { try owner.change { try $0.add(object.object, to: key) } }
+    public func remove(_ object: ManagedObject) throws { try owner.change { try $0.remove(object.object, from: key) } }
 
     /// - Throws: `usage` for a place beyond the end.
     public func insert(_ object: ManagedObject, at place: Int) throws {
-        try change { try $0.insert(object.object, in: key, at: place) }
+        try owner.change { try $0.insert(object.object, in: key, at: place) }
     }
 
     /// Moves one destination; `target` counts without it.
     public func move(from source: Int, to target: Int) throws {
-        try change { try $0.move(in: key, from: source, to: target) }
+        try owner.change { try $0.move(in: key, from: source, to: target) }
     }
+}
 
-    private func change(_ body: (Object) throws -> Void) throws {
-        owner.keepWhileChanged()
-        try owner.access { try body(owner.object) }
+extension ManagedObject {
+    fileprivate func change(_ body: (Object) throws -> Void) throws {
+        keepWhileChanged()
+        try access { try body(object) }
     }
 }

@@ -51,9 +51,13 @@ struct StoreOpening {
                 .fileNotFound, "The folder of the store does not exist.", place: Path.folder(of: path),
                 remedy: "Make the folder first.")
         }
-        var version = ModelVersion(names: ["the model"], model: model)
-        if let configuration { version = try version.restricted(to: configuration) }
-        try StoreMaker(version, history: options.tracksHistory).make(at: path, on: POSIXSystem())
+        try StoreMaker(modelVersion(), history: options.tracksHistory).make(at: path, on: POSIXSystem())
+    }
+
+    /// The part of the model that the store holds.
+    private func modelVersion() throws -> ModelVersion {
+        let version = ModelVersion(names: ["the model"], model: model)
+        return try configuration.map { try version.restricted(to: $0) } ?? version
     }
 }
 
@@ -66,7 +70,7 @@ extension StoreOpening {
         let migrator = Migrator(options: MigrationOptions(patience: max(options.busyTimeout, 0)), system: system)
         if try !options.isReadOnly && migrator.isUnfinished(path) { _ = try migrator.recover(path) }
         let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
-        let expected = try expectedHashes()
+        let expected = try modelVersion().hashes
         guard !snapshot.hashes.fits(expected) else { return }
         let versions = versions(for: snapshot)
         try checkMayMigrate(path, snapshot, versions)
@@ -81,18 +85,12 @@ extension StoreOpening {
     private func checkOpenStore(_ path: String) throws {
         let connection = try Connection(path, mode: .readOnly, busyTimeout: options.busyTimeout)
         defer { connection.close() }
-        guard let hashes = try StoreMetadata(from: connection).hashes, !hashes.fits(try expectedHashes()) else {
+        guard let hashes = try StoreMetadata(from: connection).hashes, !hashes.fits(try modelVersion().hashes) else {
             return
         }
         throw MigrationError(
             .locked, "The store is of another version of the model, and it is open in this process.", place: path,
             remedy: "Remove it from its coordinator; then it can be migrated.")
-    }
-
-    private func expectedHashes() throws -> VersionHashes {
-        let version = ModelVersion(names: ["the model"], model: model)
-        guard let configuration else { return version.hashes }
-        return try version.restricted(to: configuration).hashes
     }
 
     /// The versions to go through: those beside the model; where the store's is not among them, the model that the

@@ -79,11 +79,16 @@ struct DerivedTarget {
         isCanonical ? "moult_canonical(\(value))" : value
     }
 
+    private func destination(of relationship: String) -> (entity: EntityDescription, table: String)? {
+        guard let name = layout.model.relationship(relationship, of: entity)?.destinationEntityName,
+            let there = layout.model.entity(name), let table = layout.table(for: there)?.name
+        else { return nil }
+        return (there, table)
+    }
+
     private func value(of name: String, through relationship: String, _ isCanonical: Bool) -> [Event]? {
         guard case .foreignKey(_, let key, _)? = layout.storage(ofRelationship: relationship, in: entity),
-            let there = layout.model.relationship(relationship, of: entity)
-                .flatMap({ layout.model.entity($0.destinationEntityName) }),
-            let source = layout.table(for: there)?.name,
+            let (there, source) = destination(of: relationship),
             let found = layout.column(forAttribute: name, in: there)?.quotedName
         else { return nil }
         let foreign = key.quotedName
@@ -101,9 +106,7 @@ struct DerivedTarget {
     /// - Parameter function: over the destinations `d`, with % for the column.
     private func aggregate(_ function: String, of name: String?, over relationship: String) -> [Event]? {
         guard let storage = layout.storage(ofRelationship: relationship, in: entity),
-            let there = layout.model.relationship(relationship, of: entity)
-                .flatMap({ layout.model.entity($0.destinationEntityName) }),
-            let source = layout.table(for: there)?.name
+            let (there, source) = destination(of: relationship)
         else { return nil }
         let found = name.flatMap { layout.column(forAttribute: $0, in: there)?.quotedName }
         guard name == nil || found != nil else { return nil }

@@ -8,6 +8,16 @@
 #endif
 
 extension ExpressionFunction {
+    fileprivate static func operand(
+        _ value: ExpressionValue, of selector: String, wanted: String
+    ) throws(MigrationError) -> ExpressionNumber {
+        guard let number = value.number, !value.isDate else {
+            throw .predicate(
+                "\(selector) cannot take \(value.isDate ? "a date" : value.kind.name).", remedy: "Give it \(wanted).")
+        }
+        return number
+    }
+
     /// Functions of one number, or of two. Where mathematics has no value the result is nil, as SQLite has it.
     package enum Mathematics: String, Sendable, CaseIterable {
         case squareRoot = "sqrt:"
@@ -28,12 +38,7 @@ extension ExpressionFunction {
             var numbers: [ExpressionNumber] = []
             for argument in arguments {
                 if argument.isNull { return .null }
-                guard let number = argument.number, !argument.isDate else {
-                    throw .predicate(
-                        "\(rawValue) cannot take \(argument.isDate ? "a date" : argument.kind.name).",
-                        remedy: "Give it a number.")
-                }
-                numbers.append(number)
+                numbers.append(try ExpressionFunction.operand(argument, of: rawValue, wanted: "a number"))
             }
             guard let number = numbers.first, let last = numbers.last else { return .null }
             if self == .modulus { return remainder(number.integer, last.integer) }
@@ -98,12 +103,7 @@ extension ExpressionFunction {
         }
 
         static func integer(_ value: ExpressionValue, _ selector: String) throws(MigrationError) -> Int64 {
-            guard let number = value.number, !value.isDate else {
-                throw .predicate(
-                    "\(selector) cannot take \(value.isDate ? "a date" : value.kind.name).",
-                    remedy: "Give it an integer.")
-            }
-            return number.integer
+            try ExpressionFunction.operand(value, of: selector, wanted: "an integer").integer
         }
     }
 }

@@ -233,11 +233,7 @@ extension RegularExpression {
                 position += 1
                 return property
             }
-            var name = ""
-            while let scalar = peek(), scalar != "}" {
-                name += String(scalar)
-                position += 1
-            }
+            let name = name(upTo: "}")
             guard take("}"), let property = ScalarSet.Property(name: name) else {
                 throw Fault(message: "the property \(name) is not known", position: start)
             }
@@ -290,15 +286,20 @@ extension RegularExpression {
             return set
         }
 
+        private mutating func name(upTo end: Unicode.Scalar) -> String {
+            var name = ""
+            while let scalar = peek(), scalar != end {
+                name += String(scalar)
+                position += 1
+            }
+            return name
+        }
+
         private mutating func element() throws(Fault) -> ScalarSet.Element {
             if take("[:") {
                 let isNegative = take("^")
                 let start = position
-                var name = ""
-                while let scalar = peek(), scalar != ":" {
-                    name += String(scalar)
-                    position += 1
-                }
+                let name = name(upTo: ":")
                 guard take(":]"), let property = ScalarSet.Property(name: name) else {
                     throw Fault(message: "the class \(name) is not known", position: start)
                 }
