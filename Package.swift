@@ -37,12 +37,19 @@ let package = Package(
             "MoultStore",
             ["MoultModel", "MoultPropertyList", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultSystem"]),
         module("MoultObjects", ["MoultModel", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultSystem"]),
+        // An app's own code in a migration: policies, stages, rules, and the registry that names them.
+        module(
+            "MoultTransform",
+            [
+                "MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultObjects",
+                "MoultSystem",
+            ]),
         module("MoultVerify", ["MoultModel", "MoultSQLite"]),
         module(
             "MoultEngine",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultVerify", "MoultSystem",
-                "MoultPropertyList",
+                "MoultPropertyList", "MoultObjects", "MoultTransform",
             ]),
         module(
             "MoultReport",
@@ -52,14 +59,13 @@ let package = Package(
             "MoultCoreData",
             [
                 "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
-                "MoultObjects", "MoultEngine", "MoultSystem",
+                "MoultObjects", "MoultEngine", "MoultSystem", "MoultTransform",
             ]),
         module(
             "MoultCommands",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
-                "MoultReport",
-                "MoultSystem", "MoultSQLite", "MoultPropertyList",
+                "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList",
             ]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
@@ -69,8 +75,7 @@ let package = Package(
             name: "moult-benchmarks",
             dependencies: [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem",
-                "MoultObjects",
-                "MoultEngine", "MoultReport",
+                "MoultObjects", "MoultEngine", "MoultReport", "MoultTransform",
             ], path: "Benchmarks/Sources"),
 
         .target(
@@ -85,6 +90,12 @@ let package = Package(
             ]),
         // A process that saves into the store of the objects' tests while they do.
         .executableTarget(name: "objects-child", dependencies: ["TestSupport"], path: "Tests/ObjectsChild"),
+        tests(
+            "MoultTransformTests",
+            [
+                "MoultTransform", "MoultObjects", "MoultStore", "MoultModel", "MoultModelFiles", "MoultPlan",
+                "MoultSQLite", "MoultSystem", "MoultEngine", "TestSupport",
+            ]),
         tests("MoultModelTests", ["MoultModel", "TestSupport"]),
         tests("MoultModelFilesTests", ["MoultModelFiles", "MoultModel", "MoultPropertyList", "TestSupport"]),
         tests("MoultPropertyListTests", ["MoultModel", "MoultPropertyList", "TestSupport"]),
@@ -99,13 +110,15 @@ let package = Package(
             "MoultEngineTests",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
-                "MoultSystem", "MoultEngine", "MoultObjects",
+                "MoultSystem", "MoultEngine", "MoultObjects", "MoultTransform",
                 "TestSupport", "engine-child",
             ]),
         // A process for the engine's tests to kill.
         .executableTarget(
             name: "engine-child",
-            dependencies: ["MoultEngine", "MoultSystem", "MoultModel", "MoultStore", "TestSupport"],
+            dependencies: [
+                "MoultEngine", "MoultSystem", "MoultModel", "MoultPlan", "MoultStore", "MoultTransform", "TestSupport",
+            ],
             path: "Tests/EngineChild"),
         // Hostile input for every reader; Scripts/fuzz builds it with libFuzzer.
         .executableTarget(
@@ -120,10 +133,16 @@ let package = Package(
         tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),
         tests(
             "MoultCoreDataTests",
-            ["MoultCoreData", "MoultModel", "MoultModelFiles", "MoultStore", "MoultSystem", "TestSupport"]),
+            [
+                "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultStore", "MoultSystem", "MoultTransform",
+                "TestSupport",
+            ]),
         tests(
             "MoultCommandsTests",
-            ["moult-cli", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "TestSupport"]),
+            [
+                "moult-cli", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "MoultTransform",
+                "TestSupport",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -72,6 +72,8 @@ extension MigrationError {
         public static let planStale = Code("planStale", exit: 3)
         public static let lockFileMismatch = Code("lockFileMismatch", exit: 3)
         public static let unsupported = Code("unsupported", exit: 3)
+        /// A plan names code of an app that this program does not have.
+        public static let codeMissing = Code("codeMissing", exit: 3)
         public static let hardLinked = Code("hardLinked", exit: 3)
         public static let cloudKit = Code("cloudKit", exit: 3)
         public static let deferredWork = Code("deferredWork", exit: 3)
@@ -104,6 +106,10 @@ extension MigrationError {
 
         // Failed: the store is as it was.
         public static let migrationFailed = Code("migrationFailed", exit: 5, "NSMigrationError", 134110)
+        /// A migration policy failed, or returned what it may not.
+        public static let policyFailed = Code("policyFailed", exit: 5, "NSEntityMigrationPolicyError", 134170)
+        /// A custom stage or a step of a migration failed.
+        public static let stageFailed = Code("stageFailed", exit: 5, "NSMigrationError", 134110)
         public static let verificationFailed = Code("verificationFailed", exit: 5, "NSMigrationError", 134110)
         public static let inputOutput = Code("inputOutput", exit: 5)
         public static let sqlite = Code("sqlite", exit: 5, "NSSQLiteError", 134180)

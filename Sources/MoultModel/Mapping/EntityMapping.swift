@@ -1,29 +1,29 @@
 /// How the objects of one source entity become objects of one destination entity (`NSEntityMapping`).
-package struct EntityMapping: Sendable, Hashable {
+public struct EntityMapping: Sendable, Hashable {
     /// What the expressions of other mappings call it; by default `BoatToShip`, for an added entity `Ship`.
-    package var name: String
-    package var type: EntityMappingType
+    public var name: String
+    public var type: EntityMappingType
     /// Its objects are taken without those of its sub-entities, which have mappings of their own. Nil for an added
     /// entity.
-    package var sourceEntityName: String?
+    public var sourceEntityName: String?
     /// The version hash (32 bytes) of the source entity that the mapping was made for; nil where it is not said.
-    package var sourceEntityVersionHash: [UInt8]?
+    public var sourceEntityVersionHash: [UInt8]?
     /// Nil for a removed entity.
-    package var destinationEntityName: String?
+    public var destinationEntityName: String?
     /// As ``sourceEntityVersionHash``, of the destination entity.
-    package var destinationEntityVersionHash: [UInt8]?
+    public var destinationEntityVersionHash: [UInt8]?
     /// Which of the source entity's objects the mapping takes; all where it is nil. With the source entity's name it
     /// is what Core Data calls the source expression.
-    package var sourcePredicate: Predicate?
+    public var sourcePredicate: Predicate?
     /// The name of the `EntityMigrationPolicy` that makes the objects; nil where the expressions say everything.
-    package var entityMigrationPolicyClassName: String?
+    public var entityMigrationPolicyClassName: String?
     /// By destination attribute; one that has no mapping keeps its default value.
-    package var attributeMappings: [PropertyMapping]
+    public var attributeMappings: [PropertyMapping]
     /// By destination relationship; one that has no mapping stays empty unless its inverse fills it.
-    package var relationshipMappings: [PropertyMapping]
-    package var userInfo: [String: String]
+    public var relationshipMappings: [PropertyMapping]
+    public var userInfo: [String: String]
 
-    package init(
+    public init(
         from sourceEntityName: String?, to destinationEntityName: String?, name: String? = nil,
         type: EntityMappingType = .undefined, sourcePredicate: Predicate? = nil,
         entityMigrationPolicyClassName: String? = nil, attributeMappings: [PropertyMapping] = [],
@@ -41,19 +41,19 @@ package struct EntityMapping: Sendable, Hashable {
     }
 
     /// An entity that no object of the source becomes.
-    package init(adding destinationEntityName: String) { self.init(from: nil, to: destinationEntityName, type: .add) }
+    public init(adding destinationEntityName: String) { self.init(from: nil, to: destinationEntityName, type: .add) }
 
     /// An entity whose objects are dropped.
-    package init(removing sourceEntityName: String) { self.init(from: sourceEntityName, to: nil, type: .remove) }
+    public init(removing sourceEntityName: String) { self.init(from: sourceEntityName, to: nil, type: .remove) }
 
     /// The name that Xcode gives (MAPPING_FORMAT 4).
-    package static func defaultName(from source: String?, to destination: String?) -> String {
+    public static func defaultName(from source: String?, to destination: String?) -> String {
         guard let source else { return destination ?? "" }
         return "\(source)To\(destination ?? "")"
     }
 
-    package func attributeMapping(_ name: String) -> PropertyMapping? { attributeMappings.first { $0.name == name } }
-    package func relationshipMapping(_ name: String) -> PropertyMapping? {
+    public func attributeMapping(_ name: String) -> PropertyMapping? { attributeMappings.first { $0.name == name } }
+    public func relationshipMapping(_ name: String) -> PropertyMapping? {
         relationshipMappings.first { $0.name == name }
     }
 }
@@ -61,7 +61,7 @@ package struct EntityMapping: Sendable, Hashable {
 extension EntityMapping {
     /// What Core Data prints for the source expression: the fetch that gives the source objects; nil where the mapping
     /// takes none.
-    package var sourceExpressionFormat: String? {
+    public var sourceExpressionFormat: String? {
         sourceEntityName.map { entity in
             let arguments = [entity, sourcePredicate?.format ?? "TRUEPREDICATE"].map {
                 Expression.constant(.string($0)).format
@@ -72,10 +72,10 @@ extension EntityMapping {
     }
 
     /// The method of the migration manager that makes the request of a source expression.
-    package static let fetchSelector = "fetchRequestForSourceEntityNamed:predicateString:"
+    public static let fetchSelector = "fetchRequestForSourceEntityNamed:predicateString:"
 
     /// Sets the hashes of the two entities to those of the versions; leaves one alone that its version does not have.
-    package mutating func setVersionHashes(from source: ModelVersion, to destination: ModelVersion) {
+    public mutating func setVersionHashes(from source: ModelVersion, to destination: ModelVersion) {
         if let hash = sourceEntityName.flatMap({ source.hashes.entities[$0] }) { sourceEntityVersionHash = hash }
         if let hash = destinationEntityName.flatMap({ destination.hashes.entities[$0] }) {
             destinationEntityVersionHash = hash

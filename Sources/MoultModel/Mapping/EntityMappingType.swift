@@ -1,5 +1,5 @@
 /// What an entity mapping does, with the numbers of `NSEntityMappingType`.
-package enum EntityMappingType: Int, Sendable, Hashable, CaseIterable {
+public enum EntityMappingType: Int, Sendable, Hashable, CaseIterable {
     case undefined = 0
     /// A migration policy makes the objects.
     case custom = 1

@@ -6,14 +6,14 @@
 /// ship.attributeMappings = [try PropertyMapping("title", "$source.name")]
 /// let mapping = MappingModel([ship, EntityMapping(removing: "Raft")]).completed(from: version2, to: version3)
 /// ```
-package struct MappingModel: Sendable, Hashable {
+public struct MappingModel: Sendable, Hashable {
     /// In the order in which they run.
-    package var entityMappings: [EntityMapping]
+    public var entityMappings: [EntityMapping]
 
-    package init(_ entityMappings: [EntityMapping] = []) { self.entityMappings = entityMappings }
+    public init(_ entityMappings: [EntityMapping] = []) { self.entityMappings = entityMappings }
 
     /// The entity mapping of that name, by which the expressions of others refer to it.
-    package subscript(name: String) -> EntityMapping? { entityMappings.first { $0.name == name } }
+    public subscript(name: String) -> EntityMapping? { entityMappings.first { $0.name == name } }
 }
 
 extension MappingModel {
@@ -21,7 +21,7 @@ extension MappingModel {
     /// hashes, and a mapping with its default expression for each property that an entity mapping does not name.
     ///
     /// To leave a property to its default value, name it with a `PropertyMapping` that has no expression.
-    package func completed(from source: ModelVersion, to destination: ModelVersion) -> MappingModel {
+    public func completed(from source: ModelVersion, to destination: ModelVersion) -> MappingModel {
         let defaults = MappingDefaults(from: source.model, to: destination.model, entityMappings)
         return MappingModel(
             entityMappings.map { mapping in

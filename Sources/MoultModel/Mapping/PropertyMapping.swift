@@ -1,21 +1,32 @@
 /// Where the value of one destination property comes from (`NSPropertyMapping`).
-package struct PropertyMapping: Sendable, Hashable {
+public struct PropertyMapping: Sendable, Hashable {
     /// The destination's attribute or relationship.
-    package var name: String
+    public var name: String
     /// Gives the value for one source object, which it calls `$source`. Nil leaves an attribute its default value and
     /// a relationship empty, unless its inverse fills it.
-    package var valueExpression: Expression?
-    package var userInfo: [String: String]
+    public var valueExpression: Expression?
+    /// The closures that the expression calls, beside those of the entity's policy.
+    public var transforms: [ValueTransform] = []
+    public var userInfo: [String: String]
 
-    package init(_ name: String, _ valueExpression: Expression? = nil, userInfo: [String: String] = [:]) {
+    public init(_ name: String, _ valueExpression: Expression? = nil, userInfo: [String: String] = [:]) {
         self.name = name
         self.valueExpression = valueExpression
         self.userInfo = userInfo
     }
 
+    /// - Parameters:
+    ///   - sources: attributes of the source, or key paths over to-one relationships; the closure's arguments.
+    ///   - transform: gives the value of the destination's attribute.
+    public init(_ name: String, from sources: [String], _ transform: ValueTransform) {
+        self.init(
+            name, .message(transform.name, to: .variable("entityPolicy"), sources.map { .source($0) }))
+        transforms = [transform]
+    }
+
     /// - Parameter format: the expression in Core Data's format language, such as `$source.name`.
     /// - Throws: `modelInvalid` where it is none; the place is the property with the number of the character at fault.
-    package init(_ name: String, _ format: String) throws(MigrationError) {
+    public init(_ name: String, _ format: String) throws(MigrationError) {
         do {
             self.init(name, try Expression(parsing: format))
         } catch {

@@ -8,6 +8,8 @@ import MoultModel
 package struct ResolvedMapping: Sendable, Hashable {
     /// Ordered by destination entity name, then the removed entities by source name.
     package var entityMappings: [ResolvedEntityMapping]
+    /// The closures that its expressions call, by name.
+    package var transforms: [String: ValueTransform] = [:]
 
     package init(entityMappings: [ResolvedEntityMapping]) {
         self.entityMappings = entityMappings
@@ -25,8 +27,14 @@ package struct ResolvedMapping: Sendable, Hashable {
 
 /// How the objects of one source entity (exactly that one, without its sub-entities) become objects of one destination.
 package struct ResolvedEntityMapping: Sendable, Hashable {
+    /// What a mapping model calls it; empty for an inferred one.
+    package var name = ""
     /// Nil for an added entity.
     package var sourceEntityName: String?
+    /// Which of the source entity's objects it takes; all where it is nil.
+    package var predicate: Predicate?
+    /// The name of the migration policy that makes the objects; nil where statements do.
+    package var policy: String?
     /// Nil for a removed entity.
     package var destinationEntityName: String?
     /// One for each stored attribute of the destination, inherited ones included, by name. Derived attributes are left

@@ -1,6 +1,6 @@
 extension Expression {
     /// The text that Core Data prints for the expression, which is also what a version hash takes in; it parses back.
-    package var format: String {
+    public var format: String {
         switch self {
         case .constant(let value): value.format
         case .evaluatedObject: "SELF"
@@ -72,7 +72,7 @@ extension ExpressionValue {
 
 extension Predicate {
     /// The text that Core Data prints for the predicate (`predicateFormat`); it parses back.
-    package var format: String {
+    public var format: String {
         switch self {
         case .constant(let value): value ? "TRUEPREDICATE" : "FALSEPREDICATE"
         case .comparison(let comparison): comparison.format

@@ -4,7 +4,7 @@ extension Expression {
     /// - Parameter arguments: one for each placeholder, in their order.
     /// - Throws: `MigrationError` with code `invalidPredicate`, whose place is the number of the Unicode scalar at
     ///   fault, from 0; for arguments of a wrong number or kind too.
-    package init(parsing text: String, arguments: [FormatArgument] = []) throws(MigrationError) {
+    public init(parsing text: String, arguments: [FormatArgument] = []) throws(MigrationError) {
         var parser = try FormatParser(text, arguments)
         self = try parser.whole { (parser) throws(MigrationError) in try parser.expression() }
     }
@@ -20,7 +20,7 @@ extension Predicate {
     ///
     /// - Parameter arguments: one for each placeholder, in their order.
     /// - Throws: as ``Expression/init(parsing:arguments:)``.
-    package init(parsing text: String, arguments: [FormatArgument] = []) throws(MigrationError) {
+    public init(parsing text: String, arguments: [FormatArgument] = []) throws(MigrationError) {
         var parser = try FormatParser(text, arguments)
         self = try parser.whole { (parser) throws(MigrationError) in try parser.predicate() }
     }

@@ -1,5 +1,5 @@
 /// What stands for a placeholder of a format: a value for `%@`, `%d`, `%f` and so on, the path of a property for `%K`.
-package enum FormatArgument: Sendable, Hashable {
+public enum FormatArgument: Sendable, Hashable {
     /// A `.string` does for `%K` too.
     case value(ExpressionValue)
     case keyPath(String)

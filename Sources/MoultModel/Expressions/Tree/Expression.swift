@@ -1,5 +1,5 @@
 /// An expression of Core Data's format language: derived attributes, predicates and mappings are made of them.
-package indirect enum Expression: Sendable, Hashable {
+public indirect enum Expression: Sendable, Hashable {
     case constant(ExpressionValue)
     /// `SELF`
     case evaluatedObject
@@ -19,17 +19,17 @@ package indirect enum Expression: Sendable, Hashable {
     case conditional(Predicate, Expression, Expression)
 
     /// A path that starts at the evaluated object.
-    package static func keyPath(_ path: String) -> Expression { .keyPath(path, of: .evaluatedObject) }
+    public static func keyPath(_ path: String) -> Expression { .keyPath(path, of: .evaluatedObject) }
 
     /// The operators of arithmetic, with the selectors that Foundation keeps them under.
-    package enum Arithmetic: String, Sendable, Hashable, CaseIterable {
+    public enum Arithmetic: String, Sendable, Hashable, CaseIterable {
         case add = "add:to:"
         case subtract = "from:subtract:"
         case multiply = "multiply:by:"
         case divide = "divide:by:"
         case power = "raise:toPower:"
 
-        package var symbol: String {
+        public var symbol: String {
             switch self {
             case .add: "+"
             case .subtract: "-"

@@ -1,5 +1,5 @@
 /// A value that stands in an expression, or that one has when it is evaluated, in memory or by a store.
-package enum ExpressionValue: Sendable, Hashable {
+public enum ExpressionValue: Sendable, Hashable {
     case null
     case boolean(Bool)
     case integer(Int64)
@@ -16,7 +16,7 @@ package enum ExpressionValue: Sendable, Hashable {
     case object(ObjectID)
     case collection([ExpressionValue])
 
-    package init(_ value: AttributeValue?) {
+    public init(_ value: AttributeValue?) {
         switch value {
         case nil: self = .null
         case .integer(let number): self = .integer(number)

@@ -1,5 +1,5 @@
 /// A predicate of Core Data's format language: partial indexes, fetched properties and fetch requests have one.
-package indirect enum Predicate: Sendable, Hashable {
+public indirect enum Predicate: Sendable, Hashable {
     /// `TRUEPREDICATE`, `FALSEPREDICATE`
     case constant(Bool)
     case comparison(Comparison)
@@ -7,14 +7,14 @@ package indirect enum Predicate: Sendable, Hashable {
     case or([Predicate])
     case not(Predicate)
 
-    package struct Comparison: Sendable, Hashable {
-        package var left: Expression
-        package var `operator`: Operator
-        package var right: Expression
-        package var modifier: Modifier
-        package var options: Options
+    public struct Comparison: Sendable, Hashable {
+        public var left: Expression
+        public var `operator`: Operator
+        public var right: Expression
+        public var modifier: Modifier
+        public var options: Options
 
-        package init(
+        public init(
             _ left: Expression, _ operator: Operator, _ right: Expression, modifier: Modifier = .direct,
             options: Options = []
         ) {
@@ -27,7 +27,7 @@ package indirect enum Predicate: Sendable, Hashable {
     }
 
     /// With the numbers of `NSPredicateOperatorType`.
-    package enum Operator: Int, Sendable, Hashable, CaseIterable {
+    public enum Operator: Int, Sendable, Hashable, CaseIterable {
         case lessThan = 0
         case lessThanOrEqual = 1
         case greaterThan = 2
@@ -43,7 +43,7 @@ package indirect enum Predicate: Sendable, Hashable {
         case between = 100
 
         /// As `predicateFormat` spells it.
-        package var symbol: String {
+        public var symbol: String {
             switch self {
             case .lessThan: "<"
             case .lessThanOrEqual: "<="
@@ -63,20 +63,20 @@ package indirect enum Predicate: Sendable, Hashable {
     }
 
     /// Whether a comparison holds for the value, all or any of a to-many left side (`NSComparisonPredicate.Modifier`).
-    package enum Modifier: Int, Sendable, Hashable {
+    public enum Modifier: Int, Sendable, Hashable {
         case direct = 0
         case all = 1
         case any = 2
     }
 
     /// `[cd]` behind an operator (`NSComparisonPredicate.Options`).
-    package struct Options: OptionSet, Sendable, Hashable {
-        package let rawValue: Int
-        package init(rawValue: Int) { self.rawValue = rawValue }
+    public struct Options: OptionSet, Sendable, Hashable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
 
-        package static let caseInsensitive = Options(rawValue: 1)
-        package static let diacriticInsensitive = Options(rawValue: 2)
-        package static let normalized = Options(rawValue: 4)
-        package static let localeSensitive = Options(rawValue: 8)
+        public static let caseInsensitive = Options(rawValue: 1)
+        public static let diacriticInsensitive = Options(rawValue: 2)
+        public static let normalized = Options(rawValue: 4)
+        public static let localeSensitive = Options(rawValue: 8)
     }
 }

@@ -1,0 +1,33 @@
+import MoultModel
+import MoultObjects
+import MoultPlan
+
+/// The code of an app that its migrations call, by the names that mapping models and plans give it.
+///
+/// An app's own tool hands one to the command line; the library takes one with its options. A plan holds names only,
+/// so that it stays a value: a program without the code can read it, and refuses to run it.
+public struct MigrationRegistry: Sendable {
+    /// The code of custom stages and of the steps of a version, by name.
+    package var steps: [String: StepCode] = [:]
+    /// Mapping models and stages to take instead of what is inferred.
+    package var stages: [RegisteredStage] = []
+
+    public init() {}
+}
+
+/// What one step of a stage does to the objects of a store of one version, and how it is taken back.
+package struct StepCode: Sendable {
+    /// Changes objects and saves; what is not saved when it returns is saved for it. It may run again from the start
+    /// on a store that it has never seen changed.
+    package var execute: @Sendable (ObjectContext) throws -> Void
+    /// Called when a later step of the same migration fails; nil where there is nothing outside the store to undo.
+    package var undo: (@Sendable (ObjectContext) throws -> Void)?
+
+    package init(
+        execute: @escaping @Sendable (ObjectContext) throws -> Void,
+        undo: (@Sendable (ObjectContext) throws -> Void)? = nil
+    ) {
+        self.execute = execute
+        self.undo = undo
+    }
+}

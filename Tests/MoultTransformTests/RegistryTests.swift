@@ -1,0 +1,8 @@
+import MoultTransform
+import Testing
+
+struct RegistryTests {
+    @Test func `a registry begins without code`() {
+        #expect(MigrationRegistry().steps.isEmpty)
+    }
+}
