@@ -29,8 +29,7 @@ extension Invocation {
     /// called, else what the store's metadata say; empty where nobody knows.
     func versionName(of store: String, _ console: Console) throws -> String {
         let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
-        if let model = self[value: .model] {
-            let versions = try versions(at: model, console)
+        if let versions = try versionsIfKnown(console) {
             if let position = versions.position(matching: snapshot.hashes) { return versions.versions[position].name }
         }
         let hashes = snapshot.hashes.entities.mapValues(\.base64)

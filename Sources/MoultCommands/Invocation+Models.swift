@@ -12,6 +12,26 @@ extension Invocation {
         return versions
     }
 
+    /// The versions of the model that `--model` names, else of the app whose tool this is; nil where neither has one.
+    package func versionsIfKnown(_ console: Console) throws -> ModelVersions? {
+        if let path = self[value: .model] { return try versions(at: path, console) }
+        guard let models = registry.models else { return nil }
+        guard self[value: .order] == nil else {
+            throw wrong("--order is for the model that --model names; the app has given its versions in their order.")
+        }
+        let versions = try models()
+        console.say(versions.findings)
+        return versions
+    }
+
+    /// The same, for a verb that has nothing to work with without them.
+    ///
+    /// - Throws: `usage` where neither the command line nor the app names a model.
+    package func versions(_ console: Console) throws -> ModelVersions {
+        if let versions = try versionsIfKnown(console) { return versions }
+        return try versions(at: try required(Option.model), console)
+    }
+
     /// The version that goes by `name`.
     ///
     /// - Throws: `MigrationError` with code `usage` that lists the names there are.

@@ -1,32 +1,42 @@
 import Glibc
 import MoultModel
 import MoultReport
+import MoultTransform
 
-/// The command line as a library: `moult` is one line over ``main(arguments:)``.
+/// The command line as a library: plain `moult` is one line over ``main(_:arguments:)``, and an app's own tool is one
+/// that hands in the app's code.
 public enum MoultCommand {
     package static let version = "0.1.0"
 
     /// Runs a command line to its end and leaves the process with its exit code.
     ///
-    /// - Parameter arguments: without the program's name.
-    public static func main(arguments: [String] = Array(CommandLine.arguments.dropFirst())) async -> Never {
+    /// - Parameters:
+    ///   - registry: the app's code, which only the app's own tool can have; plain `moult` has none.
+    ///   - arguments: without the program's name.
+    public static func main(
+        _ registry: MigrationRegistry = MigrationRegistry(),
+        arguments: [String] = Array(CommandLine.arguments.dropFirst())
+    ) async -> Never {
         // A pipe whose reader went away must not end a migration half said.
         signal(SIGPIPE, SIG_IGN)
-        exit(await run(arguments: arguments))
+        exit(await run(registry, arguments: arguments))
     }
 
     /// Runs a command line, writing to the standard streams.
     ///
+    /// - Parameter registry: the app's code.
     /// - Returns: the exit code; Documentation/CommandLine.md lists them.
-    public static func run(arguments: [String]) async -> Int32 {
+    public static func run(
+        _ registry: MigrationRegistry = MigrationRegistry(), arguments: [String]
+    ) async -> Int32 {
         let arguments = Environment.withoutCoreDataArguments(arguments)
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         let console = Console(isJSON: isJSON)
         defer { console.flush() }
         do {
-            return try await dispatch(arguments, console).number
+            return try await dispatch(arguments, registry, console).number
         } catch let error as MigrationError {
-            return report(error, console)
+            return report(error.withSnippet, console)
         } catch is CancellationError {
             return report(
                 MigrationError(
@@ -41,14 +51,16 @@ public enum MoultCommand {
         }
     }
 
-    private static func dispatch(_ arguments: [String], _ console: Console) async throws -> ExitCode {
+    private static func dispatch(
+        _ arguments: [String], _ registry: MigrationRegistry, _ console: Console
+    ) async throws -> ExitCode {
         guard let first = arguments.first else {
             console.lines(overview(style: console.output.style))
             return .wrongUsage
         }
         switch first {
         case "--version":
-            console.print(["format": 1, "version": .string(version)]) { _ in ["moult \(version)"] }
+            console.print(["format": 1, "version": .string(version)]) { _ in ["\(Program.name) \(version)"] }
             return .done
         case "--help", "-h", "help":
             return try help(of: Array(arguments.dropFirst()), console)
@@ -58,7 +70,7 @@ public enum MoultCommand {
                 console.lines(verb.help(path: path, style: console.output.style))
                 return rest.contains("--help") || rest.contains("-h") ? .done : .wrongUsage
             }
-            let invocation = try Invocation(verb, path: path, arguments: rest)
+            let invocation = try Invocation(verb, path: path, arguments: rest, registry: registry)
             if invocation[.help] {
                 console.lines(verb.help(path: path, style: console.output.style))
                 return .done
@@ -95,10 +107,11 @@ public enum MoultCommand {
         let names = verbs.map(\.name)
         let meant = Verb.otherWords[word].flatMap { names.contains($0) ? $0 : nil }
         let near =
-            (meant ?? Suggestion.nearest(to: word, among: names)).map { "Did you mean moult \(path)\($0)? " } ?? ""
+            (meant ?? Suggestion.nearest(to: word, among: names)).map { "Did you mean \(Program.name) \(path)\($0)? " }
+            ?? ""
         throw MigrationError(
-            .usage, "moult \(path)has no verb \(word).",
-            remedy: near + "See moult \(path)--help.")
+            .usage, "\(Program.name) \(path)has no verb \(word).",
+            remedy: near + "See \(Program.name) \(path)--help.")
     }
 
     private static func report(_ error: MigrationError, _ console: Console) -> Int32 {

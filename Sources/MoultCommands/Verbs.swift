@@ -20,12 +20,12 @@ extension MoultCommand {
     /// What `moult --help` prints.
     static func overview(style: TextStyle) -> [String] {
         ["Moult migrates Core Data and SwiftData stores: planned, backed up, verified, reversible.", ""]
-            + ["\(style.bold("Usage:")) moult VERB [arguments] [options]"]
+            + ["\(style.bold("Usage:")) \(Program.name) VERB [arguments] [options]"]
             + Verb.section("Verbs", Verb.all.map { ($0.name, $0.summary) }, style)
             + Verb.section(
                 "Options",
                 [
-                    ("--help", "Show this, or the help of a verb: moult VERB --help."),
+                    ("--help", "Show this, or the help of a verb: \(Program.name) VERB --help."),
                     ("--version", "Show the version."),
                 ],
                 style)

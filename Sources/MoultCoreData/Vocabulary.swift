@@ -1,4 +1,5 @@
 import MoultModel
+import MoultTransform
 
 // The words of a model are MoultModel's; here they are under Core Data's names, so that one import is enough.
 
@@ -15,6 +16,8 @@ public typealias FetchIndexDescription = MoultModel.FetchIndexDescription
 public typealias CompositeDescription = MoultModel.CompositeDescription
 public typealias ModelVersion = MoultModel.ModelVersion
 public typealias ModelVersions = MoultModel.ModelVersions
+/// The code of an app that its migrations call, by name.
+public typealias MigrationRegistry = MoultTransform.MigrationRegistry
 /// The one error of Moult, with Core Data's constant and number (``MoultModel/MigrationError/coreData``).
 public typealias MigrationError = MoultModel.MigrationError
 

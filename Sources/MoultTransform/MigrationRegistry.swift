@@ -11,8 +11,12 @@ public struct MigrationRegistry: Sendable {
     package var steps: [String: StepCode] = [:]
     /// Mapping models and stages to take instead of what is inferred.
     package var stages: [RegisteredStage] = []
+    /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil where the
+    /// command line has to name the model. Asked for only by a verb that needs them.
+    public var models: (@Sendable () throws -> ModelVersions)?
 
-    public init() {}
+    /// - Parameter models: such as `{ try ModelVersions(contentsOf: url) }`, or versions that are made in code.
+    public init(models: (@Sendable () throws -> ModelVersions)? = nil) { self.models = models }
 }
 
 /// What one step of a stage does to the objects of a store of one version, and how it is taken back.

@@ -1,17 +1,23 @@
 import MoultModel
+import MoultTransform
 
 /// The arguments of one verb, taken apart.
 package struct Invocation: Sendable {
     /// The verb as it was typed, such as `backup list`.
     package let path: String
+    /// The code of the app whose tool this is.
+    package let registry: MigrationRegistry
     private let operands: [String: String]
     private let values: [String: [String]]
 
     /// Takes the arguments after a verb apart.
     ///
     /// - Throws: `MigrationError` with code `usage` for an unknown option, a missing or surplus argument.
-    package init(_ verb: Verb, path: String, arguments: [String]) throws {
+    package init(
+        _ verb: Verb, path: String, arguments: [String], registry: MigrationRegistry = MigrationRegistry()
+    ) throws {
         self.path = path
+        self.registry = registry
         var places = verb.operands[...]
         var operands: [String: String] = [:]
         var values: [String: [String]] = [:]
@@ -26,14 +32,14 @@ package struct Invocation: Sendable {
             } else if let place = places.popFirst() {
                 operands[place.name] = argument
             } else {
-                throw Self.wrong("moult \(path) does not take a further argument: \(argument).", path)
+                throw Self.wrong("\(Program.name) \(path) does not take a further argument: \(argument).", path)
             }
         }
         self.operands = operands
         self.values = values
         if self[.help] { return }
         if let missing = places.first(where: { !$0.isOptional }) {
-            throw Self.wrong("moult \(path) needs \(missing.name): \(missing.help.lowercasedFirst)", path)
+            throw Self.wrong("\(Program.name) \(path) needs \(missing.name): \(missing.help.lowercasedFirst)", path)
         }
     }
 
@@ -57,7 +63,7 @@ package struct Invocation: Sendable {
     /// The value of an option without which this verb has nothing to work with.
     package func required(_ option: Option) throws -> String {
         guard let text = self[value: option] else {
-            throw Self.wrong("moult \(path) needs \(option.usage): \(option.help.lowercasedFirst)", path)
+            throw Self.wrong("\(Program.name) \(path) needs \(option.usage): \(option.help.lowercasedFirst)", path)
         }
         return text
     }
@@ -80,7 +86,7 @@ package struct Invocation: Sendable {
     package func wrong(_ message: String) -> MigrationError { Self.wrong(message, path) }
 
     private static func wrong(_ message: String, _ path: String) -> MigrationError {
-        MigrationError(.usage, message, remedy: "See moult \(path) --help.")
+        MigrationError(.usage, message, remedy: "See \(Program.name) \(path) --help.")
     }
 
     private static func option(
@@ -92,7 +98,7 @@ package struct Invocation: Sendable {
         guard let option = verb.options.first(where: { $0.name == name }) else {
             let near = Suggestion.nearest(to: typed, among: verb.options.map { "--\($0.name)" })
             let hint = near.map { " Did you mean \($0)?" } ?? ""
-            throw wrong("moult \(path) has no option \(typed).\(hint)", path)
+            throw wrong("\(Program.name) \(path) has no option \(typed).\(hint)", path)
         }
         let given = parts.count > 1 ? parts[1] : nil
         guard option.value != nil else {

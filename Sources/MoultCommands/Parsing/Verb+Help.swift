@@ -9,14 +9,16 @@ extension Verb {
         lines += Self.section("Verbs", subverbs.map { ($0.name, $0.summary) }, style)
         lines += Self.section("Options", options.map { ($0.usage, $0.help) }, style)
         if !examples.isEmpty {
-            lines += ["", style.bold(examples.count == 1 ? "Example:" : "Examples:")] + examples.map { "  " + $0 }
+            lines +=
+                ["", style.bold(examples.count == 1 ? "Example:" : "Examples:")]
+                + examples.map { "  " + Program.named($0) }
         }
         return lines
     }
 
     private func usage(path: String) -> String {
         let tail = subverbs.isEmpty ? operands.map(\.usage) + ["[options]"] : ["VERB"]
-        return (["moult", path] + tail).joined(separator: " ")
+        return ([Program.name, path] + tail).joined(separator: " ")
     }
 
     package static func section(_ title: String, _ rows: [(String, String)], _ style: TextStyle) -> [String] {

@@ -30,8 +30,7 @@ extension Verb {
         _ invocation: Invocation, _ console: Console
     ) throws -> (ModelVersion, ModelVersion) {
         let names = (try invocation.required(old), try invocation.required(new))
-        if let model = invocation[value: .model] {
-            let versions = try invocation.versions(at: model, console)
+        if let versions = try invocation.versionsIfKnown(console) {
             return try (
                 invocation.version(named: names.0, in: versions), invocation.version(named: names.1, in: versions)
             )

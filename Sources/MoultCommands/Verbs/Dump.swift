@@ -18,7 +18,7 @@ extension Verb {
             "moult dump forum.sqlite --model Forum.xcdatamodeld --entity User --with-subentities",
         ]
     ) { invocation, console in
-        let versions = try invocation.versionsIfGiven(console)
+        let versions = try invocation.versionsIfKnown(console) ?? ModelVersions(versions: [])
         let probe = try StoreProbe(try invocation.required(Operand.store))
         defer { probe.close() }
         let layout = try layout(probe, versions)

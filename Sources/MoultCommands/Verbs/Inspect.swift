@@ -18,7 +18,7 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         if MappingModelFile.isMappingModel(store) { return try inspect(mapping: store, invocation, console) }
-        let versions = try invocation.versionsIfGiven(console)
+        let versions = try invocation.versionsIfKnown(console) ?? ModelVersions(versions: [])
         // Before any connection is open, whose locks reading the file would undo.
         let header = try? POSIXSystem().read(store, prefix: 100)
         let report = try StoreProbe.read(store) { probe in
@@ -35,7 +35,7 @@ extension Verb {
         mapping path: String, _ invocation: Invocation, _ console: Console
     ) throws -> ExitCode {
         let file = try MappingModelFile(contentsOf: path)
-        let versions = try invocation.versionsIfGiven(console)
+        let versions = try invocation.versionsIfKnown(console) ?? ModelVersions(versions: [])
         var pair = file.versions
         if !versions.versions.isEmpty {
             let match = try MappingMatch(of: file.mapping, named: file.name, held: file.versions, in: versions)
@@ -47,12 +47,5 @@ extension Verb {
             findings: file.findings + findings)
         console.print(report.document) { report.lines(style: $0) }
         return .done
-    }
-}
-
-extension Invocation {
-    /// The versions of the model that `--model` names; none where it was not given.
-    func versionsIfGiven(_ console: Console) throws -> ModelVersions {
-        try self[value: .model].map { try versions(at: $0, console) } ?? ModelVersions(versions: [])
     }
 }

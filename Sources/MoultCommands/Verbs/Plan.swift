@@ -47,7 +47,7 @@ extension Invocation {
     /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws.
     func preparedMigration(_ console: Console) throws -> PreparedMigration {
         let store = try required(Operand.store)
-        let versions = try versions(at: try required(Option.model), console)
+        let versions = try versions(console)
         if let change = versions.findings.first(where: { $0.code == "released-version-changed" }) {
             throw MigrationError(
                 .lockFileMismatch, change.message, place: change.place, remedy: change.remedy)
@@ -59,7 +59,7 @@ extension Invocation {
         return try PreparedMigration(
             store, versions: versions, to: self[value: .target],
             options: PreparedMigration.Options(
-                answers: try answers(), registered: registered, isExperimental: self[.experimental],
+                answers: try answers(), registered: registered + registry.stages, isExperimental: self[.experimental],
                 allowsCloudKit: self[.cloudKit]))
     }
 }

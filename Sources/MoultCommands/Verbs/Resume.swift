@@ -13,7 +13,9 @@ extension Verb {
         examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
         let outcome = try invocation.migrator.recover(try invocation.required(Operand.store))
-        if invocation[value: .model] != nil { return try migrate(invocation, console) }
+        if invocation[value: .model] != nil || invocation.registry.models != nil {
+            return try migrate(invocation, console)
+        }
         console.print(["format": 1, "recovery": .string(outcome.rawValue)]) { _ in
             switch outcome {
             case .nothing: ["No run was left unfinished."]

@@ -18,7 +18,7 @@ extension Verb {
         ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        let versions = try invocation.versions(at: try invocation.required(Option.model), console)
+        let versions = try invocation.versions(console)
         let report = try statusReport(of: store, versions, target: invocation[value: .target])
         console.print(report.document) { report.lines(style: $0) }
         switch report.status {

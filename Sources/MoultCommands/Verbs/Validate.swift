@@ -15,7 +15,7 @@ extension Verb {
         examples: ["moult validate forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        let versions = try invocation.versions(at: try invocation.required(Option.model), console)
+        let versions = try invocation.versions(console)
         let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
         guard let position = versions.position(matching: hashes) else {
             throw MigrationError.storeUnknown(nearest: versions.nearest(to: hashes))

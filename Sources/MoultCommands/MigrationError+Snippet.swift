@@ -1,0 +1,18 @@
+import MoultModel
+
+extension MigrationError {
+    /// Where a plan names code that this program does not have: the error with the program that would have it.
+    var withSnippet: MigrationError {
+        guard code == .codeMissing else { return self }
+        var error = self
+        error.remedy += """
+             The program that holds the code is an executable target of three lines, with the products MoultCommands and \
+            MoultCoreData; it has every verb of moult:
+
+                import MoultCommands
+                import MoultCoreData
+                await MoultCommand.main(MigrationRegistry(models: { try ModelVersions(contentsOf: modelURL) }))
+            """
+        return error
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import MoultTransform
+import Testing
+
+@testable import MoultCommands
+
+@Suite("An app's own tool")
+struct RegistryTests {
+    private let console = Console(isJSON: true)
+    private let registry = MigrationRegistry { try ModelVersions(contentsOf: Tool.examples + "/Forum.xcdatamodeld") }
+
+    private func invocation(_ arguments: String..., registry: MigrationRegistry) throws -> Invocation {
+        try Invocation(.status, path: "status", arguments: ["forum.sqlite"] + arguments, registry: registry)
+    }
+
+    @Test("the app's versions stand where no model is named, and give way to one that is")
+    func models() throws {
+        let own = try invocation(registry: registry)
+        #expect(try own.versions(console).versions.map(\.name) == ["Forum", "Forum 2", "Forum 3"])
+        let named = try invocation(
+            "--model", Tool.examples + "/Forum.xcdatamodeld/Forum 2.xcdatamodel", registry: registry)
+        #expect(try named.versions(console).versions.map(\.name) == ["Forum 2"])
+    }
+
+    @Test("without a model of either there is nothing to work with, and the app's own order is not to be changed")
+    func refused() throws {
+        let plain = try invocation(registry: MigrationRegistry())
+        #expect(try plain.versionsIfKnown(console) == nil)
+        #expect { try plain.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
+        let ordered = try invocation("--order", "Forum 2,Forum", registry: registry)
+        #expect { try ordered.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
+    }
+
+    @Test("only a plan that names missing code is answered with the program that would have it")
+    func snippet() {
+        let missing = MigrationError(.codeMissing, "The policy P is not here.", place: "P", remedy: "Register it.")
+        #expect(missing.withSnippet.remedy.hasPrefix("Register it."))
+        #expect(missing.withSnippet.remedy.contains("await MoultCommand.main(MigrationRegistry("))
+        let other = MigrationError(.unsupported, "No.", remedy: "Do not.")
+        #expect(other.withSnippet == other)
+    }
+}
