@@ -44,18 +44,33 @@ import Testing
         let error = #expect(throws: MigrationError.self) {
             try PreparedMigration(store, versions: versions, to: "Moody 6", options: .init(registered: registered))
         }
-        #expect(error?.code == .unsupported)
+        #expect(error?.code == .codeMissing)
         #expect(error?.message.contains("Migrations.Country5ToCountry6Policy") == true)
+
+        let known = try mappings(beside: bundle, in: versions, policies: ["Migrations.Country5ToCountry6Policy"])
+        let prepared = try PreparedMigration(
+            store, versions: versions, to: "Moody 6", options: .init(registered: known))
+        let mapping = try #require(prepared.bound?.mapping.mapping(toEntity: "Country"))
+        #expect(mapping.policy == "Migrations.Country5ToCountry6Policy")
+        #expect(mapping.relationships["moods"] == .relationship("moods"))
+        // The policy's rows wait for it.
+        let script = try StoreScript(#require(prepared.bound))
+        let filled = script.statements.map(\.sql).filter { $0.hasPrefix("INSERT INTO main.\"ZCOUNTRY\"") }
+        #expect(filled.isEmpty)
     }
 
     private func copy(_ name: String, in folder: ScratchFolder) throws -> String {
         try folder.copyStore(#require(Corpus.stores.first { $0.hasSuffix("/MigrationsTests/\(name).moody") }))
     }
 
-    private func mappings(beside bundle: String, in versions: ModelVersions) throws -> [RegisteredStage] {
+    private func mappings(beside bundle: String, in versions: ModelVersions, policies: Set<String> = []) throws
+        -> [RegisteredStage]
+    {
         let folder = URL(fileURLWithPath: bundle).deletingLastPathComponent().path
         let files = try MappingModelFile.all(at: folder)
         #expect(files.count == 4)
-        return try files.map { try RegisteredStage($0.mapping, named: $0.name, held: $0.versions, in: versions) }
+        return try files.map {
+            try RegisteredStage($0.mapping, named: $0.name, held: $0.versions, in: versions, policies: policies)
+        }
     }
 }

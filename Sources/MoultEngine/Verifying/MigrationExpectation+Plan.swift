@@ -4,11 +4,12 @@ import MoultStore
 import MoultVerify
 
 extension MigrationExpectation {
-    /// What a plan had to carry over, read from the models and the mapping; it does not ask how that was done.
+    /// What a plan had to carry over, read from the models and the mapping; it does not ask how that was done. What
+    /// policies make is theirs to say.
     init(_ plan: BoundPlan) {
         self.init()
         var byTables: [String: Rows] = [:]
-        for mapping in plan.mapping.entityMappings {
+        for mapping in plan.mapping.entityMappings where mapping.policy == nil {
             guard let from = mapping.sourceEntityName, let old = plan.source.model.entity(from),
                 let number = plan.source.entityNumbers[from], let table = plan.source.table(for: old)?.name
             else { continue }
@@ -59,7 +60,7 @@ extension MigrationExpectation {
     ) -> [(name: String, source: String, destination: String)] {
         guard !plan.mapping.entityMappings.contains(where: { $0.destinationEntityName == nil }) else { return [] }
         return mapping.relationships.compactMap { name, value in
-            guard case .relationship(let from) = value,
+            guard case .relationship(let from) = value, !isByPolicy(name, of: new, plan),
                 case .foreignKey(_, let source, _)? = plan.source.storage(ofRelationship: from, in: old),
                 case .foreignKey(_, let destination, _)? = plan.destination.storage(ofRelationship: name, in: new)
             else { return nil }
@@ -72,7 +73,7 @@ extension MigrationExpectation {
     ) -> [Pairs] {
         let compared = Set(keys(mapping, old, new, plan).map(\.name))
         return mapping.relationships.compactMap { name, value in
-            guard !compared.contains(name), case .relationship(let from) = value,
+            guard !compared.contains(name), case .relationship(let from) = value, !isByPolicy(name, of: new, plan),
                 let before = plan.source.model.relationship(from, of: old),
                 let after = plan.destination.model.relationship(name, of: new),
                 let source = place(of: from, in: old, plan.source),
@@ -85,6 +86,21 @@ extension MigrationExpectation {
             return Pairs(
                 place: "\(new.name).\(name)", source: source, destination: destination, ownerTable: ownerTable,
                 destinationTable: target, isLossy: isNarrowed)
+        }
+    }
+
+    /// Whether a policy makes objects at the other end of a relationship, or of the same entity: links then lead to
+    /// what it made.
+    private static func isByPolicy(_ name: String, of entity: EntityDescription, _ plan: BoundPlan) -> Bool {
+        let model = plan.destination.model
+        let ends = [entity.name, model.relationship(name, of: entity)?.destinationEntityName].compactMap {
+            $0.flatMap(model.entity)
+        }
+        return plan.mapping.entityMappings.contains { mapping in
+            guard mapping.policy != nil, let made = mapping.destinationEntityName.flatMap(model.entity) else {
+                return false
+            }
+            return ends.contains { model.isKind(made, of: $0) || model.isKind($0, of: made) }
         }
     }
 

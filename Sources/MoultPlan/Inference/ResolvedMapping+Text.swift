@@ -8,13 +8,14 @@ extension ResolvedMapping {
 extension ResolvedEntityMapping {
     /// `Cat from Kitty`, and below it `name from title`.
     package var lines: [String] {
+        let condition = (predicate.map { " where \($0.format)" } ?? "") + (policy.map { " by \($0)" } ?? "")
         switch (sourceEntityName, destinationEntityName) {
-        case (let source?, nil): return ["\(source) is removed"]
-        case (nil, let destination): return ["\(destination ?? "") is new"]
+        case (let source?, nil): return ["\(source)\(condition) is removed"]
+        case (nil, let destination): return ["\(destination ?? "")\(condition) is new"]
         case (let source?, let destination?):
             let properties =
                 attributes.map { ($0.key, $0.value.text) } + relationships.map { ($0.key, $0.value.text) }
-            return ["\(destination) from \(source)"]
+            return ["\(destination) from \(source)\(condition)"]
                 + properties.sorted { $0.0.precedesInByteOrder($1.0) }.map { "  \($0.0) \($0.1)" }
         }
     }
@@ -37,9 +38,8 @@ extension RelationshipSource {
         switch self {
         case .relationship(let name): "from \(name)"
         case .empty: "starts empty, or as its inverse has it"
-        case .path(let path, let entity):
-            "from what became of \((["$source"] + path).joined(separator: "."))"
-                + (entity.map { ", of those that were \($0)" } ?? "")
+        case .path(let path, let mapping):
+            "from what became of \((["$source"] + path).joined(separator: "."))" + (mapping.map { " by \($0)" } ?? "")
         }
     }
 }

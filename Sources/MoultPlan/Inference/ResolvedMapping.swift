@@ -8,8 +8,6 @@ import MoultModel
 package struct ResolvedMapping: Sendable, Hashable {
     /// Ordered by destination entity name, then the removed entities by source name.
     package var entityMappings: [ResolvedEntityMapping]
-    /// The closures that its expressions call, by name.
-    package var transforms: [String: ValueTransform] = [:]
 
     package init(entityMappings: [ResolvedEntityMapping]) {
         self.entityMappings = entityMappings
@@ -17,6 +15,11 @@ package struct ResolvedMapping: Sendable, Hashable {
 
     package func mapping(toEntity name: String) -> ResolvedEntityMapping? {
         entityMappings.first { $0.destinationEntityName == name }
+    }
+
+    /// The entity mapping that expressions of a mapping model call by that name.
+    package func mapping(named name: String) -> ResolvedEntityMapping? {
+        entityMappings.first { !$0.name.isEmpty && $0.name == name }
     }
 
     /// An entity may feed several entities of the destination.
@@ -35,6 +38,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var predicate: Predicate?
     /// The name of the migration policy that makes the objects; nil where statements do.
     package var policy: String?
+    /// What somebody wrote, with expressions and user info in full; nil for an inferred mapping.
+    package var written: EntityMapping?
     /// Nil for a removed entity.
     package var destinationEntityName: String?
     /// One for each stored attribute of the destination, inherited ones included, by name. Derived attributes are left
@@ -73,6 +78,6 @@ package enum RelationshipSource: Sendable, Hashable {
     /// None: a new relationship, which its inverse may still fill.
     case empty
     /// What became of the objects at the end of a path of relationships that starts at the source object, which is
-    /// itself at the end of an empty one; where `to` names an entity, of its objects (without those of sub-entities).
-    case path([String], to: String?)
+    /// itself at the end of an empty one: by the entity mapping of that name, or by any where it is nil.
+    case path([String], by: String?)
 }

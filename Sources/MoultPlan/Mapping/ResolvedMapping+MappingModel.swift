@@ -3,10 +3,13 @@ import MoultModel
 extension ResolvedMapping {
     /// A mapping model with everything it leaves open decided, between the two models it was made for.
     ///
-    /// - Throws: `cannotInfer` with every reason why the mapping does not fit the models; `unsupported` for what only
-    ///   code can do (a migration policy) or what statements cannot do yet: several sources of one entity, predicates.
+    /// - Parameter policies: the migration policies that the program has. An entity mapping with one of them resolves
+    ///   with its name; what of its expressions statements cannot do is left out, because the policy makes the objects.
+    /// - Throws: `cannotInfer` with every reason why the mapping does not fit the models; `codeMissing` for a policy
+    ///   that is not there; `unsupported` for what statements cannot do.
     package init(
-        _ mapping: MappingModel, from source: ManagedObjectModel, to destination: ManagedObjectModel
+        _ mapping: MappingModel, from source: ManagedObjectModel, to destination: ManagedObjectModel,
+        policies: Set<String> = []
     ) throws(MigrationError) {
         let faults = mapping.findings(from: source, to: destination).filter { $0.severity == .error }
         if let first = faults.first {
@@ -14,9 +17,26 @@ extension ResolvedMapping {
                 .cannotInfer, "The mapping model cannot run: \(faults.map(\.message).joined(separator: " "))",
                 place: first.place, remedy: first.remedy)
         }
+        for entityMapping in mapping.entityMappings {
+            guard let policy = entityMapping.entityMigrationPolicyClassName, !policies.contains(policy) else {
+                continue
+            }
+            throw .policyMissing(policy, of: entityMapping.name)
+        }
         var resolver = MappingResolver(mapping: mapping, source: source, destination: destination)
         try resolver.run()
         self.init(entityMappings: resolver.entityMappings)
+    }
+}
+
+extension MigrationError {
+    /// A mapping names a migration policy that nobody registered.
+    package static func policyMissing(_ policy: String, of mapping: String) -> MigrationError {
+        MigrationError(
+            .codeMissing, "The mapping needs the migration policy \(policy), which this program does not have.",
+            place: mapping,
+            remedy: "Run the app's own tool, whose registry has it: registry.policies[\"\(policy)\"] = { … } "
+                + "(Documentation/Transformations.md).")
     }
 }
 
@@ -34,34 +54,35 @@ private struct MappingResolver {
     }
 
     mutating func run() throws(MigrationError) {
-        for entity in destination.entities { entityMappings.append(try resolve(entity)) }
+        for entity in destination.entities {
+            let makers = mapping.entityMappings.filter { $0.destinationEntityName == entity.name && $0.takesPart }
+            for maker in makers { entityMappings.append(try resolve(entity, by: maker)) }
+            if makers.isEmpty { entityMappings.append(try resolve(entity, by: nil)) }
+        }
+        let removers = mapping.entityMappings.filter { $0.destinationEntityName == nil && $0.takesPart }
         let taken = Set(entityMappings.compactMap(\.sourceEntityName))
-        for entity in source.entities where !taken.contains(entity.name) {
-            entityMappings.append(
-                ResolvedEntityMapping(sourceEntityName: entity.name, destinationEntityName: nil))
+        for entity in source.entities {
+            let removing = removers.filter { $0.sourceEntityName == entity.name }
+            guard !taken.contains(entity.name) || removing.contains(where: \.hasPolicy) else { continue }
+            for remover in removing.isEmpty ? [nil] : removing.map(Optional.some) {
+                entityMappings.append(resolved(remover, from: entity.name, to: nil))
+            }
         }
     }
 
-    private func resolve(_ entity: EntityDescription) throws(MigrationError) -> ResolvedEntityMapping {
-        let makers = mapping.entityMappings.filter {
-            $0.destinationEntityName == entity.name && $0.sourceEntityName != nil
-        }
-        guard makers.count < 2 else {
-            throw unsupported(
-                "Several mappings make objects of \(entity.name): \(makers.map(\.name).joined(separator: ", "))",
-                place: entity.name)
-        }
-        let maker = makers.first
-        if let policy = maker?.entityMigrationPolicyClassName {
-            throw MigrationError(
-                .unsupported, "The mapping needs the migration policy \(policy), which this program does not have.",
-                place: maker?.name ?? "", remedy: "Run the migration in the program that registers it.")
-        }
-        if let predicate = maker?.sourcePredicate {
-            throw unsupported("The mapping takes only objects with \(predicate.format)", place: maker?.name ?? "")
-        }
-        var resolved = ResolvedEntityMapping(
-            sourceEntityName: maker?.sourceEntityName, destinationEntityName: entity.name)
+    private func resolved(_ maker: EntityMapping?, from: String?, to: String?) -> ResolvedEntityMapping {
+        var resolved = ResolvedEntityMapping(sourceEntityName: from, destinationEntityName: to)
+        resolved.written = maker
+        resolved.name = maker?.name ?? ""
+        resolved.policy = maker?.entityMigrationPolicyClassName
+        if let predicate = maker?.sourcePredicate, predicate != .constant(true) { resolved.predicate = predicate }
+        return resolved
+    }
+
+    private func resolve(
+        _ entity: EntityDescription, by maker: EntityMapping?
+    ) throws(MigrationError) -> ResolvedEntityMapping {
+        var resolved = resolved(maker, from: maker?.sourceEntityName, to: entity.name)
         for attribute in destination.attributes(of: entity) where attribute.isStored && attribute.derivation == nil {
             resolved.attributes[attribute.name] = try self.source(of: attribute, by: maker)
         }
@@ -85,6 +106,7 @@ private struct MappingResolver {
         case .constant(.null): return .constant(nil)
         case .constant(let constant):
             guard let value = AttributeValue(constant, for: attribute.type) else {
+                if maker.hasPolicy { return .expression(expression) }
                 throw .modelInvalid(
                     "\(expression.format) is no value of type \(attribute.type.name).",
                     place: "\(maker.name).\(attribute.name)", remedy: "Correct the value expression.")
@@ -105,29 +127,36 @@ private struct MappingResolver {
         guard let maker, let expression = maker.relationshipMapping(relationship.name)?.valueExpression else {
             return .empty
         }
-        let place = "\(maker.name).\(relationship.name)"
         guard let call = expression.destinationInstances, let path = call.sourceInstances.sourcePath else {
-            throw unsupported("\(expression.format) is not read from the store", place: place)
+            if maker.hasPolicy { return .empty }
+            throw unsupported(
+                "\(expression.format) is not read from the store", place: "\(maker.name).\(relationship.name)")
         }
+        let name = call.kind == .ofEntityMapping ? call.name : nil
         // A mapping without a source makes nothing.
-        let origin = call.kind == .ofEntityMapping ? mapping[call.name]?.sourceEntityName : nil
-        if call.kind == .ofEntityMapping, origin == nil { return .empty }
-        if let name = path.first, path.count == 1, isWhole(name, of: maker, origin: origin) {
-            return .relationship(name)
+        if let name, mapping[name]?.sourceEntityName == nil { return .empty }
+        if let key = path.first, path.count == 1, isWhole(key, of: maker, into: relationship, by: name) {
+            return .relationship(key)
         }
-        return .path(path, to: origin)
+        return .path(path, by: name)
     }
 
-    /// Whether every destination of a source relationship that becomes anything does so from the entity `origin`.
-    private func isWhole(_ name: String, of maker: EntityMapping, origin: String?) -> Bool {
+    /// Whether the mapping of that name makes all that becomes of the destinations of a source relationship.
+    private func isWhole(
+        _ key: String, of maker: EntityMapping, into relationship: RelationshipDescription, by name: String?
+    ) -> Bool {
         guard let entity = maker.sourceEntityName.flatMap(source.entity),
-            let target = source.relationship(name, of: entity).flatMap({ source.entity($0.destinationEntityName) })
+            let old = source.relationship(key, of: entity).flatMap({ source.entity($0.destinationEntityName) }),
+            let new = destination.entity(relationship.destinationEntityName)
         else { return false }
-        let takers = Set(
-            mapping.entityMappings.compactMap(\.sourceEntityName).filter { name in
-                source.entity(name).map { source.isKind($0, of: target) } ?? false
-            })
-        return origin == nil || takers == [origin]
+        guard let name else { return true }
+        let takers = mapping.entityMappings.filter { taker in
+            guard let from = taker.sourceEntityName.flatMap(source.entity),
+                let to = taker.destinationEntityName.flatMap(destination.entity)
+            else { return false }
+            return source.isKind(from, of: old) && destination.isKind(to, of: new)
+        }
+        return takers.map(\.name) == [name]
     }
 
     private func unsupported(_ what: String, place: String) -> MigrationError {
@@ -135,6 +164,12 @@ private struct MappingResolver {
             .unsupported, "\(what), which statements cannot do.", place: place,
             remedy: "Write a migration policy for it.")
     }
+}
+
+extension EntityMapping {
+    fileprivate var hasPolicy: Bool { entityMigrationPolicyClassName != nil }
+    /// Whether it takes objects, or a policy may make some.
+    fileprivate var takesPart: Bool { sourceEntityName != nil || hasPolicy }
 }
 
 extension Expression {

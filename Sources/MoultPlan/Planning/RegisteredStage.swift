@@ -33,17 +33,18 @@ package struct RegisteredStage: Sendable, Hashable {
     /// - Parameters:
     ///   - name: what plans and errors call it.
     ///   - held: the models that its file holds, where it does.
+    ///   - policies: the migration policies that the program has.
     /// - Throws: `noPath` and `question` where it does not fit just two versions.
     package init(
         _ mapping: MappingModel, named name: String, held: (source: ModelVersion, destination: ModelVersion)? = nil,
-        in versions: ModelVersions
+        in versions: ModelVersions, policies: Set<String> = []
     ) throws(MigrationError) {
         let match = try MappingMatch(of: mapping, named: name, held: held, in: versions)
         let (source, destination) = (versions.versions[match.source], versions.versions[match.destination])
         self.init(
             from: source.name, to: destination.name, name: name, sentence: "The mapping model \(name) is followed.",
             mapping: Result { () throws(MigrationError) in
-                try ResolvedMapping(mapping, from: source.model, to: destination.model)
+                try ResolvedMapping(mapping, from: source.model, to: destination.model, policies: policies)
             })
     }
 }

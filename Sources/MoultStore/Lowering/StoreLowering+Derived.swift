@@ -5,7 +5,7 @@ extension StoreLowering {
     /// The statements that compute derived attributes whose stored values cannot be carried over: new ones, ones that
     /// are derived in another way, and all of them where rows that they may depend on leave.
     func derivedUpdates() -> [StoreScript.Statement] {
-        let rowsLeave = mapping.entityMappings.contains { $0.destinationEntityName == nil }
+        let rowsLeave = mapping.entityMappings.contains { $0.destinationEntityName == nil || $0.policy != nil }
         return destination.model.entities.flatMap { entity in
             entity.attributes.filter { $0.isStored && $0.derivation != nil }.compactMap { attribute in
                 rowsLeave || !isCarried(attribute, in: entity) ? update(attribute, in: entity) : nil

@@ -15,7 +15,7 @@ extension StoreLowering {
     // MARK: - What leaves
 
     private func removedEntities() -> [Finding] {
-        mapping.entityMappings.filter { $0.destinationEntityName == nil }.compactMap { mapping in
+        mapping.entityMappings.filter { $0.destinationEntityName == nil && $0.policy == nil }.compactMap { mapping in
             guard let name = mapping.sourceEntityName, rowCounts[name, default: 0] > 0 else { return nil }
             return Finding(
                 code: "rows-dropped", severity: .warning, place: name,

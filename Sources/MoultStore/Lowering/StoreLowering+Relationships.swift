@@ -17,11 +17,14 @@ extension StoreLowering {
 
     /// The pairs that the mapping gives the relationship itself; nil where it leaves it to its inverse.
     private func ownPairs(for name: String, of contribution: Contribution) -> RelationshipPairs? {
+        // A policy makes the links of its objects.
+        if contribution.mapping.policy != nil { return nil }
         switch contribution.mapping.relationships[name] {
-        case .relationship(let old): RelationshipPairs(old, of: contribution.source, in: source)
-        case .path(let keys, let entity):
-            RelationshipPath(keys, of: contribution.source, to: entity, in: source).map(RelationshipPairs.init)
-        case .empty, nil: nil
+        case .relationship(let old): return RelationshipPairs(old, of: contribution.source, in: source)
+        case .path(let keys, let name):
+            let entity = name.flatMap { mapping.mapping(named: $0)?.sourceEntityName }
+            return RelationshipPath(keys, of: contribution.source, to: entity, in: source).map(RelationshipPairs.init)
+        case .empty, nil: return nil
         }
     }
 
@@ -44,7 +47,7 @@ extension StoreLowering {
         guard let entity = destination.model.entity(reference.entity) else { return [] }
         var order: [RelationshipPairs] = []
         var owners: [RelationshipPairs: [Int]] = [:]
-        for contribution in contributions where destination.model.isKind(contribution.destination, of: entity) {
+        for contribution in carriers where destination.model.isKind(contribution.destination, of: entity) {
             guard let pairs = pairs(for: reference.name, of: contribution) else { continue }
             if owners[pairs] == nil { order.append(pairs) }
             owners[pairs, default: []].append(contribution.sourceNumber)

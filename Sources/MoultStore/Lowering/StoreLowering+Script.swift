@@ -182,7 +182,7 @@ extension StoreLowering {
     private func highestKey(_ row: PrimaryKeyRow) -> String {
         guard row.superNumber == 0 else { return "0" }
         let roots = Set(
-            contributions(toTableOf: row.name).compactMap {
+            carriers.filter { destination.model.root(of: $0.destination).name == row.name }.compactMap {
                 source.entityNumbers[source.model.root(of: $0.source).name]
             }
         ).sorted()

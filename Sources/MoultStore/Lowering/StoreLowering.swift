@@ -28,7 +28,10 @@ struct StoreLowering {
         let expressions: [String: String]
     }
 
-    let contributions: [Contribution]
+    /// The entity mappings that take objects, those of policies among them.
+    let carriers: [Contribution]
+    /// Those whose rows statements make.
+    var contributions: [Contribution] { carriers.filter { $0.mapping.policy == nil } }
 
     init(
         source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,
@@ -39,7 +42,12 @@ struct StoreLowering {
         self.mapping = mapping
         self.catalogue = catalogue
         self.rowCounts = rowCounts
-        contributions = try mapping.entityMappings.compactMap { mapping in
+        carriers = try mapping.entityMappings.compactMap { mapping in
+            if mapping.policy == nil, let predicate = mapping.predicate {
+                throw MigrationError(
+                    .unsupported, "The mapping takes only objects with \(predicate.format).", place: mapping.name,
+                    remedy: "Write a migration policy for it.")
+            }
             guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else { return nil }
             guard let sourceEntity = source.model.entity(from), let sourceNumber = source.entityNumbers[from],
                 let entity = destination.model.entity(to), let number = destination.entityNumbers[to]
@@ -51,7 +59,8 @@ struct StoreLowering {
             return Contribution(
                 mapping: mapping, source: sourceEntity, destination: entity, sourceNumber: sourceNumber,
                 destinationNumber: number,
-                expressions: try Self.expressions(of: mapping, sourceEntity, entity, from: source, to: destination))
+                expressions: mapping.policy != nil
+                    ? [:] : try Self.expressions(of: mapping, sourceEntity, entity, from: source, to: destination))
         }
     }
 
@@ -61,12 +70,12 @@ struct StoreLowering {
     }
 
     /// The number in the destination of each source entity number that is carried over.
-    var numberMap: [Int: Int] { Self.numberMap(of: contributions) }
+    var numberMap: [Int: Int] { Self.numberMap(of: carriers) }
 
     /// The same of those that become `entity` or one below it: an entity may become one in each of several tables.
     func numberMap(into entity: String) -> [Int: Int] {
         guard let entity = destination.model.entity(entity) else { return [:] }
-        return Self.numberMap(of: contributions.filter { destination.model.isKind($0.destination, of: entity) })
+        return Self.numberMap(of: carriers.filter { destination.model.isKind($0.destination, of: entity) })
     }
 
     private static func numberMap(of contributions: [Contribution]) -> [Int: Int] {
@@ -81,7 +90,7 @@ struct StoreLowering {
             return []
         }
         let all = Set(source.numbers(ofEntityAndDescendants: from))
-        let fitting = contributions.filter {
+        let fitting = carriers.filter {
             all.contains($0.sourceNumber) && destination.model.isKind($0.destination, of: to)
         }.map(\.sourceNumber)
         let mayHaveRows = ([from] + source.model.descendants(of: from)).filter { !$0.isAbstract }
