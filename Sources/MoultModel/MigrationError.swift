@@ -105,6 +105,8 @@ extension MigrationError {
         public static let backupInvalid = Code("backupInvalid", exit: 4)
 
         // Failed: the store is as it was.
+        /// Rules of an app with severity error do not hold.
+        public static let rulesBroken = Code("rulesBroken", exit: 5, "NSManagedObjectValidationError", 1550)
         public static let migrationFailed = Code("migrationFailed", exit: 5, "NSMigrationError", 134110)
         /// A migration policy failed, or returned what it may not.
         public static let policyFailed = Code("policyFailed", exit: 5, "NSEntityMigrationPolicyError", 134170)

@@ -14,6 +14,8 @@ public struct MigrationRegistry: Sendable {
     /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil where the
     /// command line has to name the model. Asked for only by a verb that needs them.
     public var models: (@Sendable () throws -> ModelVersions)?
+    /// What must be true of the data before and after a migration and after steps that are named.
+    public var rules: [ValidationRule] = []
 
     /// - Parameter models: such as `{ try ModelVersions(contentsOf: url) }`, or versions that are made in code.
     public init(models: (@Sendable () throws -> ModelVersions)? = nil) { self.models = models }

@@ -1,4 +1,5 @@
 import Foundation
+import MoultModel
 import MoultReport
 import Testing
 

@@ -1,5 +1,3 @@
-import MoultModel
-
 extension AttributeValue {
     /// The value as JSON: exact, and the same for the same value on every machine.
     ///

@@ -1,0 +1,75 @@
+import MoultModel
+import MoultObjects
+
+/// An object that was taken out of a store, with all that it held.
+package struct QuarantinedObject: Sendable, Hashable {
+    package var entity: String
+    package var key: Int64
+    package var reason: String
+    /// The rule or policy that sent it.
+    package var origin: String
+    /// One JSON document: ``Swift/JSONValue/init(quarantining:_:)``.
+    package var object: String
+
+    package init(entity: String, key: Int64, reason: String, origin: String, object: String) {
+        self.entity = entity
+        self.key = key
+        self.reason = reason
+        self.origin = origin
+        self.object = object
+    }
+}
+
+extension JSONValue {
+    /// The properties of an object, each under its name: `{"type", "value"}` for an attribute, `{"toOne": URI}` and
+    /// `{"toMany": [URI]}` for a relationship. What the store holds and the model cannot read is null.
+    ///
+    /// - Parameters:
+    ///   - shape: of the object's own entity.
+    ///   - values: one for each property of the shape; nil leaves it out.
+    package init(quarantining shape: EntityShape, _ values: [ObjectValue?]) {
+        self = .object(
+            zip(shape.properties, values).compactMap { property, value in
+                guard let value else { return nil }
+                return Member(property.name, Self.document(value, of: property))
+            })
+    }
+
+    private static func document(_ value: ObjectValue, of property: EntityShape.Property) -> JSONValue {
+        switch (value, property) {
+        case (.attribute(let value), .attribute(_, let attribute)):
+            ["type": .string(attribute.type.name), "value": value?.document ?? .null]
+        case (.attribute(let value), .relationship): ["value": value?.document ?? .null]
+        case (.toOne(let id), _): ["toOne": JSONValue(id?.description)]
+        case (.toMany(let ids), _): ["toMany": JSONValue(ids.map(\.description))]
+        }
+    }
+}
+
+extension QuarantineWriter {
+    /// Adds objects of a store with all that they hold, their relationships of either kind among it.
+    ///
+    /// - Parameter ids: so many as may be in memory at once.
+    package func add(_ ids: [ObjectID], of store: ObjectStore, reason: String, by origin: String) throws {
+        let snapshots = try store.snapshots(of: ids)
+        for (entityName, snapshots) in Dictionary(grouping: snapshots, by: \.id.entityName)
+            .sorted(by: { $0.key.precedesInByteOrder($1.key) })
+        {
+            let shape = try store.columns(of: entityName).shape
+            let lists = try shape.properties.map { property -> [ObjectID: [ObjectID]]? in
+                guard case .relationship(let relationship, _) = property, relationship.isToMany,
+                    !relationship.isTransient
+                else { return nil }
+                return try store.destinations(of: relationship.name, owners: snapshots.map(\.id))
+            }
+            for snapshot in snapshots {
+                let values = zip(snapshot.values, lists).map { value, lists in
+                    lists.map { .toMany($0[snapshot.id] ?? []) } ?? value
+                }
+                try add(
+                    entity: entityName, key: snapshot.id.key, reason: reason,
+                    values: JSONValue(quarantining: shape, values), by: origin)
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import MoultModel
+
+/// What one rule has found: how many objects break it, and the first of them.
+package struct RuleFinding: Sendable, Hashable {
+    /// An object that breaks the rule.
+    package struct Example: Sendable, Hashable {
+        package var id: ObjectID
+        /// What is wrong with it, such as `postCount = 5, count:(posts) = 7`; empty where there is nothing to add.
+        package var detail: String
+
+        package init(id: ObjectID, detail: String) {
+            self.id = id
+            self.detail = detail
+        }
+    }
+
+    package var rule: String
+    package var severity: ValidationRule.Severity
+    package var entityName: String
+    package var sentence: String
+    /// Objects that break the rule; of a minimum, how many are missing.
+    package var count: Int64
+    /// The first objects by key, at most ``exampleLimit``.
+    package var examples: [Example]
+    /// Why the rule could not be checked; nil where it was.
+    package var obstacle: String?
+
+    package static let exampleLimit = 5
+
+    package init(
+        _ rule: ValidationRule, count: Int64 = 0, examples: [Example] = [], obstacle: String? = nil
+    ) {
+        self.rule = rule.name
+        severity = rule.severity
+        entityName = rule.entityName
+        sentence = rule.sentence.isEmpty ? rule.kind.requirement(of: rule.entityName) : rule.sentence
+        self.count = count
+        self.examples = examples
+        self.obstacle = obstacle
+    }
+
+    package var isBroken: Bool { count > 0 }
+}
+
+extension [RuleFinding] {
+    /// Broken rules that forbid to go on.
+    package var errors: [RuleFinding] { filter { $0.isBroken && $0.severity == .error } }
+
+    /// - Parameter moment: words for when the rules were checked, such as "before the migration".
+    /// - Throws: `rulesBroken` with every error among the findings and the first objects of each.
+    package func refuseErrors(_ moment: String) throws {
+        guard let first = errors.first else { return }
+        let list = errors.map { finding in
+            let objects = finding.examples.map { $0.detail.isEmpty ? "\($0.id)" : "\($0.id) (\($0.detail))" }
+            let more = finding.count > Int64(objects.count) && !objects.isEmpty ? ", …" : ""
+            let places = objects.isEmpty ? "" : ": " + objects.joined(separator: ", ") + more
+            return "\(finding.rule): \(finding.sentence) Broken \(finding.count) times\(places)"
+        }
+        throw MigrationError(
+            .rulesBroken, (["Rules of severity error are broken \(moment)."] + list).joined(separator: "\n"),
+            place: first.examples.first?.id.description ?? first.entityName,
+            remedy: "Mend the data, or ask for the fixes of the rules; the store is as it was.")
+    }
+}

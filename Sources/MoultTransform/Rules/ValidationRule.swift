@@ -1,0 +1,47 @@
+import MoultModel
+
+/// Something that must be true of an app's data: a name, a severity, a sentence for people, and what is checked.
+///
+/// A rule is checked before or after a migration, after a step, or on a store as it stands; it changes nothing by
+/// itself. Its ``fix`` is only ever applied where somebody asks for that.
+public struct ValidationRule: Sendable {
+    public enum Severity: String, Sendable, Hashable, CaseIterable {
+        /// Reported.
+        case warning
+        /// Reported, and the migration does not happen.
+        case error
+    }
+
+    /// When a rule is checked.
+    public enum Moment: Sendable, Hashable {
+        /// On the store as it is, before anything is migrated.
+        case before
+        /// On the new store, before it is put in place.
+        case after
+        /// When the step of that name has run.
+        case afterStep(String)
+    }
+
+    /// What a finding is called; no two rules of a set share one.
+    public var name: String
+    public var severity: Severity
+    /// What is wrong where the rule is broken; what the rule asks for where it is left empty.
+    public var sentence: String
+    public var entityName: String
+    public var kind: Kind
+    public var fix: Fix?
+    public var when: Set<Moment>
+
+    public init(
+        _ name: String, _ severity: Severity = .error, of entityName: String, _ kind: Kind, sentence: String = "",
+        fix: Fix? = nil, when: Set<Moment> = [.after]
+    ) {
+        self.name = name
+        self.severity = severity
+        self.entityName = entityName
+        self.kind = kind
+        self.sentence = sentence
+        self.fix = fix
+        self.when = when
+    }
+}
