@@ -3,6 +3,7 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 import MoultSystem
+import MoultTransform
 
 /// A store, looked at and planned for: everything there is to say before anything is done.
 ///
@@ -13,17 +14,21 @@ package struct PreparedMigration: Sendable {
         package var answers: Answers
         /// Mapping models and stages to take instead of what is inferred.
         package var registered: [RegisteredStage]
+        /// The code that stages and mapping models name; its stages are taken too.
+        package var registry: MigrationRegistry
         /// Write version hashes that are not certain.
         package var isExperimental: Bool
         /// Migrate a store that is mirrored to CloudKit, the careful way.
         package var allowsCloudKit: Bool
 
         package init(
-            answers: Answers = .none, registered: [RegisteredStage] = [], isExperimental: Bool = false,
+            answers: Answers = .none, registered: [RegisteredStage] = [],
+            registry: MigrationRegistry = MigrationRegistry(), isExperimental: Bool = false,
             allowsCloudKit: Bool = false
         ) {
             self.answers = answers
             self.registered = registered
+            self.registry = registry
             self.isExperimental = isExperimental
             self.allowsCloudKit = allowsCloudKit
         }
@@ -57,24 +62,28 @@ package struct PreparedMigration: Sendable {
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(
                 versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]), to: target,
-                answers: options.answers, registered: options.registered)
+                answers: options.answers, registered: options.registered + options.registry.stages)
             let bound = try plan.passes.first.map { pass in
-                let (mapping, target) = try Self.mapping(pass)
-                return try BoundPlan(
-                    mapping, from: plan.from, to: target, over: snapshot, connection: probe.connection,
-                    experimental: options.isExperimental)
+                try Self.bind(pass, over: snapshot, probe.connection, options)
             }
             return (probe.path, plan, bound, snapshot.findings, snapshot.file.size)
         }
     }
 
-    private static func mapping(_ pass: MigrationPass) throws -> (ResolvedMapping, ModelVersion) {
+    /// A pass without a schema change is bound as the mapping that leaves everything as it is.
+    private static func bind(
+        _ pass: MigrationPass, over snapshot: StoreSnapshot, _ connection: Connection, _ options: Options
+    ) throws -> BoundPlan {
         switch pass.work {
-        case .mapping(let mapping): return (mapping, pass.newer)
-        case .registered(let stage):
-            throw MigrationError(
-                .unsupported, "The plan needs the code of the stage \(stage.name), which this program does not have.",
-                place: stage.name, remedy: "Run the migration in the program that registers it.")
+        case .mapping(let mapping):
+            try BoundPlan(
+                mapping, from: pass.older, to: pass.newer, over: snapshot, connection: connection,
+                experimental: options.isExperimental)
+        case .none:
+            // It writes no hash.
+            try BoundPlan(
+                ResolvedMapping(identityOf: pass.older.model), from: pass.older, to: pass.older, over: snapshot,
+                connection: connection, experimental: true)
         }
     }
 
@@ -97,17 +106,19 @@ package struct PreparedMigration: Sendable {
 
     /// What the engine runs: the first pass, and each later one on what the one before has made.
     ///
-    /// - Throws: `dataConflict` where the rows do not fit the new version; `unsupported` where the plan cannot run in
-    ///   place.
+    /// - Throws: `codeMissing` where the plan names code that the registry has not; `dataConflict` where the rows do not
+    ///   fit the new version; `unsupported` where the plan cannot run in place.
     package func migration(inPlace: Bool = false) throws -> Migration? {
-        guard let bound else { return nil }
-        if inPlace, plan.passes.count > 1 {
-            throw MigrationError(
-                .unsupported, "This migration takes \(plan.passes.count) passes, which cannot run in place.",
-                place: store, remedy: "Leave --in-place out, so that Moult works on a copy.")
-        }
-        var migration = try Migration(bound, on: store, from: plan.from.name, inPlace: inPlace, system: system)
+        guard let bound, let first = plan.passes.first else { return nil }
+        try checkCode()
+        if inPlace { try checkInPlace() }
+        var migration = try migration(bound, first, inPlace: inPlace)
+        migration.from = plan.from.name
         migration.to = plan.to.name
+        migration.span = span(of: 0)
+        migration.keptCopies = plan.passes.dropLast().count { pass in
+            pass.steps.contains { options.registry.steps[$0.name]?.undo != nil }
+        }
         migration.next = next(after: 0)
         return migration
     }
@@ -117,13 +128,58 @@ package struct PreparedMigration: Sendable {
         guard plan.passes.indices.contains(position + 1) else { return nil }
         let pass = plan.passes[position + 1]
         return { connection in
-            let (mapping, target) = try Self.mapping(pass)
-            let bound = try BoundPlan(
-                mapping, from: pass.older, to: target, over: StoreSnapshot(connection), connection: connection,
-                experimental: options.isExperimental)
-            var migration = try Migration(bound, on: store, from: pass.older.name, system: system)
+            let bound = try Self.bind(pass, over: StoreSnapshot(connection), connection, options)
+            var migration = try migration(bound, pass, workingCopy: connection.path)
+            migration.span = span(of: position + 1)
             migration.next = next(after: position + 1)
             return migration
         }
+    }
+
+    private func migration(
+        _ bound: BoundPlan, _ pass: MigrationPass, workingCopy: String? = nil, inPlace: Bool = false
+    ) throws -> Migration {
+        var migration = try Migration(
+            bound, on: store, from: pass.older.name, workingCopy: workingCopy, inPlace: inPlace, system: system)
+        if case .none = pass.work { migration.leavesSchema() }
+        let registry = options.registry
+        migration.steps = pass.steps.compactMap { step in
+            registry.steps[step.name].map { Migration.Step(step, $0, stage: pass.stage, model: bound.target.model) }
+        }
+        return migration
+    }
+
+    /// The part of all work that a pass is: a mapping counts as much as a step.
+    private func span(of position: Int) -> ClosedRange<Double> {
+        let weights = plan.passes.map { Double(1 + $0.steps.count) }
+        let all = weights.reduce(0, +)
+        let before = weights.prefix(position).reduce(0, +)
+        return before / all...min((before + weights[position]) / all, 1)
+    }
+}
+
+// MARK: - What cannot run
+
+extension PreparedMigration {
+    private func checkInPlace() throws {
+        let steps = plan.passes.flatMap(\.steps)
+        guard plan.passes.count > 1 || !steps.isEmpty else { return }
+        throw MigrationError(
+            .unsupported,
+            steps.isEmpty
+                ? "This migration takes \(plan.passes.count) passes, which cannot run in place."
+                : "This migration runs the step \(steps[0].name), which cannot be done in place.",
+            place: store, remedy: "Leave --in-place out, so that Moult works on a copy.")
+    }
+
+    /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
+    private func checkCode() throws {
+        let missing = plan.passes.flatMap(\.steps).map(\.name).filter { options.registry.steps[$0] == nil }
+        guard let first = missing.first else { return }
+        throw MigrationError(
+            .codeMissing,
+            "The plan needs the code of the \(missing.count == 1 ? "step" : "steps") "
+                + "\(missing.joined(separator: ", ")), which this program does not have.", place: first,
+            remedy: "Run the migration in the program that registers it.")
     }
 }

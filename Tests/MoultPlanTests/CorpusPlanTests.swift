@@ -24,7 +24,8 @@ import Testing
 
     /// The one edge that needs more: the app itself has a mapping model for it.
     private static let stage = RegisteredStage(
-        from: "Model 32", to: "Model 33", name: "WooCommerceModelV32toV33", sentence: "It dates the products.")
+        from: "Model 32", to: "Model 33", name: "WooCommerceModelV32toV33", sentence: "It dates the products.",
+        mapping: .success(ResolvedMapping(entityMappings: [])))
 
     private static func recorded() throws -> Answers {
         try Answers(

@@ -72,12 +72,26 @@ import Testing
 
     @Test func `a registered stage is used instead of inference, and a shortcut instead of a walk`() throws {
         let all = try versions()
-        let stage = RegisteredStage(from: "V2", to: "V3", name: "widen", sentence: "It widens n.")
+        var stage = RegisteredStage(from: "V2", to: "V3", name: "widen", sentence: "It widens n.")
+        #expect(throws: MigrationError.self, "its questions count") {
+            try MigrationPlan(all, from: "V1", registered: [stage])
+        }
+        let answers = try Answers([keep])
+        let inferred = try MigrationPlan(all, from: "V1", answers: answers, registered: [stage])
+        #expect(inferred.passes.map(\.newer.name) == ["V4"], "a stage without code or mapping is inferred")
+        #expect(inferred.edges[1].sentences.first == "It widens n.")
+        stage.after = [CodeStep(name: "count", sentence: "It counts.")]
+        let coded = try MigrationPlan(all, from: "V1", answers: answers, registered: [stage])
+        #expect(coded.passes.map(\.newer.name) == ["V2", "V3", "V4"])
+        #expect(coded.passes.map { $0.steps.map(\.name) } == [[], ["count"], []])
+        #expect(coded.digest != inferred.digest)
+        stage.mapping = .success(ResolvedMapping(entityMappings: []))
         let plan = try MigrationPlan(all, from: "V1", registered: [stage])
-        #expect(plan.passes.map(\.newer.name) == ["V2", "V3", "V4"])
+        #expect(plan.passes[1].work == .mapping(ResolvedMapping(entityMappings: [])))
         #expect(plan.edges[1].sentences == ["It widens n."])
         let shortcut = RegisteredStage(
             from: "V1", to: "V3", name: "jump", sentence: "It jumps.", undo: "It jumps back.")
+        #expect(try MigrationPath(all, from: 0, to: 2, registered: [shortcut]).edges.count == 1)
         let short = try MigrationPlan(all, from: "V1", registered: [shortcut])
         #expect(short.versionNames == ["V1", "V3", "V4"])
         #expect(short.edges[0].undo == .registered("It jumps back."))

@@ -12,11 +12,22 @@ package struct Migration: Sendable {
     package var functions: [SQLiteFunction]
     /// Files that the new store refers to: written before the commit, removed when it does not happen.
     package var newExternalFiles: [ExternalFile]
+    /// Code that makes what the statements leave to it, such as migration policies: after the script and before
+    /// `verify`, in order.
+    package var code: [@Sendable (MigrationSite) throws -> Void] = []
+    /// Steps that change objects freely, after `verify`; nothing of the old store can be asked of what they leave.
+    package var steps: [Step] = []
+    /// The part of all passes' work that this one is, 0 to 1.
+    package var span: ClosedRange<Double> = 0...1
+    /// How many working copies are kept until the end, because steps may have to be undone on them.
+    package var keptCopies = 0
     /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
     package var precondition: @Sendable (Connection) throws -> Void
     /// Throws where the new store is not what it should be: `main` is the new store, the schema `source` the old one.
     /// In place there is no `source`.
     package var verify: @Sendable (Connection) throws -> Void
+    /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.
+    package var verifySteps: @Sendable (Connection, _ catalogueDigest: [UInt8]) throws -> Void = { _, _ in }
     /// The pass after this one, bound to what this one has made, where a way through the versions takes several. All of
     /// them run on working copies; the store sees one commit, of the last.
     package var next: (@Sendable (Connection) throws -> Migration)?

@@ -40,6 +40,8 @@ package struct MigrationObserver: Sendable {
     package var isCancelled: @Sendable () -> Bool
     /// The rows that the run reads or writes in all.
     var totalRows: Int64 = 0
+    /// The part of the phase `change` that reports of it are about, 0 to 1.
+    private var span: ClosedRange<Double> = 0...1
 
     package init(
         onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in },
@@ -57,12 +59,23 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
+    /// For what does one of several equal pieces of a pass's work.
+    func piece(_ number: Int, of count: Int, in pass: Migration) -> MigrationObserver {
+        var observer = self
+        let width = (pass.span.upperBound - pass.span.lowerBound) / Double(max(count, 1))
+        let start = min(pass.span.lowerBound + width * Double(number), 1)
+        observer.span = start...min(start + width, 1)
+        return observer
+    }
+
     /// - Parameter part: of the phase, 0 to 1.
     func report(
         _ phase: MigrationProgress.Phase, _ part: Double, rows: Int64 = 0, bytes: Int64 = 0, _ message: String? = nil
     ) {
         let range = phase.range
-        let fraction = range.lowerBound + (range.upperBound - range.lowerBound) * min(max(part, 0), 1)
+        let part = min(max(part, 0), 1)
+        let share = phase == .change ? span.lowerBound + (span.upperBound - span.lowerBound) * part : part
+        let fraction = range.lowerBound + (range.upperBound - range.lowerBound) * share
         onProgress(
             MigrationProgress(
                 phase: phase, fraction: fraction, rows: rows, totalRows: totalRows, bytes: bytes, message: message))

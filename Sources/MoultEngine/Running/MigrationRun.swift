@@ -20,6 +20,9 @@ final class MigrationRun {
     /// Whether the new store may be in place.
     private var isCommitted = false
     private var bytes: Int64 = 0
+    private let trail: StepTrail
+    /// Files of external data that code has written, beside the working copy.
+    private var stagedFiles: [String] = []
 
     var sidecar: Sidecar { lock.sidecar }
     var work: String { sidecar.work(identifier) }
@@ -36,6 +39,7 @@ final class MigrationRun {
         self.options = options
         self.system = system
         self.observer = observer.withTotalRows(of: migration.script)
+        trail = StepTrail(store: lock.sidecar.store, system: system)
         backups = BackupFolder(options.backupFolder ?? lock.sidecar.backups, system)
         startedAt = system.now
         identifier = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
@@ -56,6 +60,8 @@ final class MigrationRun {
             let backup = try migration.script.isInPlace ? changeInPlace() : changeOnCopy()
             return finish(backup, space)
         } catch {
+            // After the commit there is nothing to undo, and nothing that throws.
+            let error = isCommitted ? error : trail.undoing(after: error) { log.append($0) }
             abandon(error)
             throw error
         }
@@ -92,9 +98,10 @@ extension MigrationRun {
         do {
             defer { copy.close() }
             defer { _ = try? proof.wait() }
-            try measure(.change) { try copy.run(migration, observer, system) }
+            try measure(.change) { try copy.run(migration, observer) }
             backup = try measure(.backup) { try finish(draft, proof) }
             try measure(.verify) { try migration.verify(copy.connection) }
+            try measure(.change) { try copy.runSteps(of: migration, noting: trail, observer) }
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum
         }
@@ -111,15 +118,17 @@ extension MigrationRun {
         while let next = pass.next {
             number += 1
             let copy = try measure(.copy) {
-                try WorkingCopy(of: path, at: Path.join(work, "pass-\(number)"), options, system)
+                try WorkingCopy(
+                    of: path, at: Path.join(work, "pass-\(number)"), for: sidecar.store, options, system)
             }
             defer { copy.close() }
             pass = try next(copy.connection)
-            try measure(.change) { try copy.run(pass, observer, system) }
+            try measure(.change) { try copy.run(pass, observer) }
             try measure(.verify) { try pass.verify(copy.connection) }
+            try measure(.change) { try copy.runSteps(of: pass, noting: trail, observer) }
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum
-            try system.remove(path)
+            if !trail.needs(path) { try system.remove(path) }
             path = copy.path
         }
         return path
@@ -127,7 +136,8 @@ extension MigrationRun {
 
     private func makeCopy(of path: String) throws -> WorkingCopy {
         try system.makeFolder(work)
-        let copy = try WorkingCopy(of: path, at: Path.join(work, Path.name(of: path)), options, system)
+        let copy = try WorkingCopy(
+            of: path, at: Path.join(work, Path.name(of: path)), for: sidecar.store, options, system)
         observer.report(.copy, 1, bytes: before.size)
         return copy
     }
@@ -140,12 +150,14 @@ extension MigrationRun {
         guard !options.isFrugal else { return nil }
         let backup = try backups.finish(draft, proof)
         journal.backup = backup.name
-        observer.report(.change, 1, rows: observer.totalRows, "Made the backup \(backup.name)")
+        observer.piece(0, of: migration.pieces, in: migration)
+            .report(.change, 1, rows: observer.totalRows, "Made the backup \(backup.name)")
         return backup
     }
 
     /// Copies the finished pages into the store through SQLite: one transaction in the same file (DESIGN 5.5).
     private func commit(_ path: String) throws {
+        try noteStagedFiles(path)
         try writeExternalFiles()
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
         journal.state = .committing
@@ -161,13 +173,27 @@ extension MigrationRun {
         }
     }
 
+    /// The journal names the files that code has written before they are put where they belong.
+    private func noteStagedFiles(_ path: String) throws {
+        let folder = ExternalStorage(ofWorkingCopy: path, of: sidecar.store).folder
+        guard try system.exists(folder) else { return }
+        stagedFiles = try system.list(folder).map { Path.join(folder, $0) }
+        journal.newExternalFiles += stagedFiles.map(Path.name(of:))
+        try journal.write(sidecar, system)
+    }
+
     private func writeExternalFiles() throws {
-        guard !migration.newExternalFiles.isEmpty else { return }
+        guard !migration.newExternalFiles.isEmpty || !stagedFiles.isEmpty else { return }
         try system.makeFolder(sidecar.support)
         try system.makeFolder(sidecar.externalData)
         for file in migration.newExternalFiles {
             let path = Path.join(sidecar.externalData, file.name)
             try system.write(file.contents, to: path)
+            try system.synchronise(path)
+        }
+        for file in stagedFiles {
+            let path = Path.join(sidecar.externalData, Path.name(of: file))
+            try system.copy(file, to: path)
             try system.synchronise(path)
         }
         for folder in [sidecar.externalData, sidecar.support, Path.folder(of: sidecar.store)] {
@@ -232,7 +258,7 @@ extension MigrationRun {
         let space = SpaceRequirement(
             sidecar: sidecar, backups: backups.folder, temporary: options.temporaryFolder ?? system.temporaryFolder,
             size: before.size, newSize: before.size, external: try system.size(below: sidecar.support),
-            isFrugal: options.isFrugal, isInPlace: migration.script.isInPlace)
+            isFrugal: options.isFrugal, isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies)
         try space.check(system)
         return space
     }

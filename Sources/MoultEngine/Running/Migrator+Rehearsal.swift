@@ -27,20 +27,32 @@ extension Migrator {
             try system.makeFolder(folder)
             defer { _ = try? system.removeTree(folder) }
             try migration.precondition(probe.connection)
-            return try rehearse(migration, probe, folder, observer)
+            let trail = StepTrail(store: probe.path, system: system)
+            let outcome: RehearsalOutcome
+            do {
+                outcome = try rehearse(migration, probe, folder, trail, observer)
+            } catch {
+                throw trail.undoing(after: error)
+            }
+            // Nothing of a rehearsal is kept, so what its steps did elsewhere must not stay either.
+            guard let failed = trail.undo().first(where: { $0.error != nil }) else { return outcome }
+            throw MigrationError(
+                .stageFailed, "The rehearsal went well, but not its end. \(failed.sentence)", place: failed.step,
+                remedy: "The store is as it was. Undo by hand what the step did outside of it.")
         }
     }
 
-    private func rehearse(_ migration: Migration, _ probe: StoreProbe, _ folder: String, _ observer: MigrationObserver)
-        throws -> RehearsalOutcome
-    {
+    private func rehearse(
+        _ migration: Migration, _ probe: StoreProbe, _ folder: String, _ trail: StepTrail,
+        _ observer: MigrationObserver
+    ) throws -> RehearsalOutcome {
         let before = try StoreState(probe.connection)
         let sidecar = Sidecar(store: probe.path)
         let space = SpaceRequirement(
             sidecar: sidecar, backups: Path.folder(of: probe.path),
             temporary: options.temporaryFolder ?? system.temporaryFolder, size: before.size, newSize: before.size,
             external: try system.size(below: sidecar.support), isFrugal: options.isFrugal,
-            isInPlace: migration.script.isInPlace)
+            isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies)
         var timings: [MigrationOutcome.Timing] = []
         func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
             let start = system.monotonicNanoseconds
@@ -59,13 +71,15 @@ extension Migrator {
         while let current = pass {
             let copy = try measure(.copy) {
                 let name = path == source ? Path.name(of: probe.path) : "pass-\(timings.count)"
-                return try WorkingCopy(of: path, at: Path.join(folder, name), options, system)
+                return try WorkingCopy(
+                    of: path, at: Path.join(folder, name), for: probe.path, options, system)
             }
             defer { copy.close() }
             // A further pass is bound to what the one before it made.
             let bound = path == source ? current : try current.next?(copy.connection) ?? current
-            try measure(.change) { try copy.run(bound, observer, system) }
+            try measure(.change) { try copy.run(bound, observer) }
             try measure(.verify) { try bound.verify(copy.connection) }
+            try measure(.change) { try copy.runSteps(of: bound, noting: trail, observer) }
             size = try StoreState(copy.connection).size
             path = copy.path
             pass = bound.next == nil ? nil : bound

@@ -10,12 +10,22 @@ import MoultSystem
 final class WorkingCopy {
     let path: String
     let connection: Connection
+    let source: String
+    /// The store that is migrated, beside which its external data lie.
+    private let store: String
+    private let system: any System
 
     /// - Parameters:
     ///   - source: a closed database file that nobody changes.
     ///   - path: where the copy is made.
-    init(of source: String, at path: String, _ options: MigrationOptions, _ system: any System) throws {
+    ///   - store: the store that is migrated.
+    init(
+        of source: String, at path: String, for store: String, _ options: MigrationOptions, _ system: any System
+    ) throws {
         self.path = path
+        self.source = source
+        self.store = store
+        self.system = system
         try system.copy(source, to: path)
         try system.setMode(0o600, of: path)
         connection = try Connection(path, mode: .readWrite)
@@ -37,12 +47,62 @@ final class WorkingCopy {
 
     func close() { connection.close() }
 
-    /// Runs the script of one pass, in one transaction.
-    func run(_ pass: Migration, _ observer: MigrationObserver, _ system: any System) throws {
+    /// Runs the script of one pass, in one transaction, and then the code that belongs to it.
+    func run(_ pass: Migration, _ observer: MigrationObserver) throws {
         for function in pass.functions { try connection.register(function) }
-        let runner = ScriptRunner(script: pass.script, observer: observer, system: system)
+        let runner = ScriptRunner(
+            script: pass.script, observer: observer.piece(0, of: pass.pieces, in: pass), system: system)
         try connection.transaction { try runner.run(on: connection) }
+        for (number, code) in pass.code.enumerated() {
+            let observer = observer.piece(number + 1, of: pass.pieces, in: pass)
+            try journalled { try code(site(observer)) }
+            observer.report(.change, 1)
+        }
     }
+
+    /// Runs the steps of one pass and looks at what they leave.
+    ///
+    /// - Throws: `stageFailed` naming the step; `verificationFailed`.
+    func runSteps(of pass: Migration, noting trail: StepTrail, _ observer: MigrationObserver) throws {
+        guard !pass.steps.isEmpty else { return }
+        let digest = try StoreSnapshot(connection).catalogueDigest
+        for (number, step) in pass.steps.enumerated() {
+            guard !observer.isCancelled() else { throw MigrationRun.cancelled(store) }
+            let observer = observer.piece(1 + pass.code.count + number, of: pass.pieces, in: pass)
+            trail.begin(step, on: self)
+            do {
+                try journalled { try step.execute(site(observer)) }
+            } catch {
+                throw trail.failure(of: step, error)
+            }
+            observer.report(.change, 1, rows: observer.totalRows, step.sentence)
+        }
+        try pass.verifySteps(connection, digest)
+    }
+
+    private func site(_ observer: MigrationObserver) -> MigrationSite {
+        MigrationSite(
+            connection: connection, source: source,
+            external: ExternalStorage(ofWorkingCopy: path, of: store), system: system,
+            report: { observer.report(.change, $0, $1) }, isCancelled: observer.isCancelled)
+    }
+
+    /// Code may make a transaction that fails and go on: then there must be a way back.
+    private func journalled(_ body: () throws -> Void) throws {
+        try connection.execute("PRAGMA main.journal_mode = TRUNCATE")
+        try body()
+        guard !connection.isInTransaction else {
+            throw MigrationError(
+                .stageFailed, "The code has left a transaction open.", place: store,
+                remedy: "End every transaction that it begins; the store is as it was.")
+        }
+        try connection.execute("PRAGMA main.journal_mode = OFF")
+    }
+}
+
+extension Migration {
+    /// The script, each piece of code and each step are pieces of a pass's work.
+    var pieces: Int { 1 + code.count + steps.count }
 }
 
 /// Runs the statements of a script in order, with progress and cancellation inside each.

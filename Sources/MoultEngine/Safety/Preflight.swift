@@ -42,9 +42,10 @@ package struct SpaceRequirement: Sendable, Equatable {
     ///   - newSize: about how many bytes it will have.
     ///   - external: the bytes of its external data.
     ///   - isFrugal: the copy that the script reads is gone before the commit, and none is kept.
+    ///   - keptCopies: working copies that stay until the end, because steps may have to be undone on them.
     package init(
         sidecar: Sidecar, backups: String, temporary: String, size: Int64, newSize: Int64, external: Int64,
-        isFrugal: Bool, isInPlace: Bool
+        isFrugal: Bool, isInPlace: Bool, keptCopies: Int = 0
     ) {
         let folder = Path.folder(of: sidecar.store)
         parts = [Part(reason: isFrugal ? "copy to read from" : "backup", folder: backups, bytes: size)]
@@ -55,6 +56,13 @@ package struct SpaceRequirement: Sendable, Equatable {
             parts.append(Part(reason: "working copy", folder: folder, bytes: newSize))
             // An index is sorted in files of about its own size, a quarter of a large store's at most.
             parts.append(Part(reason: "sorting of indexes", folder: temporary, bytes: newSize / 4))
+        }
+        if keptCopies > 0 {
+            let kept = newSize.multipliedReportingOverflow(by: Int64(keptCopies))
+            parts.append(
+                Part(
+                    reason: "copies for undoing steps", folder: folder,
+                    bytes: kept.overflow ? .max : kept.partialValue))
         }
         // Every page of the new store passes through the log, or every old one through the rollback journal.
         let log = max(size, newSize)

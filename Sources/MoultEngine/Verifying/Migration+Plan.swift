@@ -11,15 +11,20 @@ extension Migration {
     /// - Parameters:
     ///   - store: the resolved path of the store, beside which its external data lies.
     ///   - from: the name of the version that made the store.
+    ///   - workingCopy: the path of the copy that an earlier pass has made, beside which new external data may lie.
     /// - Throws: `dataConflict` where the rows do not fit the new version; `unsupported` where the plan cannot run in
     ///   place.
-    package init(_ plan: BoundPlan, on store: String, from: String, inPlace: Bool = false, system: any System) throws {
+    package init(
+        _ plan: BoundPlan, on store: String, from: String, workingCopy: String? = nil, inPlace: Bool = false,
+        system: any System
+    ) throws {
         if let obstacle = plan.obstacle { throw obstacle }
         let script = try StoreScript(plan, inPlace: inPlace)
-        let folder = Sidecar(store: store).externalData
+        let external =
+            workingCopy.map { ExternalStorage(ofWorkingCopy: $0, of: store) } ?? ExternalStorage(store: store)
         let functions = script.functions { name in
             guard StoreVerification.isPlainName(name) else { throw StoreVerification.strangeFile(name, store) }
-            return try system.read(Path.join(folder, name))
+            return try system.read(external.file(name, on: system) ?? Path.join(external.folder, name))
         }
         let verification = StoreVerification(plan, store: store, system: system)
         let binding = plan.binding
@@ -30,6 +35,7 @@ extension Migration {
                 guard now == binding else { throw StoreVerification.stale(store) }
             },
             verify: inPlace ? verification.verifyInPlace : verification.verify)
+        verifySteps = verification.verifySteps
     }
 }
 
@@ -66,7 +72,26 @@ struct StoreVerification: Sendable {
         try refuse(verifier.structure())
         try verifyMetadata(connection)
         _ = try MigrationVerifier(connection, expectation: MigrationExpectation(plan)).verify()
-        try refuseNew(verifier.rows(externalFileExists: externalFileExists), over: connection)
+        try refuseNew(verifier.rows { try externalFileExists($0, connection) }, over: connection)
+    }
+
+    /// Steps may change every object and no table; what they leave is as sound as what they found.
+    func verifySteps(_ connection: Connection, catalogueDigest: [UInt8]) throws {
+        guard try StoreSnapshot(connection).catalogueDigest == catalogueDigest else {
+            throw failure("The steps have changed the tables.", place: "sqlite_master")
+        }
+        let pages = BackgroundWork { [path = connection.path, destination = plan.destination] in
+            let second = try Connection(path, mode: .immutable)
+            defer { second.close() }
+            return try StoreVerifier(second, shape: StoreShape(destination, withObjects: false)).pages()
+        }
+        let rows = Result {
+            try verifyMetadata(connection)
+            let verifier = StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false))
+            try refuseNew(verifier.rows { try externalFileExists($0, connection) }, over: connection)
+        }
+        try refuse(pages.wait())
+        try rows.get()
     }
 
     /// In place only the catalogue changes, and only that is looked at, so that the time does not grow with the rows.
@@ -91,8 +116,9 @@ struct StoreVerification: Sendable {
     private func refuseNew(_ violations: [StoreVerifier.Violation], over connection: Connection) throws {
         guard !violations.isEmpty else { return }
         let shape = StoreShape(plan.source, withObjects: false)
-        let before = try StoreVerifier(connection, shape: shape, schema: "source").rows(
-            externalFileExists: externalFileExists)
+        let before = try StoreVerifier(connection, shape: shape, schema: "source").rows {
+            try externalFileExists($0, connection)
+        }
         let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }
         for (code, all) in Dictionary(grouping: violations, by: \.finding.code) {
             if all.reduce(0, { $0 + $1.count }) > old[code, default: 0] { try refuse(all.map(\.finding)) }
@@ -111,8 +137,9 @@ struct StoreVerification: Sendable {
             place: place, remedy: "The store is as it was. Report this to Moult with the plan.")
     }
 
-    private func externalFileExists(_ name: String) throws -> Bool {
-        try Self.isPlainName(name) && system.exists(Path.join(Sidecar(store: store).externalData, name))
+    private func externalFileExists(_ name: String, _ connection: Connection) throws -> Bool {
+        guard Self.isPlainName(name) else { return false }
+        return try ExternalStorage(ofWorkingCopy: connection.path, of: store).file(name, on: system) != nil
     }
 
     /// A reference comes from the store, which may be hostile: it names a file in the folder, and nothing else.

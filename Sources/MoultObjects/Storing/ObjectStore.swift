@@ -74,7 +74,24 @@ package final class ObjectStore {
         let resolved = try system.resolve(path)
         let connection = try Connection(
             resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
-        try self.init(connection, path: resolved, model, configuration, isReadOnly: isReadOnly, system)
+        try self.init(
+            connection, path: resolved, model, configuration, isReadOnly: isReadOnly,
+            external: ExternalStorage(store: resolved), system)
+    }
+
+    /// The store that somebody has open already, such as a working copy; it stays theirs, and open.
+    ///
+    /// What is written needs a journal for the transactions that do not end well.
+    ///
+    /// - Parameters:
+    ///   - external: where its external data lie.
+    /// - Throws: as above.
+    package convenience init(
+        over connection: Connection, model: ManagedObjectModel, external: ExternalStorage,
+        on system: any System = POSIXSystem()
+    ) throws {
+        try self.init(
+            connection, path: connection.path, model, nil, isReadOnly: false, external: external, system)
     }
 
     /// Makes a store that lives in memory, and only as long as this object does.
@@ -86,22 +103,18 @@ package final class ObjectStore {
         if let configuration { version = try version.restricted(to: configuration) }
         let connection = try Connection(":memory:", mode: .create)
         try StoreMaker(version, uuid: identifier.uuidString, experimental: true).fill(connection)
-        try self.init(connection, path: "", version.model, nil, isReadOnly: false, system)
+        try self.init(connection, path: "", version.model, nil, isReadOnly: false, external: nil, system)
     }
 
     private init(
         _ connection: Connection, path: String, _ model: ManagedObjectModel, _ configuration: String?,
-        isReadOnly: Bool, _ system: any System
+        isReadOnly: Bool, external: ExternalStorage?, _ system: any System
     ) throws {
         self.connection = connection
         self.path = path
         self.isReadOnly = isReadOnly
         self.system = system
-        let external = path.isEmpty ? nil : ExternalStorage(store: path)
-        externalData = { name in
-            guard let file = external.map({ Path.join($0.folder, name) }), try system.exists(file) else { return nil }
-            return try system.read(file)
-        }
+        externalData = { name in try external?.file(name, on: system).map { try system.read($0) } }
         let opened = try connection.transaction(.deferred) {
             try OpenedStore(connection, model: model, configuration: configuration, path: path)
         }

@@ -21,6 +21,9 @@ extension ResolvedMapping {
         ).compose()
     }
 
+    /// The mapping that leaves every object as it is.
+    package init(identityOf model: ManagedObjectModel) { self.init(identityOf: ResolvedModel(model)) }
+
     /// The mapping that leaves every object as it is, derived attributes included, so that what follows can read them.
     init(identityOf model: ResolvedModel) {
         self.init(

@@ -8,11 +8,14 @@ package struct MigrationEdge: Sendable, Equatable {
     package var diff: ModelDiff
     package var means: Means
     package var undo: Undo
+    /// What somebody registered for the edge; nil where nobody did.
+    package var stage: RegisteredStage?
 
     /// How the edge is done.
     package enum Means: Sendable, Equatable {
+        /// Also for a stage that has code and no mapping of its own.
         case inferred(ResolvedMapping)
-        case registered(RegisteredStage)
+        case registered(RegisteredStage, ResolvedMapping)
         /// Not yet, or not by inference: the questions and the reasons.
         case open(questions: [Question], refusals: [Refusal])
     }
@@ -39,6 +42,8 @@ package struct MigrationEdge: Sendable, Equatable {
     package var from: String { diff.from }
     package var to: String { diff.to }
     package var isInferable: Bool { if case .inferred = means { true } else { false } }
+    /// What code does on the way, in order.
+    package var steps: [CodeStep] { (stage?.before ?? []) + (stage?.after ?? []) }
     /// Whether rows or values may not be in the result.
     package var losesData: Bool { diff.changes.contains(where: \.losesData) }
     /// Whether it depends on the rows that it succeeds.
@@ -46,8 +51,10 @@ package struct MigrationEdge: Sendable, Equatable {
 
     /// One sentence for each change; for a registered stage what it does.
     package var sentences: [String] {
-        if case .registered(let stage) = means { return [stage.sentence] }
-        return diff.changes.map(\.sentence)
+        switch means {
+        case .registered(let stage, _): [stage.sentence]
+        case .inferred, .open: (stage.map { [$0.sentence] } ?? []) + diff.changes.map(\.sentence)
+        }
     }
 
     /// What is open, refused, lost or uncertain, each with its remedy.

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a store goes through once: a mapping joined of one or more edges, or a registered stage.
+/// What a store goes through once: a mapping joined of one or more edges, or the code of a stage, or both.
 package struct MigrationPass: Sendable, Equatable {
     package var older: ModelVersion
     package var newer: ModelVersion
@@ -8,11 +8,16 @@ package struct MigrationPass: Sendable, Equatable {
     package var olderPosition: Int
     package var newerPosition: Int
     package var work: Work
+    /// What code does to the objects when the work is done, in order.
+    package var steps: [CodeStep] = []
+    /// The stage that the pass belongs to, by name; nil for inferred mappings.
+    package var stage: String?
     /// Why this pass could not be joined to the one before; nil for the first one and beside a registered stage.
     package var apart: String?
 
     package enum Work: Sendable, Equatable {
         case mapping(ResolvedMapping)
-        case registered(RegisteredStage)
+        /// The schema stays: there are only steps, at the version that the store has.
+        case none
     }
 }

@@ -9,8 +9,9 @@ extension MigrationPlan {
             text.append(pass.older.hashes.checksum.hexadecimal + " " + pass.newer.hashes.checksum.hexadecimal)
             switch pass.work {
             case .mapping(let mapping): text += mapping.digestLines
-            case .registered(let stage): text.append("stage \(stage.name)")
+            case .none: break
             }
+            text += pass.steps.map { "step \($0.name)" }
         }
         return Digest.sha256(Array(text.joined(separator: "\n").utf8))
     }

@@ -103,23 +103,27 @@ extension PathWalker {
 
     private func edge(_ hop: Hop, _ correspondence: Correspondence) throws(MigrationError) -> MigrationEdge {
         let diff = ModelDiff(correspondence)
-        if let stage = hop.stage {
-            let undo: MigrationEdge.Undo =
-                stage.undo.map { .registered($0) }
-                ?? .backup(reason: "the stage \(stage.name) says nothing of a way back.")
-            return MigrationEdge(
-                older: hop.older, newer: hop.newer, diff: diff, means: .registered(stage), undo: undo)
+        func edge(_ means: MigrationEdge.Means, _ undo: MigrationEdge.Undo) -> MigrationEdge {
+            MigrationEdge(
+                older: hop.older, newer: hop.newer, diff: diff, means: means,
+                undo: hop.stage?.undo.map { .registered($0) } ?? undo, stage: hop.stage)
+        }
+        if let stage = hop.stage, let mapping = stage.mapping {
+            return edge(
+                .registered(stage, try mapping.get()),
+                .backup(reason: "the stage \(stage.name) says nothing of a way back."))
         }
         let inferred = try InferredMapping(correspondence)
         guard let mapping = inferred.mapping else {
-            return MigrationEdge(
-                older: hop.older, newer: hop.newer, diff: diff,
-                means: .open(questions: inferred.questions, refusals: inferred.refusals),
-                undo: .backup(reason: "the edge is not worked out."))
+            return edge(
+                .open(questions: inferred.questions, refusals: inferred.refusals),
+                .backup(reason: "the edge is not worked out."))
         }
-        return MigrationEdge(
-            older: hop.older, newer: hop.newer, diff: diff, means: .inferred(mapping),
-            undo: try undo(of: diff, correspondence))
+        if let stage = hop.stage, stage.hasCode {
+            return edge(
+                .inferred(mapping), .backup(reason: "the stage \(stage.name) has code, which has no way back."))
+        }
+        return edge(.inferred(mapping), try undo(of: diff, correspondence))
     }
 
     /// The way back: inferred like any other edge, where nothing was lost on the way there.
@@ -142,15 +146,9 @@ extension PathWalker {
         var stretch: Stretch?
         var apart: String?
         for edge in edges {
-            guard case .inferred(let mapping) = edge.means else {
+            guard case .inferred(let mapping) = edge.means, edge.steps.isEmpty else {
                 close(&stretch, apart: &apart, into: &passes)
-                if case .registered(let stage) = edge.means {
-                    passes.append(
-                        pass(
-                            edge,
-                            try stage.mapping.map { (mapping) throws(MigrationError) in .mapping(try mapping.get()) }
-                                ?? .registered(stage)))
-                }
+                passes += stagePasses(edge)
                 continue
             }
             let link = Stretch.Edge(
@@ -181,10 +179,20 @@ extension PathWalker {
         apart = nil
     }
 
-    private func pass(_ edge: MigrationEdge, _ work: MigrationPass.Work) -> MigrationPass {
-        MigrationPass(
+    /// The passes of an edge that is joined with no other; none while it is open.
+    private func stagePasses(_ edge: MigrationEdge) -> [MigrationPass] {
+        var pass = MigrationPass(
             older: versions.versions[edge.older], newer: versions.versions[edge.newer], olderPosition: edge.older,
-            newerPosition: edge.newer, work: work, apart: nil)
+            newerPosition: edge.newer, work: .none, steps: edge.stage?.after ?? [], stage: edge.stage?.name)
+        switch edge.means {
+        case .registered(_, let mapping), .inferred(let mapping): pass.work = .mapping(mapping)
+        case .open: return []
+        }
+        guard let before = edge.stage?.before, !before.isEmpty else { return [pass] }
+        var first = pass
+        (first.newer, first.newerPosition) = (pass.older, pass.olderPosition)
+        (first.work, first.steps) = (.none, before)
+        return [first, pass]
     }
 }
 

@@ -1,8 +1,9 @@
 import MoultModel
 
-/// A mapping model or custom stage that somebody registered for an edge: it is used instead of an inferred mapping.
+/// A mapping model or custom stage that somebody registered for an edge.
 ///
 /// It may also span several versions; such a shortcut is preferred to walking, because somebody tested it (K-01).
+/// A stage that has code is never joined with its neighbours: its code sees a whole store of just that version.
 package struct RegisteredStage: Sendable, Hashable {
     /// The version names.
     package var from: String
@@ -13,12 +14,16 @@ package struct RegisteredStage: Sendable, Hashable {
     package var sentence: String
     /// How it is undone, in one sentence; nil where it cannot be.
     package var undo: String?
-    /// What it does, where it is a mapping model, or why it cannot; nil for a stage that only its own code can do.
+    /// The mapping to follow, or why it cannot be; nil for the inferred one, whose questions and refusals still count.
     package var mapping: Result<ResolvedMapping, MigrationError>?
+    /// What code does at the older version, before anything else.
+    package var before: [CodeStep]
+    /// What code does at the newer version, when the mapping has been followed.
+    package var after: [CodeStep]
 
     package init(
         from: String, to: String, name: String, sentence: String, undo: String? = nil,
-        mapping: Result<ResolvedMapping, MigrationError>? = nil
+        mapping: Result<ResolvedMapping, MigrationError>? = nil, before: [CodeStep] = [], after: [CodeStep] = []
     ) {
         self.from = from
         self.to = to
@@ -26,7 +31,11 @@ package struct RegisteredStage: Sendable, Hashable {
         self.sentence = sentence
         self.undo = undo
         self.mapping = mapping
+        self.before = before
+        self.after = after
     }
+
+    package var hasCode: Bool { !before.isEmpty || !after.isEmpty }
 
     /// A mapping model for the versions that it fits. One that cannot run is refused where the way leads over it.
     ///

@@ -9,12 +9,30 @@ package struct ExternalStorage: Sendable, Hashable {
     package let supportFolder: String
     /// Where the files lie, each named by a UUID in upper case.
     package var folder: String { Path.join(supportFolder, "_EXTERNAL_DATA") }
+    /// Where else files are looked for, and never written or removed: for a working copy, the store's own folder.
+    package let lowerFolder: String?
 
     /// From this many bytes on a value goes into a file.
     package static let threshold = 100_000
 
     package init(store path: String) {
         supportFolder = Path.join(Path.folder(of: path), ".\(Path.stem(of: path))_SUPPORT")
+        lowerFolder = nil
+    }
+
+    /// The files of a working copy: new ones lie in a folder of their own, those of the store where they are.
+    package init(ofWorkingCopy path: String, of store: String) {
+        supportFolder = Path.join(Path.folder(of: path), ".new_external")
+        lowerFolder = ExternalStorage(store: store).folder
+    }
+
+    /// The path of a file by its name, which must be a plain one; nil where there is none.
+    package func file(_ name: String, on system: some System) throws -> String? {
+        for folder in [folder, lowerFolder].compactMap({ $0 }) {
+            let path = Path.join(folder, name)
+            if try system.exists(path) { return path }
+        }
+        return nil
     }
 
     package func makeFolder(on system: some System) throws {

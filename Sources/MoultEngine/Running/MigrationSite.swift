@@ -1,0 +1,24 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// What the code of an app is given to work on: a working copy over which the statements of its pass have run.
+///
+/// What it writes are transactions of its own; a process that dies leaves the store as it was, and the code runs again
+/// from the start.
+package struct MigrationSite {
+    /// `main` is the new store; the schema `source` is the old one, which nobody changes.
+    package let connection: Connection
+    /// The path of the old store of this pass, for reading.
+    package let source: String
+    /// The external data of both: a new file lies in a folder of its own until the commit puts it in place.
+    package let external: ExternalStorage
+    package let system: any System
+    /// How much of the work is done, 0 to 1, with a sentence where there is one to say.
+    package let report: (_ part: Double, _ message: String?) -> Void
+    /// To be asked often; where it is true, throw ``cancellation``.
+    package let isCancelled: () -> Bool
+
+    package var cancellation: MigrationError { MigrationRun.cancelled(connection.path) }
+}

@@ -1,0 +1,101 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// The steps that have run, so that they can be undone in reverse when anything after them fails (B-33).
+///
+/// The store itself needs no undo: nothing of it has been changed. What steps did elsewhere does.
+final class StepTrail {
+    private struct Entry {
+        let step: Migration.Step
+        let path: String
+        let external: ExternalStorage
+    }
+
+    private var entries: [Entry] = []
+    private let store: String
+    private let system: any System
+
+    init(store: String, system: any System) {
+        self.store = store
+        self.system = system
+    }
+
+    func begin(_ step: Migration.Step, on copy: WorkingCopy) {
+        entries.append(
+            Entry(
+                step: step, path: copy.path,
+                external: ExternalStorage(ofWorkingCopy: copy.path, of: store)))
+    }
+
+    /// Whether a copy must stay because a step on it may have to be undone.
+    func needs(_ path: String) -> Bool { entries.contains { $0.path == path && $0.step.undo != nil } }
+
+    /// What a step threw, with the step's name; that somebody ended the run is no failure.
+    func failure(of step: Migration.Step, _ error: any Error) -> any Error {
+        let known = error as? MigrationError
+        if known?.code == .cancelled { return error }
+        return MigrationError(
+            .stageFailed, "The \(step.title) failed: \(known?.message ?? "\(error)")",
+            place: known.flatMap { $0.place.isEmpty ? nil : $0.place } ?? step.name,
+            remedy: known?.remedy ?? "Mend what it says and run the migration again; the store is as it was.",
+            cause: known.map { "\($0.code)\($0.cause.map { ": \($0)" } ?? "")" })
+    }
+
+    /// Undoes every step that has begun, the last one first, once all working copies are closed.
+    ///
+    /// - Returns: what became of each, in one sentence each; empty where no step has an undo.
+    func undo(log: (String) -> Void = { _ in }) -> [Outcome] {
+        let begun = entries.reversed()
+        entries = []
+        return begun.compactMap { entry in
+            guard let undo = entry.step.undo else { return nil }
+            let outcome = Outcome(step: entry.step.name, error: Result { try run(undo, entry) }.failure)
+            log(outcome.sentence)
+            return outcome
+        }
+    }
+
+    struct Outcome {
+        let step: String
+        let error: (any Error)?
+
+        var sentence: String {
+            guard let error else { return "The step \(step) was undone." }
+            return "The undo of \(step) failed: \((error as? MigrationError)?.message ?? "\(error)")"
+        }
+    }
+
+    private func run(_ undo: (MigrationSite) throws -> Void, _ entry: Entry) throws {
+        let connection = try Connection(entry.path, mode: .readWrite)
+        defer { connection.close() }
+        for stub in SQLiteFunction.coreDataStubs { try connection.register(stub) }
+        // The old store of a pass may be gone by now.
+        try undo(
+            MigrationSite(
+                connection: connection, source: entry.path, external: entry.external, system: system,
+                report: { _, _ in }, isCancelled: { false }))
+    }
+}
+
+extension StepTrail {
+    /// The error that a run ends with: what went wrong, and what became of every undo.
+    func undoing(after error: any Error, log: (String) -> Void = { _ in }) -> any Error {
+        let outcomes = undo(log: log)
+        guard !outcomes.isEmpty else { return error }
+        var told =
+            error as? MigrationError
+            ?? MigrationError(.stageFailed, "\(error)", place: store, remedy: "The store is as it was.")
+        told.message += outcomes.map { " \($0.sentence)" }.joined()
+        let failed = outcomes.filter { $0.error != nil }.map(\.step)
+        if !failed.isEmpty {
+            told.remedy += " Undo by hand what \(failed.joined(separator: " and ")) did outside of the store."
+        }
+        return told
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import MoultStore
+import MoultSystem
+
+/// An attribute moves into an entity of its own in three stages (S-13): version 2 adds the entity and the relationship,
+/// code copies the values, version 3 drops the attribute.
+package enum FlightVersions {
+    package static func make() throws -> ModelVersions {
+        let models = try [
+            ManagedObjectModel(entities: [aircraft(hasData: true, hasFlight: false)]),
+            ManagedObjectModel(entities: [aircraft(hasData: true, hasFlight: true), flightData]),
+            ManagedObjectModel(entities: [aircraft(hasData: false, hasFlight: true), flightData]),
+        ]
+        return ModelVersions(versions: models.enumerated().map { ModelVersion(names: ["V\($0 + 1)"], model: $1) })
+    }
+
+    private static func aircraft(hasData: Bool, hasFlight: Bool) -> EntityDescription {
+        let data = AttributeDescription(name: "flightData", type: .binary, allowsExternalBinaryDataStorage: true)
+        let flight = RelationshipDescription(
+            name: "flight", destinationEntityName: "FlightData", inverseName: "aircraft")
+        return EntityDescription(
+            name: "Aircraft",
+            attributes: [.init(name: "name", type: .string, isOptional: false)] + (hasData ? [data] : []),
+            relationships: hasFlight ? [flight] : [])
+    }
+
+    private static let flightData = EntityDescription(
+        name: "FlightData",
+        attributes: [.init(name: "data", type: .binary, allowsExternalBinaryDataStorage: true)],
+        relationships: [.init(name: "aircraft", destinationEntityName: "Aircraft", inverseName: "flight")])
+
+    /// A store of version 1; every tenth aircraft has no data, and `external` of them more than a row takes.
+    package static func makeStore(at path: String, count: Int, external: Int = 2) throws {
+        let maker = try StoreMaker(make().versions[0])
+        try maker.make(at: path)
+        let writer = try ObjectWriter(store: path, layout: maker.layout)
+        for number in 0..<count {
+            var values: [String: PropertyValue] = ["name": .attribute(.string("Aircraft \(number)"))]
+            let size = number < external ? ExternalStorage.threshold + number : 20 + number % 50
+            if number % 10 != 9 {
+                values["flightData"] = .attribute(
+                    .binary((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }))
+            }
+            _ = try writer.insert("Aircraft", values)
+        }
+        try writer.finish()
+    }
+
+    /// What an app's own stage does at version 2, with untyped objects; begun again it finishes.
+    package static func copyFlightData(_ context: ObjectContext) throws {
+        var batch = 0
+        try context.forEachObject(ObjectFetch(entityName: "Aircraft")) { aircraft in
+            guard let data = try aircraft.attribute("flightData"), try aircraft.toOne("flight") == nil else { return }
+            let flight = try context.insert("FlightData")
+            try flight.setAttribute("data", data)
+            try aircraft.setToOne("flight", flight)
+            batch += 1
+            if batch % 50 == 0 { try context.save() }
+        }
+        try context.save()
+    }
+
+    /// Each aircraft's name with its data, by plain SQL over a store of any of the versions; the files of external
+    /// data are read from the disk.
+    package static func witness(_ path: String) throws -> [String] {
+        let isOld = try SQLiteShell.run(path, "SELECT count(*) FROM sqlite_master WHERE name = 'ZFLIGHTDATA'") == "0\n"
+        let hasColumn =
+            try SQLiteShell.run(path, "SELECT count(*) FROM pragma_table_info('ZAIRCRAFT') WHERE name = 'ZFLIGHTDATA'")
+            == "1\n"
+        let query =
+            isOld || hasColumn
+            ? "SELECT ZNAME, hex(ZFLIGHTDATA) FROM ZAIRCRAFT ORDER BY Z_PK"
+            : """
+            SELECT a.ZNAME, hex(f.ZDATA) FROM ZAIRCRAFT a LEFT JOIN ZFLIGHTDATA f
+            ON f.Z_PK = a.ZFLIGHT AND f.ZAIRCRAFT = a.Z_PK ORDER BY a.Z_PK
+            """
+        let folder = ExternalStorage(store: path).folder
+        return try SQLiteShell.run(path, query).split(separator: "\n").map { line in
+            let parts = line.split(separator: "|", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[1].hasPrefix("02") else { return String(line) }
+            let name = text(ofHexadecimal: parts[1].dropFirst(2).dropLast(2))
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
+            return "\(parts[0])|01" + bytes.map { String(format: "%02X", $0) }.joined()
+        }
+    }
+
+    private static func text(ofHexadecimal digits: Substring) -> String {
+        let digits = Array(digits)
+        let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+            UInt8(String(digits[$0...$0 + 1]), radix: 16)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
