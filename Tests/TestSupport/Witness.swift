@@ -7,10 +7,11 @@ package enum Witness {
         package let description: String
     }
 
+    fileprivate static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../Witness/dump.py").standardizedFileURL.path
+
     /// What it prints of a store: a line for each object. `model` is a file for a store without a model cache.
     package static func lines(of store: String, model: String? = nil) throws -> [String] {
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../Witness/dump.py").standardizedFileURL.path
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3", script, store] + (model.map { [$0] } ?? [])
@@ -22,6 +23,42 @@ package enum Witness {
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Failure(description: "\(store): \(complaint)") }
         return text.split(separator: "\n").map(String.init)
+    }
+}
+
+extension Witness {
+    /// A witness that stays and reads store after store, where starting one for each would take longest.
+    package final class Session {
+        private let process = Process()
+        private let (input, output) = (Pipe(), Pipe())
+
+        package init() throws {
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = ["python3", Witness.script, "-"]
+            (process.standardInput, process.standardOutput) = (input, output)
+            try process.run()
+        }
+
+        deinit {
+            try? input.fileHandleForWriting.close()
+            process.waitUntilExit()
+        }
+
+        /// What it prints of a store: a line for each object.
+        package func lines(of store: String) throws -> [String] {
+            try input.fileHandleForWriting.write(contentsOf: Data("\(store)\n".utf8))
+            var text = Data()
+            while text != Data("\n".utf8), !text.suffix(2).elementsEqual("\n\n".utf8) {
+                let data = output.fileHandleForReading.availableData
+                guard !data.isEmpty else { throw Failure(description: "\(store): the witness has gone") }
+                text += data
+            }
+            let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+            if let complaint = lines.last, complaint.hasPrefix("! ") {
+                throw Failure(description: "\(store): \(complaint)")
+            }
+            return lines
+        }
     }
 }
 

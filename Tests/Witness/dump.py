@@ -11,6 +11,7 @@ model cache. A line is `Entity key name=value …`, names in byte order, values 
     ?            a value that is not what the model declares
 
 usage: dump.py STORE [MODEL]     (STORE is opened read-only; give a copy)
+       dump.py -                 (reads the path of a store from each line; an empty line ends each answer)
 
 MODEL stands for the model of a store without a cache. It has one line for each entity and property:
 
@@ -266,5 +267,19 @@ class Store:
         return f"{name}=-" if key is None else f"{name}=o:{self.references(there, [key])[0]}"
 
 
+def serve():
+    for line in sys.stdin:
+        try:
+            store = Store(line.rstrip("\n"))
+            store.dump(sys.stdout)
+            store.db.close()
+        except Exception as error:
+            print(f"! {error!r}")
+        print(flush=True)
+
+
 if __name__ == "__main__":
-    Store(*sys.argv[1:]).dump(sys.stdout)
+    if sys.argv[1:] == ["-"]:
+        serve()
+    else:
+        Store(*sys.argv[1:]).dump(sys.stdout)

@@ -54,7 +54,8 @@ extension MigrationExpectation {
         return columns + keys(mapping, old, new, plan).map { Column(source: $0.source, destination: $0.destination) }
     }
 
-    /// The to-one keys that stay in their rows; none where objects leave, for then a key may have to go too.
+    /// The to-one keys that stay in their rows; none where objects leave, for then a key may have to go too, and none
+    /// whose inverse becomes to-one, which keeps one of many.
     private static func keys(
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
     ) -> [(name: String, source: String, destination: String)] {
@@ -62,7 +63,8 @@ extension MigrationExpectation {
         return mapping.relationships.compactMap { name, value in
             guard case .relationship(let from) = value, !isByPolicy(name, of: new, plan),
                 case .foreignKey(_, let source, _)? = plan.source.storage(ofRelationship: from, in: old),
-                case .foreignKey(_, let destination, _)? = plan.destination.storage(ofRelationship: name, in: new)
+                case .foreignKey(_, let destination, _)? = plan.destination.storage(ofRelationship: name, in: new),
+                !narrowsInverse(from, of: old, to: name, of: new, plan)
             else { return nil }
             return (name, source, destination)
         }
@@ -82,7 +84,8 @@ extension MigrationExpectation {
                 let target = plan.destination.table(forEntity: after.destinationEntityName)?.name
             else { return nil }
             // Objects that the new destination entity does not hold are left out, which the plan has said.
-            let isNarrowed = before.isToMany && !after.isToMany
+            let isNarrowed =
+                before.isToMany && !after.isToMany || narrowsInverse(from, of: old, to: name, of: new, plan)
             return Pairs(
                 place: "\(new.name).\(name)", source: source, destination: destination, ownerTable: ownerTable,
                 destinationTable: target, isLossy: isNarrowed)
@@ -102,6 +105,17 @@ extension MigrationExpectation {
             }
             return ends.contains { model.isKind(made, of: $0) || model.isKind($0, of: made) }
         }
+    }
+
+    /// Whether many objects may lead to one destination before, and one at most after.
+    private static func narrowsInverse(
+        _ oldName: String, of old: EntityDescription, to newName: String, of new: EntityDescription, _ plan: BoundPlan
+    ) -> Bool {
+        guard let before = plan.source.model.relationship(oldName, of: old),
+            let after = plan.destination.model.relationship(newName, of: new).flatMap(
+                plan.destination.model.inverse(of:))
+        else { return false }
+        return !after.isToMany && plan.source.model.inverse(of: before)?.isToMany != false
     }
 
     private static func place(of name: String, in entity: EntityDescription, _ layout: StoreLayout) -> Pairs.Place? {

@@ -79,7 +79,8 @@ extension StoreLowering {
         guard let pairs = pairs(for: name, of: contribution),
             let relationship = destination.model.relationship(name, of: contribution.destination)
         else { return "NULL" }
-        return key(pairs, fits: relationship.destinationEntityName)
+        let key = key(pairs, fits: relationship.destinationEntityName)
+        return agreed(key, key: key, pairs, of: relationship, contribution)
     }
 
     /// The first destination of the pairs, or NULL where that is not carried over to `destinationEntity`.
@@ -94,7 +95,10 @@ extension StoreLowering {
         guard let pairs = pairs(for: name, of: contribution),
             let relationship = destination.model.relationship(name, of: contribution.destination)
         else { return "NULL" }
-        let number = sourceEntityNumber(pairs, contribution, fits: relationship.destinationEntityName)
+        let key = key(pairs, fits: relationship.destinationEntityName)
+        let number = agreed(
+            sourceEntityNumber(pairs, contribution, fits: relationship.destinationEntityName), key: key, pairs,
+            of: relationship, contribution)
         let fitting = numbersThatFit(
             sourceEntity: pairs.destinationEntity, destinationEntity: relationship.destinationEntityName)
         let candidates =
