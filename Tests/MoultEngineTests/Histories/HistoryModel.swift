@@ -1,0 +1,135 @@
+import MoultModel
+
+/// One version of a generated history: a model whose entities, attributes and links keep a number of their own through
+/// all versions, so that what became of each is known without asking the models.
+struct HistoryModel {
+    struct Attribute {
+        var id: Int
+        var description: AttributeDescription
+        /// Whether every object has another value, so that it may become unique.
+        var isDistinct = false
+    }
+
+    struct Entity {
+        var id: Int
+        var name: String
+        var renamingIdentifier: String?
+        var parent: Int?
+        var isAbstract = false
+        /// Whether no version's data have an object of it, so that it may become abstract.
+        var isEmpty = false
+        var attributes: [Attribute] = []
+        /// Attributes, by number, that are unique.
+        var unique: [Int] = []
+        /// Indexes, each over attributes of the entity's own, by number.
+        var indexes: [[Int]] = []
+    }
+
+    struct End {
+        /// The entity that declares it.
+        var entity: Int
+        var name: String
+        var isToMany = false
+        var isOrdered = false
+        var renamingIdentifier: String?
+    }
+
+    /// A relationship with its inverse, or without one.
+    struct Link {
+        var id: Int
+        var end: End
+        var destination: Int
+        var inverse: End?
+
+        var ends: [End] { [end] + (inverse.map { [$0] } ?? []) }
+    }
+
+    var entities: [Entity] = []
+    var links: [Link] = []
+
+    func entity(_ id: Int?) -> Entity? { entities.first { $0.id == id } }
+    func link(_ id: Int) -> Link? { links.first { $0.id == id } }
+
+    /// The entity and those above it, itself first.
+    func lineage(_ id: Int) -> [Entity] {
+        var lineage: [Entity] = []
+        var next = entity(id)
+        while let entity = next, lineage.count < entities.count {
+            lineage.append(entity)
+            next = self.entity(entity.parent)
+        }
+        return lineage
+    }
+
+    func isKind(_ id: Int, of ancestor: Int) -> Bool { lineage(id).contains { $0.id == ancestor } }
+    func root(of id: Int) -> Int { lineage(id).last?.id ?? id }
+    /// The entity and those below it.
+    func family(of id: Int) -> [Entity] { entities.filter { isKind($0.id, of: id) } }
+    /// The entities of the same table.
+    func tree(of id: Int) -> [Entity] { family(of: root(of: id)) }
+
+    /// Names that a property of the entity, or of one of its table, has or had as its identifier.
+    func takenNames(around id: Int) -> Set<String> {
+        let members = Set(tree(of: id).map(\.id))
+        let attributes = entities.filter { members.contains($0.id) }.flatMap(\.attributes).map(\.description)
+        let ends = links.flatMap(\.ends).filter { members.contains($0.entity) }
+        return Set(attributes.map(\.name) + ends.map(\.name))
+            .union(attributes.compactMap(\.renamingIdentifier) + ends.compactMap(\.renamingIdentifier))
+    }
+
+    /// The number of the attribute that objects of the entity know by that name.
+    func attribute(_ name: String, of entity: Int) -> Attribute? {
+        lineage(entity).flatMap(\.attributes).first { $0.description.name == name }
+    }
+
+    /// The end that objects of the entity know by that name, and its link.
+    func end(_ name: String, of entity: Int) -> (link: Link, end: End)? {
+        let members = Set(lineage(entity).map(\.id))
+        for link in links {
+            for end in link.ends where end.name == name && members.contains(end.entity) { return (link, end) }
+        }
+        return nil
+    }
+}
+
+// MARK: - In Moult's words
+
+extension HistoryModel {
+    /// - Throws: where it is no model that Xcode would compile.
+    func model() throws -> ManagedObjectModel {
+        try ManagedObjectModel(entities: entities.map(description))
+    }
+
+    private func description(_ entity: Entity) -> EntityDescription {
+        let names = Dictionary(
+            uniqueKeysWithValues: lineage(entity.id).flatMap(\.attributes).map { ($0.id, $0.description.name) })
+        return EntityDescription(
+            name: entity.name, isAbstract: entity.isAbstract, superentityName: self.entity(entity.parent)?.name,
+            attributes: entity.attributes.map(\.description),
+            relationships: links.flatMap { relationships($0, of: entity.id) },
+            fetchIndexes: entity.indexes.enumerated().map { number, attributes in
+                FetchIndexDescription(
+                    name: "by\(number)",
+                    elements: attributes.compactMap { names[$0] }.map { .init(subject: .property($0)) })
+            },
+            uniquenessConstraints: entity.unique.compactMap { names[$0] }.map { [$0] },
+            renamingIdentifier: entity.renamingIdentifier)
+    }
+
+    private func relationships(_ link: Link, of id: Int) -> [RelationshipDescription] {
+        var found: [RelationshipDescription] = []
+        if link.end.entity == id, let to = entity(link.inverse?.entity ?? link.destination) {
+            found.append(relationship(link.end, to: to.name, inverse: link.inverse?.name))
+        }
+        if let inverse = link.inverse, inverse.entity == id, let to = entity(link.end.entity) {
+            found.append(relationship(inverse, to: to.name, inverse: link.end.name))
+        }
+        return found
+    }
+
+    private func relationship(_ end: End, to entity: String, inverse: String?) -> RelationshipDescription {
+        RelationshipDescription(
+            name: end.name, destinationEntityName: entity, inverseName: inverse, maxCount: end.isToMany ? 0 : 1,
+            isOrdered: end.isOrdered, renamingIdentifier: end.renamingIdentifier)
+    }
+}

@@ -1,0 +1,4 @@
+import TestSupport
+
+/// The random numbers of generated histories.
+typealias HistoryRandom = SeededGenerator

@@ -1,0 +1,210 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import MoultSystem
+import TestSupport
+
+@testable import MoultEngine
+
+/// One generated history, one store full of hostile data of one of its versions, and the three ways to a later one.
+struct HistoryTrial {
+    let history: ModelHistory
+    let (from, to): (Int, Int)
+    private let folder: ScratchFolder
+    private let store: String
+    private let world: HistoryWorld
+    private let witness: Witness.Session
+
+    struct Difference: Error, CustomStringConvertible { let description: String }
+
+    /// - Parameter objects: of each entity, at most.
+    init(_ history: ModelHistory, from: Int, to: Int, objects: Int, seed: UInt64, witness: Witness.Session) throws {
+        self.history = history
+        (self.from, self.to) = (from, to)
+        self.witness = witness
+        folder = try ScratchFolder()
+        try FileManager.default.createDirectory(atPath: folder.path + "/start", withIntermediateDirectories: true)
+        store = folder.path + "/start/World.sqlite"
+        let maker = try StoreMaker(history.versions.versions[from])
+        try maker.make(at: store)
+        let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
+        var random = HistoryRandom(seed: seed)
+        world = try HistoryWorld(history.models[from], count: objects, writer: writer, using: &random)
+        try writer.finish()
+        try compare(store, with: world, at: from, "the store that was made")
+    }
+
+    /// What became of the three ways.
+    struct Tally {
+        var objects = 0
+        var passes = 0
+        var steps = 0
+        var returned = 0
+        var outcomes: [String: Int] = [:]
+    }
+
+    /// Runs the three ways and throws the first difference.
+    func run(seed: UInt64) throws -> Tally {
+        var random = HistoryRandom(seed: seed)
+        var tally = Tally(objects: world.objects.count, steps: to - from)
+        let dropped = try history.path(from: from, to: to, keepsReturned: false)
+        let kept = try history.path(from: from, to: to, keepsReturned: true)
+        guard dropped.refusals.isEmpty, kept.refusals.isEmpty else {
+            throw Difference(description: "step by step nothing was refused: \(dropped.refusals.map(\.refusals))")
+        }
+        tally.passes = dropped.passes.count
+        let expected = world(after: [:])
+        let stepwise = try copy("stepwise")
+        for position in (from + 1)...to {
+            try way("step to V\(position + 1)") { try migrate(stepwise, to: position, history.answers) }
+        }
+        try compare(stepwise, with: expected, at: to, "stepwise")
+        let composed = try copy("composed")
+        try way("composed") { try migrate(composed, to: to, dropped.answers) }
+        try compare(composed, with: expected, at: to, "composed")
+        if !kept.kept.isEmpty {
+            let returned = try copy("returned")
+            try way("returned") { try migrate(returned, to: to, kept.answers) }
+            try compare(returned, with: world(after: kept.kept), at: to, "composed, with what returned")
+            tally.returned = kept.kept.values.reduce(0) { $0 + $1.count }
+        }
+        let resumed = try copy("resumed")
+        for outcome in try interrupted(resumed, dropped.answers, &random) { tally.outcomes[outcome, default: 0] += 1 }
+        try way("resumed after \(tally.outcomes)") { try migrate(resumed, to: to, dropped.answers) }
+        try sameTables(resumed, composed, "resumed and composed")
+        return tally
+    }
+
+    // MARK: - Ways
+
+    private func way<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch { throw Difference(description: "\(name): \(error)") }
+    }
+
+    private func world(after kept: [Int: Set<HistoryWorld.Return>]) -> HistoryWorld {
+        ((from + 1)...to).reduce(world) { world, position in
+            world.advanced(
+                from: history.models[position - 1], to: history.models[position], kept: kept[position] ?? [])
+        }
+    }
+
+    /// A copy of the store in a folder of its own, external data included.
+    private func copy(_ name: String) throws -> String {
+        try FileManager.default.copyItem(atPath: folder.path + "/start", toPath: "\(folder.path)/\(name)")
+        return "\(folder.path)/\(name)/World.sqlite"
+    }
+
+    private func migrate(
+        _ store: String, to position: Int, _ answers: [Answer], _ system: any System = POSIXSystem(),
+        _ observer: MigrationObserver = .none
+    ) throws {
+        let prepared = try PreparedMigration(
+            store, versions: history.versions, to: history.versions.versions[position].name,
+            options: .init(answers: Answers(answers)), system: system)
+        guard let migration = try prepared.migration() else { return }
+        _ = try Migrator(options: MigrationOptions(isFrugal: position % 3 == 0), system: system)
+            .run(migration, on: store, observer)
+    }
+
+    /// Ends a run at a random moment, by a machine that dies or by a person who cancels; each leaves the old store or
+    /// the new one.
+    private func interrupted(_ store: String, _ answers: [Answer], _ random: inout HistoryRandom) throws -> [String] {
+        let old = try tables(store)
+        var outcomes: [String] = []
+        for _ in 0..<2 {
+            let machine = DyingSystem(after: Int.random(in: 0..<30, using: &random))
+            let person = Int.random(in: 0..<12, using: &random)
+            let isCancelled = Bool.random(using: &random)
+            let reports = Counter()
+            let observer = MigrationObserver(
+                onProgress: { _ in reports.count() }, isCancelled: { isCancelled && reports.value > person })
+            do {
+                try migrate(store, to: to, answers, isCancelled ? POSIXSystem() : machine, observer)
+                outcomes.append("finished")
+                return outcomes
+            } catch let error as MigrationError where isCancelled && error.code == .cancelled {
+                outcomes.append("cancelled")
+                guard try tables(store) == old else { throw Difference(description: "cancelled, and not as it was") }
+            } catch  where machine.isDead {
+                outcomes.append("died")
+            }
+        }
+        return outcomes
+    }
+
+    // MARK: - Comparing
+
+    private func compare(_ store: String, with world: HistoryWorld, at position: Int, _ name: String) throws {
+        let expected = world.witnessed(in: history.models[position])
+        let found = try WitnessStore(store, by: witness).objects
+        guard found != expected else { return }
+        let entity = Set(expected.keys).union(found.keys).sorted().first { found[$0] != expected[$0] } ?? ""
+        let (theirs, ours) = (expected[entity] ?? [:], found[entity] ?? [:])
+        let key = Set(theirs.keys).union(ours.keys).sorted().first { theirs[$0] != ours[$0] } ?? 0
+        let (right, wrong) = (theirs[key] ?? [:], ours[key] ?? [:])
+        let names = Set(right.keys).union(wrong.keys).sorted().filter { right[$0] != wrong[$0] }
+        throw Difference(
+            description: "\(name): \(entity) \(key): "
+                + names.map {
+                    "\($0) is \(wrong[$0]?.prefix(80) ?? "missing") instead of \(right[$0]?.prefix(80) ?? "missing")"
+                }.joined(separator: ", "))
+    }
+
+    private func tables(_ store: String) throws -> String { try SQLiteShell.run(store, ".sha3sum --schema") }
+
+    private func sameTables(_ one: String, _ other: String, _ name: String) throws {
+        guard try tables(one) == tables(other) else { throw Difference(description: "\(name): other tables") }
+    }
+}
+
+/// Counts from any thread.
+private final class Counter: @unchecked Sendable {
+    private let lock = NSLock()
+    private var number = 0
+    var value: Int { lock.withLock { number } }
+    func count() { lock.withLock { number += 1 } }
+}
+
+/// A machine that dies at one of its writing calls: from then on nothing is written, tidied or healed.
+private final class DyingSystem: ForwardingSystem, @unchecked Sendable {
+    private let lock = NSLock()
+    private var left: Int
+
+    init(after calls: Int) { left = calls }
+
+    var isDead: Bool { lock.withLock { left < 0 } }
+
+    private func live(_ path: String) throws {
+        try lock.withLock {
+            left -= 1
+            if left < 0 { throw MigrationError.system("write", path, error: EIO) }
+        }
+    }
+
+    func write(_ bytes: [UInt8], to path: String) throws {
+        try live(path)
+        try real.write(bytes, to: path)
+    }
+    func append(_ bytes: [UInt8], to path: String) throws {
+        try live(path)
+        try real.append(bytes, to: path)
+    }
+    func synchronise(_ path: String) throws {
+        try live(path)
+        try real.synchronise(path)
+    }
+    func rename(_ path: String, to newPath: String) throws {
+        try live(path)
+        try real.rename(path, to: newPath)
+    }
+    func copy(_ path: String, to copy: String) throws {
+        try live(path)
+        try real.copy(path, to: copy)
+    }
+    func remove(_ path: String) throws -> Bool {
+        try live(path)
+        return try real.remove(path)
+    }
+}

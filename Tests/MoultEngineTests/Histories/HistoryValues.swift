@@ -1,0 +1,87 @@
+import MoultModel
+import TestSupport
+
+/// Values for generated histories, and what becomes of one in a wider type, written down apart from Moult's own rules.
+enum HistoryValues {
+    /// The default of an attribute; that of a transformable would have to be an archive.
+    static func standard(_ type: AttributeType) -> AttributeValue? {
+        switch type {
+        case .boolean: .boolean(true)
+        case .integer16, .integer32, .integer64: .integer(42)
+        case .float, .double: .double(4.25)
+        case .decimal: .decimal("42.5")
+        case .string: .string("standard 'é'")
+        case .date: .date(1_000)
+        case .binary: .binary([1, 0, 2])
+        case .uuid: .uuid(Array(repeating: 7, count: 16))
+        case .uri: .uri("moult:standard")
+        default: nil
+        }
+    }
+
+    /// The types that hold every value of another.
+    static func wider(_ type: AttributeType) -> [AttributeType] {
+        switch type {
+        case .boolean: [.integer16, .integer32, .integer64, .float, .double, .decimal]
+        case .integer16: [.integer32, .integer64, .float, .double, .decimal]
+        case .integer32: [.integer64, .double, .decimal]
+        case .integer64: [.decimal]
+        case .float: [.double]
+        default: []
+        }
+    }
+
+    /// The witness's text of the same value in another type.
+    static func widened(_ text: String, to type: AttributeType) -> String {
+        guard let number = Int64(text.dropFirst(2)), text.hasPrefix("i:") || text.hasPrefix("b:") else { return text }
+        switch type {
+        case .integer16, .integer32, .integer64: return "i:\(number)"
+        case .double, .float: return AttributeValue.double(Double(number)).witnessText
+        case .decimal: return "n:\(number)"
+        default: return text
+        }
+    }
+
+    static func text(_ value: AttributeValue?) -> String { value?.witnessText ?? "-" }
+
+    /// A value for the object of that number; nil now and then where it may be.
+    static func value(of attribute: HistoryModel.Attribute, number: Int, using random: inout HistoryRandom)
+        -> AttributeValue?
+    {
+        let description = attribute.description
+        if description.isOptional, Int.random(in: 0..<4, using: &random) == 0 { return nil }
+        if attribute.isDistinct { return .string("\(number) \(strings[number % strings.count])") }
+        let choices = values(description)
+        return choices.randomElement(using: &random)
+    }
+
+    private static func values(_ attribute: AttributeDescription) -> [AttributeValue] {
+        switch attribute.type {
+        case .boolean: [.boolean(true), .boolean(false)]
+        case .integer16: [0, 1, -7, Int64(Int16.min), Int64(Int16.max)].map(AttributeValue.integer)
+        case .integer32: [0, -1, 99, Int64(Int32.min), Int64(Int32.max)].map(AttributeValue.integer)
+        case .integer64: [0, -1, .min, .max, 1 << 53 + 1].map(AttributeValue.integer)
+        case .decimal: ["0", "12.5", "-99999.99", "123456789012345", "0.000000000000001"].map(AttributeValue.decimal)
+        case .double:
+            [0, 0.1, -1.5, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .infinity, -.infinity]
+                .map(AttributeValue.double)
+        case .float:
+            [0, 0.5, Double(Float.greatestFiniteMagnitude), Double(Float(0.1)), -3].map(AttributeValue.double)
+        case .string: strings.map(AttributeValue.string)
+        case .date: [0, -3_150_000_000, 0.123456789, 63_113_904_000].map(AttributeValue.date)
+        case .uuid: [UInt8(0), 255, 17].map { .uuid(Array(repeating: $0, count: 16)) }
+        case .uri: ["", "file:///tmp/a%20b", "x:"].map(AttributeValue.uri)
+        case .binary:
+            blobs.map(AttributeValue.binary)
+                + (attribute.allowsExternalBinaryDataStorage ? [.binary(Array(repeating: 5, count: 110_000))] : [])
+        case .transformable: blobs.map(AttributeValue.transformable)
+        default: []
+        }
+    }
+
+    private static let strings = [
+        "", " ", "'\";--", "line\nbreak\ttab", "e\u{301}\u{2028}\u{202E}abc", "👩‍👩‍👧‍👦", "\u{FEFF}\u{10FFFF}", "NULL", "007",
+        "1e5",
+    ]
+    private static let blobs: [[UInt8]] = [[], [0], [1, 2, 3], [2, 65, 66, 0], Array(repeating: 200, count: 3_000)]
+}

@@ -1,0 +1,111 @@
+import MoultModel
+import MoultPlan
+
+/// A model that somebody edits at random over up to twenty versions, with the truth about each edit, so that every
+/// question that Moult has is answered by who knows.
+struct ModelHistory {
+    private(set) var models: [HistoryModel] = []
+    private(set) var versions = ModelVersions(versions: [])
+    /// The answers about neighbouring versions.
+    private(set) var answers: [Answer] = []
+    /// How often each kind of edit was made, and how often an edge was refused for each reason.
+    private(set) var edits: [String: Int] = [:]
+    private(set) var refusals: [String: Int] = [:]
+
+    init(seed: UInt64, count: Int) throws {
+        var editor = HistoryEditor(seed: seed)
+        while try !append(editor) { editor = HistoryEditor(seed: editor.random.next()) }
+        for _ in 0..<(count * 8) where models.count < count {
+            var next = editor
+            next.advance()
+            if try append(next) { editor = next } else { editor.random = next.random }
+        }
+    }
+
+    /// Takes the model as the next version; false where it is none, or cannot be inferred from the one before.
+    private mutating func append(_ editor: HistoryEditor) throws -> Bool {
+        guard let model = try? editor.model.model() else { return false }
+        let version = ModelVersion(names: ["V\(models.count + 1)"], model: model)
+        guard !versions.versions.contains(where: { $0.hashes.isCompatible(with: version.hashes) }) else { return false }
+        var next = self
+        next.models.append(editor.model)
+        next.versions = ModelVersions(versions: versions.versions + [version])
+        if !models.isEmpty {
+            let path = try next.path(from: models.count - 1, to: models.count, keepsReturned: false)
+            guard path.refusals.isEmpty else {
+                for refusal in path.refusals.flatMap(\.refusals) { refusals[refusal.reason.rawValue, default: 0] += 1 }
+                return false
+            }
+            next.answers = path.answers
+        }
+        for edit in editor.edits { next.edits[edit, default: 0] += 1 }
+        self = next
+        return true
+    }
+
+    /// A way with every question answered.
+    struct AnsweredPath {
+        var answers: [Answer]
+        var refusals: [(edge: MigrationEdge, refusals: [Refusal])]
+        var passes: [MigrationPass]
+        /// What left and returns with its values, by the position of the version it returns in.
+        var kept: [Int: Set<HistoryWorld.Return>] = [:]
+    }
+
+    /// - Parameter keepsReturned: whether an attribute that left and returns has its values again.
+    func path(from: Int, to: Int, keepsReturned: Bool) throws -> AnsweredPath {
+        var (given, kept) = (answers, [Int: Set<HistoryWorld.Return>]())
+        for _ in 0..<100 {
+            let path = try MigrationPath(versions, from: from, to: to, answers: Answers(given))
+            if path.questions.isEmpty || !path.refusals.isEmpty {
+                return AnsweredPath(answers: given, refusals: path.refusals, passes: path.passes, kept: kept)
+            }
+            for question in path.questions {
+                let answer = answer(question, keepsReturned: keepsReturned)
+                given.append(answer)
+                if answer.is == .keep, question.kind == .returned, let position = versions.position(named: answer.to) {
+                    let place = HistoryWorld.Return(entity: answer.entity, property: answer.property ?? "")
+                    kept[position, default: []].insert(place)
+                }
+            }
+        }
+        throw WitnessStore.Failure(description: "Moult asks again and again.")
+    }
+
+    /// What happens on the way, a line for each edge, for whoever looks into a difference.
+    func changes(from: Int, to: Int) -> String {
+        let path = try? MigrationPath(versions, from: from, to: to, answers: Answers(answers))
+        return (path?.edges ?? []).map { "\n  \($0.to): \($0.sentences.joined(separator: " "))" }.joined()
+    }
+
+    private func answer(_ question: Question, keepsReturned: Bool) -> Answer {
+        var answer = Answer(
+            from: question.from, to: question.to, entity: question.entity, property: question.property, is: .new)
+        let old = oldName(of: question)
+        switch question.kind {
+        case .rename, .ambiguousIdentifier:
+            answer.is = old == nil ? .new : .rename
+            answer.old = old
+        case .conversion: answer.is = old == nil ? .drop : .keep
+        case .returned:
+            let canKeep = question.property != nil && question.answers.contains { $0.is == .keep }
+            answer.is = keepsReturned && canKeep && old != nil ? .keep : .drop
+        }
+        return answer
+    }
+
+    /// What the thing asked about was called in the version before; nil where it is another one.
+    private func oldName(of question: Question) -> String? {
+        guard let from = versions.position(named: question.from), let to = versions.position(named: question.to),
+            let entity = models[to].entities.first(where: { $0.name == question.entity })
+        else { return nil }
+        guard let property = question.property else { return models[from].entity(entity.id)?.name }
+        if let attribute = models[to].attribute(property, of: entity.id) {
+            return models[from].entities.flatMap(\.attributes).first { $0.id == attribute.id }?.description.name
+        }
+        guard let (link, end) = models[to].end(property, of: entity.id), let old = models[from].link(link.id),
+            question.kind != .returned
+        else { return nil }
+        return end.name == link.end.name ? old.end.name : old.inverse?.name
+    }
+}
