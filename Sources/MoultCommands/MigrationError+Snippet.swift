@@ -11,7 +11,7 @@ extension MigrationError {
 
                 import MoultCommands
                 import MoultCoreData
-                await MoultCommand.main(MigrationRegistry(models: { try ModelVersions(contentsOf: modelURL) }))
+                await MoultCommand.main(registry)   // a MigrationRegistry with \(place.isEmpty ? "the code" : place)
             """
         return error
     }

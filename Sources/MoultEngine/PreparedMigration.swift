@@ -62,7 +62,7 @@ package struct PreparedMigration: Sendable {
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(
                 versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]), to: target,
-                answers: options.answers, registered: options.registered + options.registry.stages)
+                answers: options.answers, registered: options.registered + (try options.registry.stages(in: versions)))
             let bound = try plan.passes.first.map { pass in
                 try Self.bind(pass, over: snapshot, probe.connection, options)
             }

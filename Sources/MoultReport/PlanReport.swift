@@ -70,7 +70,15 @@ extension MigrationEdge {
         [
             "from": .string(from), "to": .string(to), "inferred": .bool(isInferable), "losesData": .bool(losesData),
             "mayFail": .bool(mayFail), "sentences": JSONValue(sentences), "undo": .string(undo.sentence),
+            "code": JSONValue(code),
         ]
+    }
+
+    /// The names of the app's code that the edge calls: its steps, then its policies.
+    private var code: [String] {
+        guard case .registered(_, let mapping) = means else { return steps.map(\.name) }
+        let policies = Set(mapping.entityMappings.compactMap(\.policy))
+        return steps.map(\.name) + policies.sorted { $0.precedesInByteOrder($1) }
     }
 }
 

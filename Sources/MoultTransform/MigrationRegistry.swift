@@ -11,6 +11,8 @@ public struct MigrationRegistry: Sendable {
     package var steps: [String: StepCode] = [:]
     /// Mapping models and stages to take instead of what is inferred.
     package var stages: [RegisteredStage] = []
+    /// Mapping models made in code, whose versions are looked up by name.
+    package var mappings: [RegisteredMapping] = []
     /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil where the
     /// command line has to name the model. Asked for only by a verb that needs them.
     public var models: (@Sendable () throws -> ModelVersions)?

@@ -33,11 +33,29 @@ struct RegistryTests {
         #expect { try ordered.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
     }
 
+    @Test("a kept plan that names code of an app is refused by plain moult, with the program that would have it")
+    func keptPlan() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let plan = try moult("plan", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--json")
+        #expect(plan.output.contains("\"code\":[]"))
+        let named = plan.output.replacing("\"code\":[]", with: "\"code\":[\"ThreadMigrationPolicy\"]")
+        try Data(named.utf8).write(to: URL(fileURLWithPath: moult.folder.path + "/plan.json"))
+        let migrate = ["migrate", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--plan", "plan.json"]
+        let before = try moult.listing()
+        let refused = try moult.run(Tool.path, migrate)
+        #expect(refused.exit == 3)
+        #expect(refused.errors.contains("The kept plan calls ThreadMigrationPolicy, which this program does not have."))
+        #expect(refused.errors.contains("    await MoultCommand.main(registry)"))
+        let document = try moult.run(Tool.path, migrate + ["--json"]).document
+        #expect((document["error"] as? [String: any Sendable])?["code"] as? String == "codeMissing")
+        #expect(try moult.listing() == before)
+    }
+
     @Test("only a plan that names missing code is answered with the program that would have it")
     func snippet() {
         let missing = MigrationError(.codeMissing, "The policy P is not here.", place: "P", remedy: "Register it.")
         #expect(missing.withSnippet.remedy.hasPrefix("Register it."))
-        #expect(missing.withSnippet.remedy.contains("await MoultCommand.main(MigrationRegistry("))
+        #expect(missing.withSnippet.remedy.contains("await MoultCommand.main(registry)"))
         let other = MigrationError(.unsupported, "No.", remedy: "Do not.")
         #expect(other.withSnippet == other)
     }

@@ -25,8 +25,10 @@ extension Verb {
     ]
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let kept = try invocation.keptPlan()
+        try kept?.checkCode(invocation.registry)
         let prepared = try invocation.preparedMigration(console)
-        try invocation.checkKeptPlan(prepared)
+        try kept?.check(prepared)
         let plan = prepared.plan
         guard let migration = try prepared.migration(inPlace: invocation[.inPlace]) else {
             console.print(OutcomeReport(nothingToDoAt: plan.to.name).document) { PlanReport(prepared).lines(style: $0) }
@@ -54,18 +56,4 @@ extension Option {
         "plan", "FILE", "A plan kept from moult plan --json; refused where the store has changed since.",
         completes: .files)
     static let frugal = flag("frugal", "Keep no backup after the run, which needs less room.")
-}
-
-extension Invocation {
-    /// - Throws: `planStale` where the plan that `--plan` names was made for another store, version or model.
-    fileprivate func checkKeptPlan(_ prepared: PreparedMigration) throws {
-        guard let path = self[value: .plan] else { return }
-        let kept = try JSONValue(parsing: try POSIXSystem().read(path), place: path, code: .usage)
-        let fresh = PlanReport(prepared).document
-        for key in ["binding", "from", "to", "versions"] where kept[key] != fresh[key] {
-            throw MigrationError(
-                .planStale, "The kept plan is not the one that would be made now: its \(key) differs.", place: path,
-                remedy: "The store or the model has changed since; make the plan again and read it.")
-        }
-    }
 }

@@ -59,7 +59,7 @@ extension Invocation {
         return try PreparedMigration(
             store, versions: versions, to: self[value: .target],
             options: PreparedMigration.Options(
-                answers: try answers(), registered: registered + registry.stages, isExperimental: self[.experimental],
+                answers: try answers(), registered: registered, registry: registry, isExperimental: self[.experimental],
                 allowsCloudKit: self[.cloudKit]))
     }
 }
