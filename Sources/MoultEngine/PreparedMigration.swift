@@ -16,6 +16,8 @@ package struct PreparedMigration: Sendable {
         package var registered: [RegisteredStage]
         /// The code that stages and mapping models name; its stages are taken too.
         package var registry: MigrationRegistry
+        /// How many source objects a migration policy is given before what it made of them is written.
+        package var batchSize = 1_000
         /// Write version hashes that are not certain.
         package var isExperimental: Bool
         /// Migrate a store that is mirrored to CloudKit, the careful way.
@@ -112,37 +114,40 @@ package struct PreparedMigration: Sendable {
         guard let bound, let first = plan.passes.first else { return nil }
         try checkCode()
         if inPlace { try checkInPlace() }
-        var migration = try migration(bound, first, inPlace: inPlace)
+        let ledger = PolicyLedger()
+        var migration = try migration(bound, first, ledger, inPlace: inPlace)
         migration.from = plan.from.name
         migration.to = plan.to.name
         migration.span = span(of: 0)
         migration.keptCopies = plan.passes.dropLast().count { pass in
             pass.steps.contains { options.registry.steps[$0.name]?.undo != nil }
         }
-        migration.next = next(after: 0)
+        migration.next = next(after: 0, ledger)
         return migration
     }
 
     /// The pass after the one at `position`, bound when that one has run.
-    private func next(after position: Int) -> (@Sendable (Connection) throws -> Migration)? {
+    private func next(after position: Int, _ ledger: PolicyLedger) -> (@Sendable (Connection) throws -> Migration)? {
         guard plan.passes.indices.contains(position + 1) else { return nil }
         let pass = plan.passes[position + 1]
         return { connection in
             let bound = try Self.bind(pass, over: StoreSnapshot(connection), connection, options)
-            var migration = try migration(bound, pass, workingCopy: connection.path)
+            var migration = try migration(bound, pass, ledger, workingCopy: connection.path)
             migration.span = span(of: position + 1)
-            migration.next = next(after: position + 1)
+            migration.next = next(after: position + 1, ledger)
             return migration
         }
     }
 
     private func migration(
-        _ bound: BoundPlan, _ pass: MigrationPass, workingCopy: String? = nil, inPlace: Bool = false
+        _ bound: BoundPlan, _ pass: MigrationPass, _ ledger: PolicyLedger, workingCopy: String? = nil,
+        inPlace: Bool = false
     ) throws -> Migration {
         var migration = try Migration(
             bound, on: store, from: pass.older.name, workingCopy: workingCopy, inPlace: inPlace, system: system)
         if case .none = pass.work { migration.leavesSchema() }
         let registry = options.registry
+        migration.addPolicies(of: bound, registry, batchSize: options.batchSize, ledger: ledger)
         migration.steps = pass.steps.compactMap { step in
             registry.steps[step.name].map { Migration.Step(step, $0, stage: pass.stage, model: bound.target.model) }
         }

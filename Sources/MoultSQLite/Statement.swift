@@ -117,6 +117,12 @@ extension Statement {
         try connection.check(sqlite3_bind_null(handle, Int32(clamping: index)), sql: sql)
     }
 
+    /// Binds what a column of another statement's present row holds, as it is.
+    package func bind(column: Int, of row: Statement, at index: Int) throws {
+        let value = sqlite3_column_value(row.handle, Int32(clamping: column))
+        try connection.check(sqlite3_bind_value(handle, Int32(clamping: index), value), sql: sql)
+    }
+
     package var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
 
     private func bindText(_ text: String, _ place: Int32) -> Int32 {

@@ -13,11 +13,20 @@ public struct MigrationRegistry: Sendable {
     package var stages: [RegisteredStage] = []
     /// Mapping models made in code, whose versions are looked up by name.
     package var mappings: [RegisteredMapping] = []
+    /// What makes the migration policies that mapping models name; one object is made of each for every run.
+    package var policies: [String: @Sendable () -> EntityMigrationPolicy] = [:]
     /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil where the
     /// command line has to name the model. Asked for only by a verb that needs them.
     public var models: (@Sendable () throws -> ModelVersions)?
     /// What must be true of the data before and after a migration and after steps that are named.
     public var rules: [ValidationRule] = []
+
+    /// Registers what makes a migration policy.
+    ///
+    /// - Parameter name: the class name that the mapping model gives, such as `App.Post2ToPost3MigrationPolicy`.
+    public mutating func register(
+        policy make: @escaping @Sendable () -> EntityMigrationPolicy, named name: String
+    ) { policies[name] = make }
 
     /// - Parameter models: such as `{ try ModelVersions(contentsOf: url) }`, or versions that are made in code.
     public init(models: (@Sendable () throws -> ModelVersions)? = nil) { self.models = models }

@@ -1,6 +1,7 @@
 import MoultModel
 import MoultSQLite
 import MoultStore
+import MoultTransform
 
 /// What one run does to a store, as values and closures that the engine calls at the right moment.
 package struct Migration: Sendable {
@@ -15,6 +16,8 @@ package struct Migration: Sendable {
     /// Code that makes what the statements leave to it, such as migration policies: after the script and before
     /// `verify`, in order.
     package var code: [@Sendable (MigrationSite) throws -> Void] = []
+    /// What the migration policies of all passes have made, kept by the pieces of code that run them.
+    package var policies = PolicyLedger()
     /// Steps that change objects freely, after `verify`; nothing of the old store can be asked of what they leave.
     package var steps: [Step] = []
     /// The part of all passes' work that this one is, 0 to 1.
@@ -106,6 +109,8 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var space: SpaceRequirement
     /// Backups that the retention policy let go.
     package var pruned: [String]
+    /// What became of the objects of entity mappings with migration policies, pass by pass.
+    package var policies: [InstanceCounts] = []
 
     package struct Timing: Sendable, Equatable {
         package var phase: MigrationProgress.Phase

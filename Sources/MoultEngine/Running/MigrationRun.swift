@@ -309,7 +309,8 @@ extension MigrationRun {
         observer.report(.done, 1, rows: observer.totalRows, bytes: bytes, "The store is of version \(migration.to)")
         return MigrationOutcome(
             run: identifier, backup: backup, rows: observer.totalRows, bytesBefore: before.size, bytesAfter: after.size,
-            seconds: timings, recovery: recovery, space: space, pruned: pruned.map(\.name))
+            seconds: timings, recovery: recovery, space: space, pruned: pruned.map(\.name),
+            policies: migration.policies.counts)
     }
 
     /// Takes back everything but the backup, should it be whole already; the error that led here is the one that counts.

@@ -27,6 +27,10 @@ final class RowReader {
         return values
     }
 
+    func value(at index: Int, _ row: Statement) throws -> ExpressionValue {
+        try value(row, columns[index], decoders[index])
+    }
+
     private func value(_ row: Statement, _ column: RowsLowering.Column, _ decoder: AttributeDecoder?) throws
         -> ExpressionValue
     {

@@ -27,35 +27,9 @@ struct RowsLowering {
     }
 
     init(_ lowering: FetchLowering) throws {
-        var format = lowering.format
-        format.groupsRows = true
-        var selected: [SQLText] = []
-        var columns: [Column] = []
-        for column in lowering.fetch.columns {
-            let lowered = try format.lower(column.expression)
-            let source: Column.Source
-            let place = selected.count
-            switch lowered {
-            case .object(let row):
-                guard let alias = row.alias(in: format.layout) else {
-                    throw format.refuse(column.name, "it has no table")
-                }
-                selected += [row.key, "\(name: alias).Z_ENT"]
-                source = .object
-            case .value(let value):
-                selected.append(value.sql)
-                source = value.attribute.map(Column.Source.attribute) ?? .value(value.kind)
-            default:
-                let value = try format.single(lowered, in: column.expression)
-                selected.append(value.sql)
-                source = .value(value.kind)
-            }
-            columns.append(Column(name: column.name, place: place, source: source))
-            // What stands behind it may call it by its name, as conditions and sorts do.
-            format.columns[column.name] = lowered
-        }
-        self.columns = columns
-        statement = try Self.statement(lowering, format, selected)
+        let computed = try ComputedColumns(lowering)
+        columns = computed.columns
+        statement = try Self.statement(lowering, computed.format, computed.selected)
     }
 
     private static func statement(_ lowering: FetchLowering, _ format: FormatLowering, _ selected: [SQLText]) throws
@@ -85,6 +59,43 @@ struct RowsLowering {
         let expression = try Expression(parsing: path)
         if case .object(let row) = try format.lower(expression) { return row.key }
         return try format.single(try format.lower(expression), in: expression).sql
+    }
+}
+
+/// The columns of a fetch lowered: what to select for each, and how that is read.
+struct ComputedColumns {
+    private(set) var selected: [SQLText] = []
+    private(set) var columns: [RowsLowering.Column] = []
+    /// Knows the columns by their names.
+    private(set) var format: FormatLowering
+
+    /// - Parameter first: how many columns stand before these in the list.
+    init(_ lowering: FetchLowering, after first: Int = 0) throws {
+        format = lowering.format
+        format.groupsRows = first == 0
+        for column in lowering.fetch.columns {
+            let lowered = try format.lower(column.expression)
+            let source: RowsLowering.Column.Source
+            let place = first + selected.count
+            switch lowered {
+            case .object(let row):
+                guard let alias = row.alias(in: format.layout) else {
+                    throw format.refuse(column.name, "it has no table")
+                }
+                selected += [row.key, "\(name: alias).Z_ENT"]
+                source = .object
+            case .value(let value):
+                selected.append(value.sql)
+                source = value.attribute.map(RowsLowering.Column.Source.attribute) ?? .value(value.kind)
+            default:
+                let value = try format.single(lowered, in: column.expression)
+                selected.append(value.sql)
+                source = .value(value.kind)
+            }
+            columns.append(RowsLowering.Column(name: column.name, place: place, source: source))
+            // What stands behind it may call it by its name, as conditions and sorts do.
+            format.columns[column.name] = lowered
+        }
     }
 }
 

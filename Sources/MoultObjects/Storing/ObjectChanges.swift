@@ -9,6 +9,8 @@ package struct ObjectChanges: Sendable {
     /// `transactionAuthor` and `name` of the context, for persistent history.
     package var author: String?
     package var contextName: String?
+    /// Leave `Z_OPT` as it is: a migration makes rows what they are to be, and saves none for the app.
+    package var keepsVersions = false
 
     package init() {}
 

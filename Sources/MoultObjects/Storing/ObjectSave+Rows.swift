@@ -90,7 +90,7 @@ extension ObjectSave {
             }
         }
         try replaceExternal(in: update, values.map(\.position))
-        let version = update.version &+ 1
+        let version = changes.keepsVersions ? update.version : update.version &+ 1
         try store.updater(update.entity, values.map(\.position)).update(key, version: version, values) { destination in
             ObjectReference(entityName: destination.entityName, primaryKey: try self.key(of: destination))
         } placed: {
@@ -151,6 +151,7 @@ extension ObjectSave {
     }
 
     func touchRows() throws {
+        if changes.keepsVersions { return }
         for (row, slots) in touched {
             guard let table = store.layout.table(forEntity: row.root)?.name else { continue }
             let statement = try writer.statement(

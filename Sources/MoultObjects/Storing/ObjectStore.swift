@@ -87,11 +87,12 @@ package final class ObjectStore {
     ///   - external: where its external data lie.
     /// - Throws: as above.
     package convenience init(
-        over connection: Connection, model: ManagedObjectModel, external: ExternalStorage,
-        on system: any System = POSIXSystem()
+        over connection: Connection, model: ManagedObjectModel, external: ExternalStorage, isReadOnly: Bool = false,
+        keepsHistory: Bool = true, on system: any System = POSIXSystem()
     ) throws {
         try self.init(
-            connection, path: connection.path, model, nil, isReadOnly: false, external: external, system)
+            connection, path: connection.path, model, nil, isReadOnly: isReadOnly, external: external,
+            keepsHistory: keepsHistory, system)
     }
 
     /// Makes a store that lives in memory, and only as long as this object does.
@@ -108,7 +109,7 @@ package final class ObjectStore {
 
     private init(
         _ connection: Connection, path: String, _ model: ManagedObjectModel, _ configuration: String?,
-        isReadOnly: Bool, external: ExternalStorage?, _ system: any System
+        isReadOnly: Bool, external: ExternalStorage?, keepsHistory: Bool = true, _ system: any System
     ) throws {
         self.connection = connection
         self.path = path
@@ -128,9 +129,11 @@ package final class ObjectStore {
             on: system)
         try FormatFunctions.register(on: connection)
         findings = opened.layout.findings + writer.findings
-        history = HistoryWriter(
-            writer, changeColumns: opened.columns("ACHANGE"), transactionColumns: opened.columns("ATRANSACTION"),
-            rows: opened.historyRows)
+        history =
+            keepsHistory
+            ? HistoryWriter(
+                writer, changeColumns: opened.columns("ACHANGE"), transactionColumns: opened.columns("ATRANSACTION"),
+                rows: opened.historyRows) : nil
         history?.program = HistoryWriter.Program(processName: Path.name(of: CommandLine.arguments.first ?? ""))
     }
 

@@ -64,6 +64,19 @@ final class RowInserter {
         try binder.bind(destination, to: statement, placed: placed, writer)
     }
 
+    /// Gives the row an attribute's value as the present row of another statement holds it.
+    func copy(_ column: Int, of row: Statement, to slot: Int) throws {
+        guard case .attribute(let binder) = slots[slot] else { throw mismatch(slot, "a value") }
+        try statement.bind(column: column, of: row, at: binder.parameter)
+    }
+
+    /// Gives the row a destination of a to-one by its key, the number of its entity and the place in the list at the
+    /// other end.
+    func bind(key: Int64, number: Int64?, place: Int64?, at slot: Int) throws {
+        guard case .toOne(let binder) = slots[slot] else { throw mismatch(slot, "an object") }
+        try binder.bind(key: key, number: number, place: place, to: statement)
+    }
+
     /// Ends the row.
     func insert() throws { try statement.run() }
 
@@ -126,6 +139,12 @@ struct ToOneBinder {
             columns.append(name)
             return columns.count
         }
+    }
+
+    func bind(key: Int64, number: Int64?, place: Int64?, to statement: Statement) throws {
+        try statement.bind(key, at: parameter)
+        if let entityParameter { try statement.bind(number, at: entityParameter) }
+        if let orderParameter { try statement.bind(place, at: orderParameter) }
     }
 
     /// - Parameter placed: whether the place in the ordered list at the other end is given too.

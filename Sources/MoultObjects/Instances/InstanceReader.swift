@@ -1,0 +1,151 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// Reads the objects of one entity, without those of its sub-entities, in batches by their keys: however many there
+/// are, one row is in memory, and a value is decoded when somebody asks for it.
+package final class InstanceReader {
+    package let entity: EntityColumns
+    /// The key of the present row; nil before the first and after the last of a batch.
+    package private(set) var key: Int64?
+    private let store: ObjectStore
+    private let statement: Statement
+    private let keys: Statement
+    private let fields: [Field]
+    private let computed: RowReader
+    private let computedColumns: [RowsLowering.Column]
+    private let values: [SQLiteValue]
+
+    fileprivate enum Field {
+        case none
+        case attribute(AttributeDecoder, column: Int)
+        case toOne(EntityChoice, column: Int, order: Int?)
+    }
+
+    /// - Parameters:
+    ///   - predicate: which of the objects are read.
+    ///   - expressions: further values to read with each object, over its properties.
+    /// - Throws: `usage`, `invalidPredicate`, `fetchUnsupported` as a fetch does.
+    package init(
+        _ entityName: String, predicate: Predicate? = nil, expressions: [Expression] = [], in store: ObjectStore
+    ) throws {
+        entity = try store.columns(of: entityName)
+        self.store = store
+        var fetch = ObjectFetch(entityName: entityName, predicate: predicate)
+        fetch.includesSubentities = false
+        fetch.columns = expressions.enumerated().map { ObjectFetch.Column("e\($0)", $1) }
+        let lowering = try store.lowered(fetch)
+        let alias = FetchLowering.alias
+        var columns = ["\(alias.quotedName).Z_PK"]
+        fields = entity.places.map { Field($0, alias, store, &columns) }
+        let own = SQLText(selectList: columns.joined(separator: ", "))
+        let more = try ComputedColumns(lowering, after: columns.count)
+        computedColumns = more.columns
+        computed = RowReader(more.columns, in: store)
+        let list = ([own] + more.selected).joined(separator: ", ")
+        let condition = SQLText.all([lowering.conditions, "\(name: alias).Z_PK > ?"].compactMap { $0 })
+        let window: SQLText = " ORDER BY \(name: alias).Z_PK LIMIT ?"
+        let select: SQLText = "\(lowering.scope.select(list, where: condition))\(window)"
+        let selectKeys: SQLText = "\(lowering.scope.select("\(name: alias).Z_PK", where: condition))\(window)"
+        values = selectKeys.values
+        // The conditions and what is computed may have values of their own; those of a batch come last.
+        statement = try store.connection.prepare(select.text)
+        keys = try store.connection.prepare(selectKeys.text)
+        try statement.bind(select.values)
+        try keys.bind(values)
+    }
+
+    /// Begins a batch of at most `count` objects, those with the next greater keys.
+    package func begin(after key: Int64, count: Int) throws {
+        statement.reset()
+        self.key = nil
+        try bind(key, count, to: statement)
+    }
+
+    /// Goes to the next object of the batch; false at its end.
+    package func next() throws -> Bool {
+        let isThere = try statement.step()
+        key = isThere ? statement.integer(0) : nil
+        return isThere
+    }
+
+    /// The keys of a batch.
+    package func keys(after key: Int64, count: Int) throws -> [Int64] {
+        try bind(key, count, to: keys)
+        var found: [Int64] = []
+        found.reserveCapacity(count)
+        while try keys.step() { found.append(keys.integer(0)) }
+        return found
+    }
+
+    private func bind(_ key: Int64, _ count: Int, to statement: Statement) throws {
+        let last = statement.parameterCount
+        try statement.bind(key, at: last - 1)
+        try statement.bind(Int64(count), at: last)
+    }
+}
+
+// MARK: - The present row
+
+extension InstanceReader {
+    package var row: Statement { statement }
+
+    /// What the present row holds of a property that lies in it; nil for one that does not.
+    package func value(_ position: Int) -> PropertyValue? {
+        switch fields[position] {
+        case .none: return nil
+        case .attribute(let decoder, let column): return decoder.value(statement, column)
+        case .toOne(let choice, let column, _):
+            if statement.isNull(column) { return .toOne(nil) }
+            return choice.reference(statement, key: column, entity: column + 1).map(PropertyValue.toOne)
+                ?? .undecodable(UndecodableValue(reason: "a destination that is no object of the store", bytes: []))
+        }
+    }
+
+    /// The place of an attribute in the row.
+    package func column(of position: Int) -> Int? {
+        if case .attribute(_, let column) = fields[position] { column } else { nil }
+    }
+
+    /// The position of the attribute that lies at a place in the row.
+    package func position(ofColumn column: Int) -> Int? {
+        fields.firstIndex { if case .attribute(_, column) = $0 { true } else { false } }
+    }
+
+    /// The place of a to-one's key in the row, and that of its place in the ordered list at the other end.
+    package func toOneColumns(of position: Int) -> (key: Int, order: Int?)? {
+        if case .toOne(_, let column, let order) = fields[position] { (column, order) } else { nil }
+    }
+
+    /// The value of one of the expressions.
+    ///
+    /// - Throws: `storeCorrupted` for a value that cannot be what the model declares.
+    package func value(ofExpression index: Int) throws -> ExpressionValue {
+        try computed.value(at: index, statement)
+    }
+}
+
+extension InstanceReader.Field {
+    fileprivate init(
+        _ place: EntityColumns.Place, _ alias: String, _ store: ObjectStore, _ columns: inout [String]
+    ) {
+        switch place {
+        case .none, .toMany: self = .none
+        case .attribute(let column, let attribute):
+            let decoder = AttributeDecoder(
+                type: attribute.type, isExternal: attribute.allowsExternalBinaryDataStorage,
+                externalData: store.externalData)
+            self = .attribute(decoder, column: columns.count)
+            columns.append("\(alias.quotedName).\(column.quotedName)")
+        case .toOne(let column, let entityColumn, let relationship):
+            let choice = relationship.destination
+            let first = columns.count
+            columns += choice.columns(key: column, entity: entityColumn, of: alias.quotedName, schema: "main")
+            let order = relationship.inverseOrderColumn.map { name in
+                columns.append("\(alias.quotedName).\(name.quotedName)")
+                return columns.count - 1
+            }
+            self = .toOne(choice, column: first, order: order)
+        }
+    }
+}

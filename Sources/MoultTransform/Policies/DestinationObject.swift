@@ -1,0 +1,194 @@
+import MoultModel
+import MoultObjects
+import MoultStore
+
+/// An object of the new version, by the names of that version.
+///
+/// A new one is written when the policy's call for its source object returns; a change to one that is written follows
+/// with the batch. What cannot be set (a name that the entity does not have, a value of another type) fails the
+/// migration then, with the entity, key, property and value.
+public final class DestinationObject {
+    let manager: MigrationManager
+    let entity: DestinationEntity
+    let key: Int64
+    /// What a new object takes from its source object's row, or the defaults of its entity.
+    var plan: InstancePlan?
+    /// Whether its row is in the store.
+    var isWritten: Bool
+    /// Whether it waits for the end of the batch.
+    var isWaiting = false
+    /// Whether the relationships of the mapping were asked for.
+    var hasMappedRelationships = false
+    private(set) var changes: [Change] = []
+    /// The changed properties among the first 64.
+    private var mask: UInt64 = 0
+    /// The state that the store has, once it was asked for.
+    private var stored: ObjectSnapshot?
+
+    struct Change {
+        let position: Int
+        var value: Value
+
+        enum Value {
+            case attribute(AttributeValue?)
+            case toOne(ObjectReference?)
+            case toMany([ObjectReference])
+        }
+    }
+
+    init(_ manager: MigrationManager, _ entity: DestinationEntity, key: Int64, plan: InstancePlan?) {
+        self.manager = manager
+        self.entity = entity
+        self.key = key
+        self.plan = plan
+        isWritten = plan == nil
+    }
+
+    public var entityName: String { entity.name }
+    public var objectID: ObjectID { manager.destinationID(entityName, key) }
+    var reference: ObjectReference { ObjectReference(entityName: entity.name, primaryKey: key) }
+}
+
+// MARK: - Attributes
+
+extension DestinationObject {
+    /// The value of an attribute; nil for none.
+    public subscript(name: String) -> AttributeValue? {
+        get {
+            guard let position = position(of: name) else { return nil }
+            return attribute(at: position)
+        }
+        set {
+            guard let position = position(of: name) else { return }
+            guard let attribute = entity.attributes[position] else {
+                manager.note("\(name) is no stored attribute.", self, property: name)
+                return
+            }
+            change(position, to: .attribute(newValue?.fitted(to: attribute.type)))
+        }
+    }
+
+    private func attribute(at position: Int) -> AttributeValue? {
+        if let change = change(at: position) {
+            if case .attribute(let value) = change { return value }
+            return nil
+        }
+        if let plan, !isWritten { return manager.noting(self) { try plan.value(at: position) } ?? nil }
+        if case .attribute(let value)? = loaded()?.values[position] { return value }
+        return nil
+    }
+}
+
+// MARK: - Relationships
+
+extension DestinationObject {
+    /// Leads a to-one relationship to an object of any entity that it may lead to, or to none.
+    public func setObject(_ object: DestinationObject?, for relationship: String) {
+        guard let position = self.relationship(relationship, isToMany: false) else { return }
+        change(position, to: .toOne(object?.reference))
+    }
+
+    /// Makes the objects the destinations of a to-many relationship, in their order; those it had leave.
+    public func setObjects(_ objects: [DestinationObject], for relationship: String) {
+        guard let position = self.relationship(relationship, isToMany: true) else { return }
+        if !isWritten, objects.allSatisfy({ lead($0, backBy: position) }) { return }
+        change(position, to: .toMany(objects.map(\.reference)))
+    }
+
+    /// Adds an object behind the destinations of a to-many relationship.
+    public func add(_ object: DestinationObject, to relationship: String) {
+        guard let position = self.relationship(relationship, isToMany: true) else { return }
+        if lead(object, backBy: position) { return }
+        var members = references(at: position)
+        if !members.contains(object.reference) { members.append(object.reference) }
+        change(position, to: .toMany(members))
+    }
+
+    /// The destination of a to-one relationship.
+    public func object(_ relationship: String) -> DestinationObject? { objects(relationship).first }
+
+    /// The destinations of a relationship, in the order of an ordered one, else by key. What other objects were made
+    /// to lead back counts when the batch is written.
+    public func objects(_ relationship: String) -> [DestinationObject] {
+        guard let position = position(of: relationship) else { return [] }
+        return references(at: position).compactMap { reference in
+            manager.noting(self) { try manager.object(reference) }
+        }
+    }
+
+    /// Where the members' own rows hold the relationship and no order is kept, the member leads back; else false.
+    private func lead(_ member: DestinationObject, backBy position: Int) -> Bool {
+        guard let inverse = entity.backwardToOnes[position] else { return false }
+        member.setObject(self, for: inverse)
+        return true
+    }
+
+    private func references(at position: Int) -> [ObjectReference] {
+        switch change(at: position) {
+        case .toOne(let reference)?: return [reference].compactMap { $0 }
+        case .toMany(let references)?: return references
+        case .attribute?: return []
+        case nil: break
+        }
+        if let plan, !isWritten {
+            return manager.noting(self) { try plan.reference(at: position) }.map { [$0].compactMap { $0 } } ?? []
+        }
+        return manager.noting(self) {
+            try manager.destinations(of: entity.columns.shape.properties[position].name, self)
+        } ?? []
+    }
+
+    private func relationship(_ name: String, isToMany: Bool) -> Int? {
+        guard let position = position(of: name) else { return nil }
+        guard case .relationship(let description, _) = entity.columns.shape.properties[position],
+            description.isToMany == isToMany
+        else {
+            manager.note("\(name) is no to-\(isToMany ? "many" : "one") relationship.", self, property: name)
+            return nil
+        }
+        return position
+    }
+}
+
+// MARK: - Changes
+
+extension DestinationObject {
+    private func position(of name: String) -> Int? {
+        if let position = entity.columns.shape.position(of: name) { return position }
+        manager.note("\(entityName) has no property \(name) in the new version.", self, property: name)
+        return nil
+    }
+
+    func isChanged(_ position: Int) -> Bool {
+        position < 64 ? mask & (1 << UInt64(position)) != 0 : changes.contains { $0.position == position }
+    }
+
+    private func change(at position: Int) -> Change.Value? {
+        isChanged(position) ? changes.first { $0.position == position }?.value : nil
+    }
+
+    func change(_ position: Int, to value: Change.Value) {
+        if isChanged(position), let known = changes.firstIndex(where: { $0.position == position }) {
+            changes[known].value = value
+        } else {
+            changes.append(Change(position: position, value: value))
+            if position < 64 { mask |= 1 << UInt64(position) }
+        }
+        if isWritten { manager.wait(for: self) }
+    }
+
+    /// Forgets the changes, which are written, but for those that wait.
+    func written(keeping waiting: [Change] = []) {
+        isWritten = true
+        plan = nil
+        stored = nil
+        changes = waiting
+        mask = waiting.reduce(0) { $1.position < 64 ? $0 | (1 << UInt64($1.position)) : $0 }
+    }
+
+    private func loaded() -> ObjectSnapshot? {
+        if let stored { return stored }
+        stored = manager.noting(self) { try manager.destinationSnapshot(of: self) } ?? nil
+        return stored
+    }
+}

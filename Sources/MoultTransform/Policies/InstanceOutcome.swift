@@ -1,0 +1,52 @@
+/// What becomes of a source object.
+public enum InstanceOutcome {
+    /// Objects are made of it, and associated with it; what a policy need not say.
+    case kept
+    /// Nothing becomes of it.
+    case dropped(reason: String)
+    /// It goes into an object that stands for others too; links to it will lead there.
+    case merged(into: DestinationObject)
+    /// Nothing becomes of it for now: it goes to the quarantine, from where it can be looked at and brought back.
+    case quarantined(reason: String)
+}
+
+/// What became of the source objects of one entity mapping, counted:
+/// `sources == kept + split + merged + dropped + quarantined`.
+public struct InstanceCounts: Sendable, Hashable {
+    /// The name of the entity mapping.
+    public let mapping: String
+    public let policy: String
+    /// The source entity; nil for a policy that makes objects of its own.
+    public let entityName: String?
+    public internal(set) var sources: Int64 = 0
+    /// Became one object.
+    public internal(set) var kept: Int64 = 0
+    /// Became several objects.
+    public internal(set) var split: Int64 = 0
+    public internal(set) var merged: Int64 = 0
+    public internal(set) var dropped: Int64 = 0
+    public internal(set) var quarantined: Int64 = 0
+    /// The objects that the policy made while this mapping ran, of any entity.
+    public internal(set) var made: Int64 = 0
+    /// How many source objects were dropped, by reason; of more than a hundred reasons the first hundred.
+    public internal(set) var reasons: [String: Int64] = [:]
+
+    init(mapping: String, policy: String, entityName: String?) {
+        self.mapping = mapping
+        self.policy = policy
+        self.entityName = entityName
+    }
+
+    mutating func note(_ reason: String) {
+        guard reasons[reason] != nil || reasons.count < 100 else { return }
+        reasons[reason, default: 0] += 1
+    }
+}
+
+/// A source object that a policy has put aside.
+package struct QuarantinedInstance: Sendable, Hashable {
+    package let mapping: String
+    package let entityName: String
+    package let primaryKey: Int64
+    package let reason: String
+}

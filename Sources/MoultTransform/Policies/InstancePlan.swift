@@ -1,0 +1,247 @@
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// What each property of a new object takes from the present row of its source entity where the policy does not set
+/// it: the mapping's expressions, with every name looked up once.
+final class InstancePlan {
+    private(set) var steps: [Step] = []
+    /// Attributes that must have a value and get none here.
+    private(set) var missing: [Int] = []
+    private let reader: InstanceReader?
+    /// The step of each property; nil for none.
+    private var stepOfPosition: [Int?]
+
+    struct Step {
+        let position: Int
+        let value: Value
+        /// The attribute must have a value, and the source's need not.
+        var isChecked = false
+
+        enum Value {
+            case constant(AttributeValue)
+            /// A column of the source's row, as it is.
+            case copy(column: Int, ifNil: AttributeValue?)
+            /// An attribute of the source that is stored in another way.
+            case decoded(sourcePosition: Int, type: AttributeType, ifNil: AttributeValue?)
+            case expression(Int, AttributeType)
+            case call(ValueTransform, [Int], AttributeType)
+            case toOne(ToOne)
+        }
+
+        /// A to-one whose destination keeps its key.
+        struct ToOne {
+            let sourcePosition: Int
+            let key: Int
+            let order: Int?
+            /// What the source's entities become, by name, each with its number.
+            let entities: [String: (name: String, number: Int64)]
+        }
+    }
+
+    /// The defaults of an entity's attributes, and nothing else.
+    init(defaultsOf entity: DestinationEntity) {
+        reader = nil
+        stepOfPosition = [Int?](repeating: nil, count: entity.attributes.count)
+        for (position, attribute) in entity.attributes.enumerated() {
+            guard let attribute else { continue }
+            if let value = attribute.defaultValue {
+                add(Step(position: position, value: .constant(value)))
+            } else if !attribute.isOptional {
+                missing.append(position)
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - expressions: where each attribute with an expression finds its value in the reader.
+    ///   - toOnes: the relationships that are carried over with their keys.
+    init(
+        _ mapping: ResolvedEntityMapping, to entity: DestinationEntity, from reader: InstanceReader,
+        expressions: [String: MappedExpression], toOnes: [Int: Step.ToOne]
+    ) {
+        self.reader = reader
+        stepOfPosition = [Int?](repeating: nil, count: entity.attributes.count)
+        for (position, attribute) in entity.attributes.enumerated() {
+            guard let attribute else { continue }
+            let name = entity.columns.shape.properties[position].name
+            if let value = Self.value(of: name, attribute, mapping, reader, expressions) {
+                let isConstant = if case .constant = value { true } else { false }
+                add(Step(position: position, value: value, isChecked: !attribute.isOptional && !isConstant))
+            } else if !attribute.isOptional {
+                missing.append(position)
+            }
+        }
+        for (position, toOne) in toOnes { add(Step(position: position, value: .toOne(toOne))) }
+    }
+
+    private func add(_ step: Step) {
+        stepOfPosition[step.position] = steps.count
+        steps.append(step)
+    }
+
+    /// Nil for an attribute that stays empty.
+    private static func value(
+        of name: String, _ attribute: AttributeDescription, _ mapping: ResolvedEntityMapping,
+        _ reader: InstanceReader, _ expressions: [String: MappedExpression]
+    ) -> Step.Value? {
+        // An element of a composite attribute is named by its path.
+        let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+        switch mapping.attributes[parts[0]] {
+        case .constant(let value?): return parts.count == 1 ? .constant(value) : nil
+        case .constant(nil), nil: return nil
+        case .expression:
+            switch expressions[parts[0]] {
+            case .value(let index)?: return .expression(index, attribute.type)
+            case .call(let transform, let arguments)?: return .call(transform, arguments, attribute.type)
+            case nil: return nil
+            }
+        case .attribute(let from, let substitute):
+            let path = ([from] + parts.dropFirst()).joined(separator: ".")
+            guard let position = reader.entity.shape.position(of: path),
+                let old = reader.entity.attribute(at: position)?.description,
+                let column = reader.column(of: position)
+            else { return substitute.map { .constant($0) } }
+            let isSame =
+                old.type == attribute.type
+                && old.allowsExternalBinaryDataStorage == attribute.allowsExternalBinaryDataStorage
+            return isSame
+                ? .copy(column: column, ifNil: substitute)
+                : .decoded(sourcePosition: position, type: attribute.type, ifNil: substitute)
+        }
+    }
+}
+
+/// Where the value of an expression is found.
+enum MappedExpression {
+    /// At that place among the reader's expressions.
+    case value(Int)
+    /// By a closure, whose arguments are there.
+    case call(ValueTransform, [Int])
+}
+
+// MARK: - Values
+
+extension InstancePlan {
+    /// Gives the row that is written each property the object has not set itself.
+    func write(_ object: DestinationObject, _ inserter: InstanceInserter) throws {
+        for step in steps where !object.isChanged(step.position) {
+            switch step.value {
+            case .constant(let value): try inserter.set(value, at: step.position)
+            case .copy(let column, let substitute):
+                guard let reader else { continue }
+                if let substitute, reader.row.isNull(column) {
+                    try inserter.set(substitute, at: step.position)
+                } else if step.isChecked, reader.row.isNull(column) {
+                    throw object.lacking(step.position)
+                } else {
+                    try inserter.copy(column, of: reader.row, at: step.position)
+                }
+            case .toOne(let toOne):
+                guard let destination = toOne.destination(reader) else { continue }
+                let place = toOne.order.flatMap { order in
+                    reader.flatMap { $0.row.isNull(order) ? nil : $0.row.integer(order) }
+                }
+                try inserter.set(
+                    key: destination.key, number: destination.number, place: place, at: step.position)
+            case .decoded, .expression, .call:
+                if let value = try value(of: step) {
+                    try inserter.set(value, at: step.position)
+                } else if step.isChecked {
+                    throw object.lacking(step.position)
+                }
+            }
+        }
+        for position in missing where !object.isChanged(position) { throw object.lacking(position) }
+    }
+
+    /// The value that an attribute would have.
+    func value(at position: Int) throws -> AttributeValue? {
+        try stepOfPosition[position].flatMap { try value(of: steps[$0]) }
+    }
+
+    /// The destination that a to-one would have.
+    func reference(at position: Int) throws -> ObjectReference? {
+        guard let step = stepOfPosition[position], case .toOne(let toOne) = steps[step].value else { return nil }
+        return toOne.destination(reader).map { ObjectReference(entityName: $0.name, primaryKey: $0.key) }
+    }
+
+    private func value(of step: Step) throws -> AttributeValue? {
+        guard let reader else {
+            if case .constant(let value) = step.value { return value }
+            return nil
+        }
+        switch step.value {
+        case .constant(let value): return value
+        case .copy(let column, let substitute):
+            guard let position = reader.position(ofColumn: column) else { return substitute }
+            return try reader.attribute(position) ?? substitute
+        case .decoded(let position, let type, let substitute):
+            return try reader.attribute(position)?.fitted(to: type) ?? substitute
+        case .expression(let index, let type):
+            return try AttributeValue(reader.value(ofExpression: index), for: type)
+        case .call(let transform, let arguments, let type):
+            let values = try arguments.map { try AttributeValue(reader.value(ofExpression: $0), for: .undefined) }
+            return try transform.body(values)?.fitted(to: type)
+        case .toOne: return nil
+        }
+    }
+}
+
+extension InstancePlan.Step.ToOne {
+    fileprivate func destination(_ reader: InstanceReader?) -> (key: Int64, name: String, number: Int64)? {
+        guard case .toOne(let reference?)? = reader?.value(sourcePosition),
+            let entity = entities[reference.entityName]
+        else { return nil }
+        return (reference.primaryKey, entity.name, entity.number)
+    }
+}
+
+extension InstanceReader {
+    /// - Throws: `storeCorrupted` for a value that cannot be what the model declares.
+    fileprivate func attribute(_ position: Int) throws -> AttributeValue? {
+        switch value(position) {
+        case .attribute(let value)?: return value
+        case .undecodable(let value)?:
+            throw MigrationError(
+                .storeCorrupted, "A value cannot be read: \(value.reason).",
+                place: entity.shape.properties[position].name, remedy: "Drop the object, or quarantine it.")
+        case .toOne?, .toMany?, nil: return nil
+        }
+    }
+}
+
+extension AttributeValue {
+    /// What an expression has come to, as an attribute of that type takes it.
+    fileprivate init?(_ value: ExpressionValue, for type: AttributeType) throws {
+        let plain: AttributeValue
+        switch value {
+        case .null: return nil
+        case .boolean(let flag): plain = .boolean(flag)
+        case .integer(let number): plain = .integer(number)
+        case .real(let number): plain = .double(number)
+        case .decimal(let digits): plain = .decimal(digits)
+        case .string(let text): plain = .string(text)
+        case .date(let seconds): plain = .date(seconds)
+        case .data(let bytes): plain = .binary(bytes)
+        case .uuid(let bytes): plain = .uuid(bytes)
+        case .uri(let text): plain = .uri(text)
+        case .object, .collection:
+            throw MigrationError(
+                .dataConflict, "An expression of an attribute has come to objects.",
+                remedy: "Correct the value expression.")
+        }
+        self = plain.fitted(to: type)
+    }
+}
+
+extension DestinationObject {
+    func lacking(_ position: Int) -> MigrationError {
+        let name = entity.columns.shape.properties[position].name
+        return MigrationError(
+            .dataConflict, "\(name) must have a value and has none.", place: "\(entityName).\(name)",
+            remedy: "Set it in the policy, or give the mapping an expression for it.")
+    }
+}

@@ -1,0 +1,191 @@
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// What the policies of one run share: both versions, who has become of whom, and a place for state: `NSMigrationManager`.
+///
+/// It lives as long as the run of one mapping and belongs to its thread.
+public final class MigrationManager {
+    public let sourceModel: ManagedObjectModel
+    public let destinationModel: ManagedObjectModel
+    /// For whatever policies want to hand to one another; gone with the run.
+    public var userInfo: [String: Any] = [:]
+    /// The entity mapping whose policy is called.
+    public internal(set) var currentEntityMapping: EntityMapping?
+    /// From 0 to 1, over all source objects of policies.
+    public internal(set) var migrationProgress: Double = 0
+
+    let run: PolicyRun
+    let destinationStore: ObjectStore
+    let connection: Connection
+    let associations: Associations
+    let sources: SourceObjects
+    /// All entity mappings in their order, those of statements among them.
+    let mappings: [RunningMapping]
+    private let positions: [String: Int]
+    private var entities: [String: DestinationEntity] = [:]
+    private let entityNames: [Int64: String]
+
+    // MARK: What the present call does
+
+    /// The objects that are made and not yet written.
+    var created: [DestinationObject] = []
+    /// The objects that were associated with source objects in this call, by entity mapping.
+    var associated: [(mapping: Int, source: SourceObject, destination: DestinationObject)] = []
+    /// The written objects whose changes wait for the end of the batch.
+    var waiting: [DestinationObject] = []
+    /// Objects that somebody holds beyond the call that made them, so that there is one for each row.
+    private var living: [ObjectReference: WeakObject] = [:]
+    /// What went wrong where nothing could be thrown; thrown when the policy's call returns.
+    private var fault: PolicyFault?
+    var current: RunningMapping?
+    var currentSource: SourceObject?
+    /// Source objects done, over all mappings.
+    var doneSources: Int64 = 0
+    /// Finds a mapping's objects by their keys, by the mapping's position.
+    var lookups: [Int: Statement] = [:]
+    var quarantineWriter: QuarantineWriter?
+
+    private struct WeakObject { weak var object: DestinationObject? }
+
+    init(
+        _ run: PolicyRun, source: ObjectStore, destination: ObjectStore, connection: Connection,
+        mappings: [RunningMapping]
+    ) throws {
+        self.run = run
+        sourceModel = source.model
+        destinationModel = destination.model
+        destinationStore = destination
+        self.connection = connection
+        self.mappings = mappings
+        positions = Dictionary(
+            mappings.map { ($0.mapping.name, $0.position) }, uniquingKeysWith: { first, _ in first })
+        associations = try Associations(connection)
+        entityNames = Dictionary(
+            destination.layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
+        sources = SourceObjects(source)
+        sources.manager = self
+    }
+
+    /// Ends the migration; the store stays as it was (`cancelMigrationWithError:`).
+    public func cancelMigration(with error: any Error) { note(error, nil) }
+
+    /// Waits for asynchronous work on this very thread, which runs what the work needs; see ``BlockingTask``.
+    ///
+    /// Work that waits for the thread that runs the migration never ends: on the main thread that is whatever needs the
+    /// main actor.
+    public func wait<Result>(for work: sending @escaping () async throws -> sending Result) throws -> sending Result {
+        try BlockingTask.run(work)
+    }
+}
+
+// MARK: - Objects
+
+extension MigrationManager {
+    /// Makes an object of the new version (`insertNewObject(forEntityName:into:)`), with the default values of its
+    /// entity. It becomes of no source object until it is associated with one.
+    ///
+    /// - Throws: `usage` for an entity that the new version does not have, or that is abstract.
+    public func insertObject(forEntityName name: String) throws -> DestinationObject {
+        let entity = try entity(name)
+        return try make(entity, key: entity.inserter.nextKey(), plan: entity.defaults)
+    }
+
+    func make(_ entity: DestinationEntity, key: Int64, plan: InstancePlan) throws -> DestinationObject {
+        let object = DestinationObject(self, entity, key: key, plan: plan)
+        created.append(object)
+        return object
+    }
+
+    func entity(_ name: String) throws -> DestinationEntity {
+        if let known = entities[name] { return known }
+        let entity = try DestinationEntity(name, in: destinationStore)
+        try run.reserveKeys(for: entity, self)
+        entities[name] = entity
+        return entity
+    }
+
+    func entityName(_ number: Int64) -> String? { entityNames[number] }
+
+    /// The object of that key, written or not.
+    func object(_ reference: ObjectReference) throws -> DestinationObject {
+        if let object = created.first(where: { $0.key == reference.primaryKey && $0.entityName == reference.entityName }
+        )
+            ?? living[reference]?.object
+        {
+            return object
+        }
+        let object = DestinationObject(self, try entity(reference.entityName), key: reference.primaryKey, plan: nil)
+        remember(object)
+        return object
+    }
+
+    /// Whether somebody holds objects beyond the calls that made them.
+    var isAnybodyLiving: Bool { !living.isEmpty }
+
+    func remember(_ object: DestinationObject) {
+        if living.count >= 10_000 { living = living.filter { $0.value.object != nil } }
+        living[object.reference] = WeakObject(object: object)
+    }
+
+    func mapping(named name: String) throws -> RunningMapping {
+        if let position = positions[name] { return mappings[position] }
+        throw MigrationError(
+            .usage, "There is no entity mapping \(name).", place: name,
+            remedy: "Use one of: \(mappings.map(\.mapping.name).filter { !$0.isEmpty }.joined(separator: ", ")).")
+    }
+
+    func sourceID(_ entityName: String, _ key: Int64) -> ObjectID { sources.id(entityName, key) }
+
+    func destinationID(_ entityName: String, _ key: Int64) -> ObjectID {
+        ObjectID(store: destinationStore.identifier, entityName: entityName, key: key)
+    }
+}
+
+// MARK: - Faults
+
+extension MigrationManager {
+    func note(
+        _ message: String, _ object: SourceObject, property: String?, value: String? = nil, isData: Bool = false
+    ) {
+        guard fault == nil else { return }
+        fault = PolicyFault(
+            message: message, entityName: object.entityName, key: object.key, property: property, value: value,
+            isData: isData)
+    }
+
+    func note(_ message: String, _ object: DestinationObject, property: String?, value: String? = nil) {
+        guard fault == nil else { return }
+        fault = PolicyFault(
+            message: message, entityName: object.entityName, key: object.key, property: property, value: value)
+    }
+
+    func note(_ error: any Error, _ reference: ObjectReference?) {
+        guard fault == nil else { return }
+        fault = PolicyFault(error, reference)
+    }
+
+    func noting<Result>(_ object: SourceObject, property: String?, _ body: () throws -> Result?) -> Result? {
+        do { return try body() } catch {
+            note(error, ObjectReference(entityName: object.entityName, primaryKey: object.key))
+            return nil
+        }
+    }
+
+    func noting<Result>(_ object: DestinationObject, _ body: () throws -> Result) -> Result? {
+        do { return try body() } catch {
+            note(error, object.reference)
+            return nil
+        }
+    }
+
+    /// Throws what was noted. That a value cannot be read is no fault of an object that is put aside or dropped.
+    func throwFault(isPutAside: Bool = false) throws {
+        guard let noted = fault else { return }
+        fault = nil
+        if isPutAside, noted.isData { return }
+        throw noted
+    }
+}

@@ -1,0 +1,62 @@
+import MoultModel
+import MoultStore
+
+/// What went wrong in a policy, and with which object.
+struct PolicyFault: Error {
+    var message: String
+    var entityName: String?
+    var key: Int64?
+    var property: String?
+    var value: String?
+    var cause: String?
+    var remedy: String?
+    /// Whether the object's own data are at fault, not the policy.
+    var isData = false
+    /// An error that ends the migration as it is.
+    var final: MigrationError?
+
+    init(
+        message: String, entityName: String? = nil, key: Int64? = nil, property: String? = nil, value: String? = nil,
+        isData: Bool = false
+    ) {
+        self.message = message
+        self.entityName = entityName
+        self.key = key
+        self.property = property
+        self.value = value
+        self.isData = isData
+    }
+
+    init(_ error: any Error, _ reference: ObjectReference?) {
+        if let fault = error as? PolicyFault {
+            self = fault
+        } else if let error = error as? MigrationError {
+            self.init(message: error.message)
+            remedy = error.remedy
+            cause = error.cause
+            let parts = error.place.split(separator: ".").map(String.init)
+            if parts.count == 2, parts[0] == reference?.entityName { property = parts[1] }
+            if [.cancelled, .policyFailed].contains(error.code) { final = error }
+        } else {
+            self.init(message: "It threw \(type(of: error)).")
+            cause = "\(error)"
+        }
+        entityName = entityName ?? reference?.entityName
+        key = key ?? reference?.primaryKey
+    }
+
+    /// As everybody else sees it.
+    func error(_ mapping: RunningMapping) -> MigrationError {
+        if let final { return final }
+        let object = entityName.map { name in "\(name)\(key.map { " \($0)" } ?? "")" }
+        let place = [object, property].compactMap { $0 }.joined(separator: ".")
+        let at = object.map { " at \($0)\(property.map { ", property \($0)" } ?? "")" } ?? ""
+        let has = value.map { " The value is \($0)." } ?? ""
+        return MigrationError(
+            .policyFailed,
+            "The migration policy \(mapping.policyName) of the mapping \(mapping.entityMapping.name) failed\(at): \(message)\(has)",
+            place: place.isEmpty ? mapping.entityMapping.name : place,
+            remedy: remedy ?? "Correct the policy, or drop or quarantine the object; the store is as it was.",
+            cause: cause)
+    }
+}

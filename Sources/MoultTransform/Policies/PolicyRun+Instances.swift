@@ -1,0 +1,131 @@
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+
+extension PolicyRun {
+    /// The first pass over one entity mapping: what becomes of each source object, in batches by key.
+    func makeInstances(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
+        try call(mapping, manager) { policy, written in try policy.begin(written, with: manager) }
+        if let name = mapping.mapping.sourceEntityName {
+            do {
+                try prepare(mapping, from: name, manager)
+            } catch {
+                throw PolicyFault(error, nil).error(mapping)
+            }
+            try readBatches(mapping, manager)
+        }
+        try call(mapping, manager) { policy, written in
+            try policy.endInstanceCreation(forMapping: written, manager: manager)
+        }
+        manager.sources.endBatches()
+    }
+
+    private func readBatches(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
+        guard let reader = mapping.reader else { return }
+        var last = Int64.min
+        var source: SourceObject?
+        while true {
+            try reader.begin(after: last, count: batchSize)
+            manager.sources.begin(reader, after: last, count: batchSize)
+            var count = 0
+            while try reader.next(), let key = reader.key {
+                count += 1
+                last = key
+                source = next(source, key, reader, manager)
+                guard let source else { break }
+                try make(source, mapping, manager)
+            }
+            do { try manager.writeWaiting() } catch { throw PolicyFault(error, nil).error(mapping) }
+            let sentence = "\(mapping.policyName) has made what becomes of \(mapping.mapping.sourceEntityName ?? "")"
+            guard progress(manager.doneSources, sentence) else { throw Self.cancelled }
+            if count < batchSize { return }
+        }
+    }
+
+    /// The object of the reader's row: the one before, unless the policy has kept that.
+    private func next(
+        _ source: consuming SourceObject?, _ key: Int64, _ reader: InstanceReader, _ manager: MigrationManager
+    ) -> SourceObject {
+        if var known = source {
+            source = nil
+            if isKnownUniquelyReferenced(&known) {
+                known.move(to: key)
+                return known
+            }
+            known.leaveReader()
+        }
+        return SourceObject(manager, reader.entity, key: key, reader: reader)
+    }
+
+    private func make(_ source: SourceObject, _ mapping: RunningMapping, _ manager: MigrationManager) throws {
+        guard let policy = mapping.policy else { return }
+        manager.currentSource = source
+        do {
+            try policy.createDestinationInstances(
+                forSource: source, in: mapping.entityMapping, manager: manager)
+            try manager.finish(source, mapping)
+        } catch {
+            let reference = ObjectReference(entityName: source.entityName, primaryKey: source.key)
+            throw PolicyFault(error, reference).error(mapping)
+        }
+        manager.currentSource = nil
+    }
+
+    static let cancelled = MigrationError(
+        .cancelled, "The migration was cancelled while policies ran; the store is as it was.",
+        remedy: "Run the command again when you want it done.")
+}
+
+// MARK: - What a mapping's expressions say
+
+extension PolicyRun {
+    /// Looks up everything that the mapping's rows need, once.
+    private func prepare(_ mapping: RunningMapping, from name: String, _ manager: MigrationManager) throws {
+        var expressions: [Expression] = []
+        var mapped: [String: MappedExpression] = [:]
+        for (attribute, source) in mapping.mapping.attributes {
+            guard case .expression(let expression) = source else { continue }
+            mapped[attribute] = try map(expression, mapping, &expressions)
+        }
+        let reader = try InstanceReader(
+            name, predicate: mapping.mapping.predicate?.replacing(\.ofEvaluatedObject), expressions: expressions,
+            in: manager.sources.store)
+        mapping.reader = reader
+        guard let to = mapping.mapping.destinationEntityName else { return }
+        let entity = try manager.entity(to)
+        mapping.plan = InstancePlan(
+            mapping.mapping, to: entity, from: reader, expressions: mapped,
+            toOnes: carriedToOnes(mapping, entity, reader, manager))
+    }
+
+    private func map(
+        _ expression: Expression, _ mapping: RunningMapping, _ expressions: inout [Expression]
+    ) throws -> MappedExpression {
+        guard case .message(let name, .variable("entityPolicy"), let arguments) = expression else {
+            expressions.append(expression.overEvaluatedObject)
+            return .value(expressions.count - 1)
+        }
+        let written = (mapping.entityMapping.attributeMappings.flatMap(\.transforms))
+        guard let transform = mapping.policy?.functions[name] ?? written.first(where: { $0.name == name }) else {
+            throw MigrationError(
+                .codeMissing, "The policy \(mapping.policyName) has no function \(name).", place: expression.format,
+                remedy: "Return it from the policy's functions.")
+        }
+        expressions += arguments.map(\.overEvaluatedObject)
+        return .call(transform, Array((expressions.count - arguments.count)..<expressions.count))
+    }
+}
+
+extension Expression {
+    /// A part that names the source object, as one that is read of each object.
+    fileprivate var ofEvaluatedObject: Expression? {
+        switch self {
+        case .variable("source"): .evaluatedObject
+        case .keyPath(let path, .variable("source")): .keyPath(path)
+        default: nil
+        }
+    }
+
+    fileprivate var overEvaluatedObject: Expression { replacing(\.ofEvaluatedObject) }
+}

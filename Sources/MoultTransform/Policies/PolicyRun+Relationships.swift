@@ -1,0 +1,145 @@
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+
+extension PolicyRun {
+    /// The second pass over one entity mapping, when all instances are there: what the mapping's expressions say, then
+    /// what the policy does for each object that the mapping has made.
+    func makeRelationships(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
+        manager.current = mapping
+        manager.currentEntityMapping = mapping.entityMapping
+        do {
+            try forEachKey(of: mapping) { keys in
+                let others = try manager.associations.entries(
+                    mapping: mapping.position, from: keys[0], to: keys[keys.count - 1])
+                for key in keys {
+                    for object in try manager.made(by: mapping, of: key, others[key]) {
+                        try relate(object, mapping, manager)
+                    }
+                }
+                try manager.writeWaiting()
+            }
+        } catch {
+            throw PolicyFault(error, nil).error(mapping)
+        }
+        try call(mapping, manager) { policy, written in
+            try policy.endRelationshipCreation(forMapping: written, manager: manager)
+        }
+    }
+
+    private func relate(_ object: DestinationObject, _ mapping: RunningMapping, _ manager: MigrationManager) throws {
+        do {
+            object.hasMappedRelationships = false
+            try mapping.policy?.createRelationships(
+                forDestination: object, in: mapping.entityMapping, manager: manager)
+            try manager.throwFault()
+            if !object.hasMappedRelationships { object.forgetRelationships(mapping.ownRelationships) }
+            try manager.writeCreated(mapping)
+        } catch {
+            throw PolicyFault(error, object.reference)
+        }
+    }
+
+    /// The keys of the mapping's source objects, a batch at a time.
+    func forEachKey(of mapping: RunningMapping, _ body: ([Int64]) throws -> Void) throws {
+        guard let reader = mapping.reader else { return }
+        var last = Int64.min
+        while true {
+            let keys = try reader.keys(after: last, count: batchSize)
+            guard let end = keys.last else { return }
+            try body(keys)
+            last = end
+            guard progress(0, "") else { throw Self.cancelled }
+            if keys.count < batchSize { return }
+        }
+    }
+
+    // MARK: - What the mapping's expressions say
+
+    /// The to-ones of a mapping's rows that can take the source's key as it is: their destinations keep theirs, or are
+    /// led on when all instances are there.
+    func carriedToOnes(
+        _ mapping: RunningMapping, _ entity: DestinationEntity, _ reader: InstanceReader, _ manager: MigrationManager
+    ) -> [Int: InstancePlan.Step.ToOne] {
+        var found: [Int: InstancePlan.Step.ToOne] = [:]
+        for (position, property) in entity.columns.shape.properties.enumerated() {
+            guard case .relationship(let relationship, _) = property, entity.columns.toOne(at: position) != nil,
+                case .relationship(let old)? = mapping.mapping.relationships[relationship.name],
+                let sourcePosition = reader.entity.shape.position(of: old),
+                let columns = reader.toOneColumns(of: sourcePosition),
+                case .relationship(let before, _) = reader.entity.shape.properties[sourcePosition],
+                let entities = manager.takers(of: before, into: relationship)
+            else { continue }
+            found[position] = .init(
+                sourcePosition: sourcePosition, key: columns.key, order: columns.order, entities: entities)
+        }
+        mapping.carried = Set(found.keys)
+        return found
+    }
+}
+
+extension DestinationObject {
+    /// Empties relationships that the policy has neither set nor asked for.
+    fileprivate func forgetRelationships(_ positions: [Int]) {
+        for position in positions where !isChanged(position) {
+            guard case .relationship(let relationship, _) = entity.columns.shape.properties[position] else { continue }
+            change(position, to: relationship.isToMany ? .toMany([]) : .toOne(nil))
+        }
+    }
+}
+
+extension MigrationManager {
+    /// The mapping's relationships are made for all of its objects at once; a policy that does not ask for them has
+    /// them taken back.
+    func createRelationships(forDestination destination: DestinationObject) throws {
+        destination.hasMappedRelationships = true
+    }
+
+    /// What a mapping has made of one source object itself, not what it went into.
+    func made(
+        by mapping: RunningMapping, of key: Int64, _ entries: [Associations.Entry]?
+    ) throws -> [DestinationObject] {
+        guard let entries else {
+            guard let name = mapping.mapping.destinationEntityName else { return [] }
+            return [try passing(name, key)]
+        }
+        return try entries.filter { !$0.isMerged }.compactMap { entry in
+            try entityName(entry.entity).map { try object(ObjectReference(entityName: $0, primaryKey: entry.key)) }
+        }
+    }
+
+    /// The object of that key, known only to whoever asks.
+    private func passing(_ name: String, _ key: Int64) throws -> DestinationObject {
+        if !isAnybodyLiving { return DestinationObject(self, try entity(name), key: key, plan: nil) }
+        return try object(ObjectReference(entityName: name, primaryKey: key))
+    }
+
+    /// What the entities that a source relationship leads to become at the other end of a relationship of the new
+    /// version, by name; nil where a key of theirs may have become another one that no exception tells of.
+    func takers(
+        of old: RelationshipDescription, into new: RelationshipDescription
+    ) -> [String: (name: String, number: Int64)]? {
+        var found: [String: (name: String, number: Int64)] = [:]
+        for mapping in mappings {
+            guard let from = mapping.mapping.sourceEntityName, let to = mapping.mapping.destinationEntityName,
+                let number = mapping.destinationNumber,
+                sourceModel.isKind(from, of: old.destinationEntityName),
+                destinationModel.isKind(to, of: new.destinationEntityName)
+            else { continue }
+            guard found[from] == nil, mapping.keepsKeys, mapping.policy != nil || mapping.mapping.predicate == nil
+            else {
+                return nil
+            }
+            found[from] = (to, number)
+        }
+        return found
+    }
+}
+
+extension ManagedObjectModel {
+    func isKind(_ name: String, of ancestor: String) -> Bool {
+        guard let entity = entity(name), let other = self.entity(ancestor) else { return false }
+        return isKind(entity, of: other)
+    }
+}

@@ -1,0 +1,163 @@
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// Runs the migration policies of one pass on a working copy whose statements have run: makes the instances, leads
+/// links to what became of their destinations, makes the relationships, and lets the policies validate.
+package struct PolicyRun {
+    package var mapping: ResolvedMapping
+    /// The models of the two versions, restricted to the store's configuration.
+    package var from: ManagedObjectModel
+    package var to: ManagedObjectModel
+    package var registry: MigrationRegistry
+    /// Where the external data of both stores lie; new files among them.
+    package var external: ExternalStorage
+    /// How many source objects are read, and what became of them written, at a time.
+    package var batchSize: Int
+    package var system: any System
+    /// Told the source objects done in all and a sentence, once for each batch; false ends the migration.
+    package var progress: (_ done: Int64, _ sentence: String) -> Bool
+
+    package init(
+        _ mapping: ResolvedMapping, from: ManagedObjectModel, to: ManagedObjectModel, registry: MigrationRegistry,
+        external: ExternalStorage, batchSize: Int = 1_000, on system: any System = POSIXSystem(),
+        progress: @escaping (_ done: Int64, _ sentence: String) -> Bool = { _, _ in true }
+    ) {
+        self.mapping = mapping
+        self.from = from
+        self.to = to
+        self.registry = registry
+        self.external = external
+        self.batchSize = max(batchSize, 1)
+        self.system = system
+        self.progress = progress
+    }
+
+    /// Whether a mapping has policies at all.
+    package static func isNeeded(for mapping: ResolvedMapping) -> Bool {
+        mapping.entityMappings.contains { $0.policy != nil }
+    }
+
+    /// Runs the policies.
+    ///
+    /// - Parameters:
+    ///   - connection: of the working copy; the unchanged store is attached to it as `source`.
+    ///   - source: the path of that unchanged store.
+    /// - Returns: what became of the source objects, by entity mapping.
+    /// - Throws: `policyFailed` with the entity mapping, object, property and value; `codeMissing`; `cancelled`. The
+    ///   working copy is of no use then.
+    package func run(on connection: Connection, source: String) throws -> [InstanceCounts] {
+        let reading = try Connection(source, mode: .immutable)
+        defer { reading.close() }
+        let old = try ObjectStore(
+            over: reading, model: from, external: external, isReadOnly: true, keepsHistory: false, on: system)
+        let new = try ObjectStore(
+            over: connection, model: to, external: external, keepsHistory: false, on: system)
+        return try new.writing {
+            let manager = try MigrationManager(
+                self, source: old, destination: new, connection: connection,
+                mappings: try runningMappings(new.layout))
+            return try run(manager)
+        }
+    }
+
+    private func run(_ manager: MigrationManager) throws -> [InstanceCounts] {
+        let ours = manager.mappings.filter { $0.policy != nil }
+        for mapping in ours { try makeInstances(mapping, manager) }
+        try manager.leadLinksOn()
+        for mapping in ours { try makeRelationships(mapping, manager) }
+        for mapping in ours {
+            try call(mapping, manager) { policy, written in
+                try policy.performCustomValidation(forMapping: written, manager: manager)
+            }
+        }
+        for mapping in ours {
+            try call(mapping, manager) { policy, written in try policy.end(written, manager: manager) }
+        }
+        return ours.map(\.counts)
+    }
+
+    /// Calls a policy, and writes what it has done outside of any one source object.
+    func call(
+        _ mapping: RunningMapping, _ manager: MigrationManager,
+        _ body: (EntityMigrationPolicy, EntityMapping) throws -> Void
+    ) throws {
+        guard let policy = mapping.policy else { return }
+        manager.current = mapping
+        manager.currentEntityMapping = mapping.entityMapping
+        do {
+            try body(policy, mapping.entityMapping)
+            try manager.throwFault()
+            try manager.keepAssociations()
+            try manager.writeWaiting()
+        } catch {
+            throw PolicyFault(error, nil).error(mapping)
+        }
+    }
+
+    // MARK: - Mappings
+
+    /// One policy object for each name, whatever number of mappings it serves.
+    private func runningMappings(_ layout: StoreLayout) throws -> [RunningMapping] {
+        var policies: [String: EntityMigrationPolicy] = [:]
+        return try mapping.entityMappings.enumerated().map { position, mapping in
+            let policy = try mapping.policy.map { name in
+                if let known = policies[name] { return known }
+                guard let make = registry.policies[name] else {
+                    throw MigrationError.policyMissing(name, of: mapping.name)
+                }
+                let policy = make()
+                policies[name] = policy
+                return policy
+            }
+            let number = mapping.destinationEntityName.flatMap { layout.entityNumbers[$0] }
+            return RunningMapping(
+                mapping, at: position, policy: policy, destinationNumber: number.map(Int64.init),
+                keepsKeys: keepsKeys(mapping, at: position))
+        }
+    }
+
+    /// Whether no other entity mapping can have given an object in the same table the key of a source object.
+    private func keepsKeys(_ mapping: ResolvedEntityMapping, at position: Int) -> Bool {
+        guard let root = self.root(of: mapping.destinationEntityName, in: to),
+            let sourceRoot = self.root(of: mapping.sourceEntityName, in: from)
+        else { return false }
+        return !self.mapping.entityMappings.enumerated().contains { other, rival in
+            guard other != position, self.root(of: rival.destinationEntityName, in: to) == root,
+                rival.sourceEntityName != nil
+            else { return false }
+            // Statements come before policies, and of two policies the first.
+            let comesBefore = rival.policy == nil ? mapping.policy != nil : mapping.policy != nil && other < position
+            let mayMeet =
+                self.root(of: rival.sourceEntityName, in: from) != sourceRoot
+                || rival.sourceEntityName == mapping.sourceEntityName
+            return comesBefore && mayMeet
+        }
+    }
+
+    func root(of name: String?, in model: ManagedObjectModel) -> String? {
+        name.flatMap(model.entity).map { model.root(of: $0).name }
+    }
+
+    /// New objects of an entity get keys above that of every source object that may become one of its table.
+    func reserveKeys(for entity: DestinationEntity, _ manager: MigrationManager) throws {
+        let root = entity.columns.root
+        let roots = Set(
+            mapping.entityMappings.compactMap { mapping in
+                self.root(of: mapping.destinationEntityName, in: to) == root
+                    ? self.root(of: mapping.sourceEntityName, in: from) : nil
+            })
+        for name in roots {
+            guard let columns = try? manager.sources.store.columns(of: name) else { continue }
+            let highest = try manager.connection.integer(
+                """
+                SELECT max(ifnull((SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?), 0), \
+                ifnull((SELECT max(Z_PK) FROM source.\(columns.table.quotedName)), 0))
+                """, [.integer(columns.number)])
+            if let highest { try entity.inserter.claim(highest) }
+        }
+    }
+}

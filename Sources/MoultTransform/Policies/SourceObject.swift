@@ -1,0 +1,186 @@
+import MoultModel
+import MoultObjects
+import MoultStore
+
+/// An object of the store as it was, by the names of its version: nothing of it can be changed.
+///
+/// Values are read when they are asked for. A name that the entity does not have, and a value that cannot be what the
+/// model declares, give nil, and the migration fails when the policy's call returns.
+public final class SourceObject {
+    let manager: MigrationManager
+    let entity: EntityColumns
+    private(set) var key: Int64
+    /// Set while this is the object of the reader's present row.
+    private var reader: InstanceReader?
+    private var snapshot: ObjectSnapshot?
+
+    /// What becomes of it, where that is not simply the objects that are associated with it.
+    public var outcome: InstanceOutcome?
+
+    init(_ manager: MigrationManager, _ entity: EntityColumns, key: Int64, reader: InstanceReader? = nil) {
+        self.manager = manager
+        self.entity = entity
+        self.key = key
+        self.reader = reader
+    }
+
+    init(_ manager: MigrationManager, _ entity: EntityColumns, _ snapshot: ObjectSnapshot) {
+        self.manager = manager
+        self.entity = entity
+        key = snapshot.id.key
+        self.snapshot = snapshot
+    }
+
+    /// Takes another row; nobody else may hold the object.
+    func move(to key: Int64) {
+        self.key = key
+        outcome = nil
+        snapshot = nil
+    }
+
+    /// Reads its values by its key from now on: the reader goes on to other rows.
+    func leaveReader() { reader = nil }
+
+    public var entityName: String { entity.shape.entity.name }
+    public var objectID: ObjectID { manager.sourceID(entityName, key) }
+}
+
+// MARK: - Attributes
+
+extension SourceObject {
+    /// The value of an attribute; nil where it has none.
+    public subscript(name: String) -> AttributeValue? {
+        guard let position = position(of: name) else { return nil }
+        return value(at: position)
+    }
+
+    /// The text of a String or URI attribute.
+    public func string(_ name: String) -> String? {
+        switch self[name] {
+        case .string(let text), .uri(let text): return text
+        case let other: return refuse(other, name, "a text")
+        }
+    }
+
+    /// The number of an Integer attribute.
+    public func integer(_ name: String) -> Int64? {
+        if case .integer(let number) = self[name] { return number }
+        return refuse(self[name], name, "an integer")
+    }
+
+    public func bool(_ name: String) -> Bool? {
+        if case .boolean(let flag) = self[name] { return flag }
+        return refuse(self[name], name, "a Boolean")
+    }
+
+    /// The number of a Double, Float or Integer attribute.
+    public func double(_ name: String) -> Double? {
+        switch self[name] {
+        case .double(let number): return number
+        case .integer(let number): return Double(number)
+        case let other: return refuse(other, name, "a number")
+        }
+    }
+
+    /// The exact digits of a Decimal attribute.
+    public func decimal(_ name: String) -> String? {
+        if case .decimal(let digits) = self[name] { return digits }
+        return refuse(self[name], name, "a Decimal")
+    }
+
+    /// The date in seconds since 2001-01-01 00:00:00 UTC.
+    public func date(_ name: String) -> Double? {
+        if case .date(let seconds) = self[name] { return seconds }
+        return refuse(self[name], name, "a date")
+    }
+
+    /// The bytes of a Binary, Transformable or UUID attribute.
+    public func bytes(_ name: String) -> [UInt8]? {
+        switch self[name] {
+        case .binary(let bytes), .transformable(let bytes), .uuid(let bytes): return bytes
+        case let other: return refuse(other, name, "bytes")
+        }
+    }
+
+    /// Whether an attribute's value is what the model declares, or nil; one that is not can only be dropped or put into
+    /// the quarantine.
+    public func isReadable(_ name: String) -> Bool {
+        guard let position = position(of: name) else { return false }
+        if let reader, reader.key == key {
+            if case .undecodable? = reader.value(position) { return false }
+            return true
+        }
+        return loaded()?.values[position] != nil || entity.isToMany(position)
+    }
+
+    private func refuse<Value>(_ value: AttributeValue?, _ name: String, _ wanted: String) -> Value? {
+        guard let value else { return nil }
+        manager.note("\(name) was read as \(wanted), which it is not.", self, property: name, value: "\(value)")
+        return nil
+    }
+}
+
+// MARK: - Relationships
+
+extension SourceObject {
+    /// The destination of a to-one relationship; nil where it has none.
+    public func object(_ relationship: String) -> SourceObject? { objects(relationship).first }
+
+    /// The destinations of a relationship, in the order of an ordered one, else by key.
+    ///
+    /// What is asked for one object of a batch is read for all of them at once.
+    public func objects(_ relationship: String) -> [SourceObject] {
+        guard let position = position(of: relationship) else { return [] }
+        guard case .relationship = entity.shape.properties[position] else {
+            manager.note("\(relationship) is no relationship.", self, property: relationship)
+            return []
+        }
+        return manager.noting(self, property: relationship) {
+            try manager.sources.destinations(of: relationship, self, isInBatch: reader != nil)
+        } ?? []
+    }
+}
+
+// MARK: - Values
+
+extension SourceObject {
+    private func position(of name: String) -> Int? {
+        if let position = entity.shape.position(of: name) { return position }
+        manager.note("\(entityName) has no property \(name) in the source's version.", self, property: name)
+        return nil
+    }
+
+    /// The value of an attribute.
+    func value(at position: Int) -> AttributeValue? {
+        if let reader, reader.key == key {
+            switch reader.value(position) {
+            case .attribute(let value)?: return value
+            case .undecodable(let value)?: noteUnreadable(position, value.reason)
+            case .toOne?, .toMany?, nil: noteNoAttribute(position)
+            }
+            return nil
+        }
+        switch loaded()?.values[position] {
+        case .attribute(let value)?: return value
+        case .toOne?, .toMany?: noteNoAttribute(position)
+        case nil: noteUnreadable(position, "it is not what the model declares")
+        }
+        return nil
+    }
+
+    private func loaded() -> ObjectSnapshot? {
+        if let snapshot { return snapshot }
+        snapshot = manager.noting(self, property: nil) { try manager.sources.snapshot(entityName, key) }
+        return snapshot
+    }
+
+    private func noteUnreadable(_ position: Int, _ reason: String) {
+        let name = entity.shape.properties[position].name
+        manager.note("The value of \(name) cannot be read: \(reason).", self, property: name, isData: true)
+    }
+
+    private func noteNoAttribute(_ position: Int) {
+        let name = entity.shape.properties[position].name
+        manager.note("\(name) is no stored attribute: a relationship is read with objects(_:).", self, property: name)
+    }
+}
