@@ -110,7 +110,7 @@ let package = Package(
             "MoultEngineTests",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
-                "MoultSystem", "MoultEngine", "MoultObjects", "MoultTransform",
+                "MoultSystem", "MoultEngine", "MoultObjects", "MoultTransform", "MoultReport",
                 "TestSupport", "engine-child",
             ]),
         // A process for the engine's tests to kill.

@@ -30,7 +30,10 @@ extension Invocation {
     func versionName(of store: String, _ console: Console) throws -> String {
         let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
         if let versions = try versionsIfKnown(console) {
-            if let position = versions.position(matching: snapshot.hashes) { return versions.versions[position].name }
+            let identifiers = snapshot.metadata.versionIdentifiers
+            if let position = versions.position(matching: snapshot.hashes, identifiers: identifiers) {
+                return versions.versions[position].name
+            }
         }
         let hashes = snapshot.hashes.entities.mapValues(\.base64)
         if let known = try migrator.backups(of: store).list().last(where: { $0.manifest.versionHashes == hashes }) {

@@ -18,6 +18,9 @@ package struct PreparedMigration: Sendable {
         package var registry: MigrationRegistry
         /// How many source objects a migration policy is given before what it made of them is written.
         package var batchSize = 1_000
+        /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed goes
+        /// on from the last of them. Otherwise the whole way is one commit, all or nothing.
+        package var stopsAtEachVersion: Bool
         /// Write version hashes that are not certain.
         package var isExperimental: Bool
         /// Migrate a store that is mirrored to CloudKit, the careful way.
@@ -25,12 +28,13 @@ package struct PreparedMigration: Sendable {
 
         package init(
             answers: Answers = .none, registered: [RegisteredStage] = [],
-            registry: MigrationRegistry = MigrationRegistry(), isExperimental: Bool = false,
-            allowsCloudKit: Bool = false
+            registry: MigrationRegistry = MigrationRegistry(), stopsAtEachVersion: Bool = false,
+            isExperimental: Bool = false, allowsCloudKit: Bool = false
         ) {
             self.answers = answers
             self.registered = registered
             self.registry = registry
+            self.stopsAtEachVersion = stopsAtEachVersion
             self.isExperimental = isExperimental
             self.allowsCloudKit = allowsCloudKit
         }
@@ -45,7 +49,10 @@ package struct PreparedMigration: Sendable {
     package let storeFindings: [Finding]
     /// The size of the store in bytes.
     package let size: Int64
+    /// Whether each version on the way is a backup and a commit of its own.
+    package var stopsAtEachVersion: Bool { options.stopsAtEachVersion && plan.edges.count > 1 }
     let options: Options
+    let versions: ModelVersions
     let system: any System
 
     /// Looks at the store without changing a byte, and plans.
@@ -58,13 +65,16 @@ package struct PreparedMigration: Sendable {
         system: any System = POSIXSystem()
     ) throws {
         self.options = options
+        self.versions = versions
         self.system = system
         (self.store, plan, bound, storeFindings, size) = try StoreProbe.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(
-                versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]), to: target,
-                answers: options.answers, registered: options.registered + (try options.registry.stages(in: versions)))
+                versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]),
+                identifiers: snapshot.metadata.versionIdentifiers, to: target, answers: options.answers,
+                registered: options.registered + (try options.registry.stages(in: versions)),
+                stops: options.stopsAtEachVersion)
             let bound = try plan.passes.first.map { pass in
                 try Self.bind(pass, over: snapshot, probe.connection, options)
             }

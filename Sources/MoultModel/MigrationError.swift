@@ -64,6 +64,12 @@ extension MigrationError {
         // Refused: nothing was touched, and somebody has to decide.
         public static let question = Code("question", exit: 3)
         public static let cannotInfer = Code("cannotInfer", exit: 3, "NSInferredMappingModelError", 134190)
+        /// Stages that cannot be run one after the other, whatever the store: twice the same version, a gap.
+        public static let stagesInvalid = Code(
+            "stagesInvalid", exit: 3, "NSStagedMigrationFrameworkVersionMismatchError", 134504)
+        /// No migration leads from the one semantic version to the other, such as back.
+        public static let incompatibleVersion = Code(
+            "incompatibleVersion", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)
         public static let noPath = Code("noPath", exit: 3, "NSMigrationMissingMappingModelError", 134140)
         public static let storeAhead = Code(
             "storeAhead", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)

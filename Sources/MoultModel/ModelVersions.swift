@@ -58,8 +58,22 @@ public struct ModelVersions: Sendable, Equatable {
 
     /// The position of the version whose hashes equal a store's; else of the last version that has a configuration of
     /// just the store's entities with equal hashes, for a store that was opened with that configuration.
-    package func position(matching hashes: VersionHashes) -> Int? {
-        versions.firstIndex { $0.hashes.isCompatible(with: hashes) }
-            ?? versions.lastIndex { $0.configuration(matching: hashes) != nil }
+    ///
+    /// - Parameter identifiers: what the store's metadata call its version. Of several versions with equal hashes, which
+    ///   differ by what an app's code made of the data, it is the one that they name, else the first.
+    package func position(matching hashes: VersionHashes, identifiers: [String] = []) -> Int? {
+        let matching = versions.indices.filter { versions[$0].hashes.isCompatible(with: hashes) }
+        if matching.count > 1,
+            let named = matching.last(where: { versions[$0].model.isIdentified(by: identifiers) })
+        {
+            return named
+        }
+        return matching.first ?? versions.lastIndex { $0.configuration(matching: hashes) != nil }
+    }
+}
+
+extension ManagedObjectModel {
+    fileprivate func isIdentified(by identifiers: [String]) -> Bool {
+        versionIdentifiers.contains { !$0.isEmpty && identifiers.contains($0) }
     }
 }

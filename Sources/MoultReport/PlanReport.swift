@@ -25,6 +25,7 @@ package struct PlanReport: Sendable {
             .init("format", 1), .init("store", .string(prepared.store)), .init("from", .string(plan.from.name)),
             .init("to", .string(plan.to.name)), .init("versions", JSONValue(plan.versionNames)),
             .init("edges", .array(plan.edges.map(\.document))), .init("passes", JSONValue(plan.passes.count)),
+            .init("stopsAtEachVersion", .bool(prepared.stopsAtEachVersion)),
             .init("losesData", .bool(!plan.losses.isEmpty)),
             .init("entities", .array(rowCounts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
             .init("bytes", .integer(prepared.size)), .init("findings", .array(findings.map(\.document))),
@@ -40,14 +41,13 @@ package struct PlanReport: Sendable {
         }
         let total = Int(clamping: rowCounts.reduce(0) { $0 + $1.value })
         let passes = plan.passes.count == 1 ? "one pass" : "\(plan.passes.count) passes"
+        let stops = prepared.stopsAtEachVersion ? ", each version a commit of its own" : ""
         var lines = [
             style.bold(plan.versionNames.map(\.printable).joined(separator: " → ")),
-            "\(Quantity.count(total, "row")), \(Quantity.bytes(Int(clamping: prepared.size))), \(passes).",
+            "\(Quantity.count(total, "row")), \(Quantity.bytes(Int(clamping: prepared.size))), \(passes)\(stops).",
         ]
         for edge in plan.edges {
-            lines += ["", style.bold("\(edge.from.printable) → \(edge.to.printable)") + style.dim("  inferred")]
-            lines += edge.diff.hashed.map { "  \(mark($0, style)) \($0.sentence.printable)" }
-            lines.append("  " + style.dim(edge.undo.sentence.printable))
+            lines += [""] + edge.lines(style: style)
         }
         let notable = findings.filter { $0.severity > .note }
         if !notable.isEmpty { lines += [""] + notable.flatMap { $0.lines(style: style) } }
@@ -58,27 +58,6 @@ package struct PlanReport: Sendable {
             }
         }
         return lines
-    }
-
-    private func mark(_ change: ModelChange, _ style: TextStyle) -> String {
-        change.losesData ? style.red("!") : change.mayFail ? style.yellow("?") : style.green("•")
-    }
-}
-
-extension MigrationEdge {
-    fileprivate var document: JSONValue {
-        [
-            "from": .string(from), "to": .string(to), "inferred": .bool(isInferable), "losesData": .bool(losesData),
-            "mayFail": .bool(mayFail), "sentences": JSONValue(sentences), "undo": .string(undo.sentence),
-            "code": JSONValue(code),
-        ]
-    }
-
-    /// The names of the app's code that the edge calls: its steps, then its policies.
-    private var code: [String] {
-        guard case .registered(_, let mapping) = means else { return steps.map(\.name) }
-        let policies = Set(mapping.entityMappings.compactMap(\.policy))
-        return steps.map(\.name) + policies.sorted { $0.precedesInByteOrder($1) }
     }
 }
 

@@ -1,14 +1,18 @@
 import Foundation
 import MoultEngine
 import MoultModel
+import MoultPlan
 import MoultStore
 import MoultSystem
+import MoultTransform
 import TestSupport
 
 // engine-child migrate STORE    the identity migration; prints each phase as it begins
 // engine-child change STORE     makes the table ZITEM anew from the backup
 // engine-child time STORE       the same with a new column, and prints the seconds of each phase
 // engine-child infer STORE      an inferred migration to the second of KillableVersions
+// engine-child stages STORE     the three stages of FlightVersions, code between them, in one commit
+// engine-child stops STORE      the same with a stop at each version
 // engine-child hold STORE       takes the lock and waits to be killed
 
 /// Prints a phase once, at once.
@@ -60,6 +64,18 @@ do {
     case "infer":
         let prepared = try PreparedMigration(store, versions: KillableVersions.make())
         if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, observer) }
+    case "stages", "stops":
+        var registry = MigrationRegistry()
+        registry.steps["copy"] = StepCode(execute: FlightVersions.copyFlightData)
+        registry.stages = [
+            RegisteredStage(
+                from: "V2", to: "V3", name: "decompose", sentence: "Flight data get an entity of their own.",
+                before: [CodeStep(name: "copy", sentence: "Flight data are copied.")])
+        ]
+        let prepared = try PreparedMigration(
+            store, versions: FlightVersions.make(),
+            options: .init(registry: registry, stopsAtEachVersion: CommandLine.arguments[1] == "stops"))
+        _ = try Migrator().run(prepared, observer)
     case "hold":
         let lock = try StoreLock(store, POSIXSystem())
         printer.print("held")

@@ -2,6 +2,7 @@ import Foundation
 import MoultModel
 import MoultObjects
 import MoultPlan
+import MoultReport
 import MoultStore
 import MoultSystem
 import MoultTransform
@@ -85,6 +86,31 @@ struct StageTests {
         #expect(error?.place == "copy")
         #expect(!FileManager.default.fileExists(atPath: path + ".moult"))
         #expect(try FlightVersions.witness(path) == before)
+    }
+
+    @Test func `a plan says its stages, its steps in their order with where they run, and how each is undone`() throws {
+        let (folder, path, _) = try Self.store(count: 10)
+        defer { withExtendedLifetime(folder) {} }
+        var registry = Self.registry(after: ["count": StepCode { _ in }])
+        registry.stages[0].after[0].undo = "The counter is set back."
+        let report = PlanReport(try Self.prepare(path, registry))
+        let text = report.lines(style: .plain).joined(separator: "\n")
+        let parts = [
+            "V1 → V2 → V3", "3 passes", "V1 → V2  inferred", "V2 → V3  inferred, stage decompose",
+            "Flight data get an entity of their own.", "copy at V2: Runs copy.", "count at V3: Runs count.",
+            "The counter is set back.", "Only the backup brings it back",
+        ]
+        var rest = text[...]
+        for part in parts {
+            let found = try #require(rest.range(of: part), "\(part) in its place in \(text)")
+            rest = rest[found.upperBound...]
+        }
+        let edge = try #require(report.document["edges"]?.array?.last)
+        #expect(edge["stage"]?.string == "decompose")
+        let steps = try #require(edge["steps"]?.array)
+        #expect(steps.map { $0["name"]?.string } == ["copy", "count"])
+        #expect(steps.map { $0["version"]?.string } == ["V2", "V3"])
+        #expect(steps.map { $0["undo"]?.string } == [nil, "The counter is set back."])
     }
 
     // MARK: - Undo

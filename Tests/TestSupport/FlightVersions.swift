@@ -86,7 +86,8 @@ package enum FlightVersions {
         }
     }
 
-    private static func text(ofHexadecimal digits: Substring) -> String {
+    /// The text whose bytes in UTF-8 the digits are.
+    package static func text(ofHexadecimal digits: Substring) -> String {
         let digits = Array(digits)
         let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
             UInt8(String(digits[$0...$0 + 1]), radix: 16)

@@ -65,6 +65,15 @@ open class PersistentContainer: @unchecked Sendable {
         descriptions = Mutex([PersistentStoreDescription(url: url)])
     }
 
+    /// A container whose stores are open already.
+    init(name: String, coordinator: PersistentStoreCoordinator) {
+        self.name = name
+        persistentStoreCoordinator = coordinator
+        viewContext = ManagedObjectContext(.mainQueue)
+        viewContext.persistentStoreCoordinator = coordinator
+        descriptions = Mutex([])
+    }
+
     /// Where stores lie that nobody gives a place: the user's application support folder, and in it one of the
     /// program's name.
     open class func defaultDirectoryURL() -> URL {

@@ -24,6 +24,19 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         objects = ObjectCoordinator(model: managedObjectModel)
     }
 
+    /// A coordinator over stores that somebody else has open: a migration, while an app's code runs.
+    init(over objects: ObjectCoordinator) throws {
+        managedObjectModel = objects.model
+        modelVersions = nil
+        self.objects = objects
+        let options = try StoreOptions(nil)
+        let open = objects.stores.map { store in
+            PersistentStore(
+                store, url: URL(fileURLWithPath: store.path), type: .sqlite, configuration: nil, options: options)
+        }
+        stores.withLock { $0 = open }
+    }
+
     public var persistentStores: [PersistentStore] { stores.withLock { $0 } }
 
     /// The store at a URL; nil where none is open from there.

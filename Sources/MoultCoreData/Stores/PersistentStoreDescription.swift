@@ -17,6 +17,8 @@ public final class PersistentStoreDescription: Sendable {
         var isMigrationCancelled: (@Sendable () -> Bool)?
         var afterMigration: (@Sendable (ManagedObjectContext) throws -> Void)?
         var migrationAnswers: Data?
+        var migrationRegistry = MigrationRegistry()
+        var stopsAtEachVersion = false
     }
 
     private let state: Mutex<State>
@@ -130,6 +132,19 @@ public final class PersistentStoreDescription: Sendable {
     public var afterMigration: (@Sendable (ManagedObjectContext) throws -> Void)? {
         get { state.withLock { $0.afterMigration } }
         set { state.withLock { $0.afterMigration = newValue } }
+    }
+
+    /// The code that the migration may need: steps, migration policies, rules.
+    public var migrationRegistry: MigrationRegistry {
+        get { state.withLock { $0.migrationRegistry } }
+        set { state.withLock { $0.migrationRegistry = newValue } }
+    }
+
+    /// Whether the migration stops at each version on the way, which then is a backup and a commit of its own: a chain
+    /// that dies goes on from the last of them. Otherwise the whole way is one commit, all or nothing.
+    public var stopsAtEachVersion: Bool {
+        get { state.withLock { $0.stopsAtEachVersion } }
+        set { state.withLock { $0.stopsAtEachVersion = newValue } }
     }
 
     /// Answers to the questions that a migration may ask, as the JSON that the error `question` prints.

@@ -22,10 +22,13 @@ public enum PersistentStoreOption {
     /// `Bool`: let ``PersistentStoreCoordinator/destroyPersistentStore(at:type:options:)`` remove what is no store.
     public static let forceDestroy = "NSPersistentStoreForceDestroyOption"
 
+    /// A ``StagedMigrationManager``: the stages by which the store is migrated.
+    public static let stagedMigrationManager = "NSPersistentStoreStagedMigrationManagerOptionKey"
+
     /// Every key there is.
     public static let all = [
         migratePersistentStoresAutomatically, inferMappingModelAutomatically, readOnly, timeout, sqlitePragmas,
-        sqliteAnalyze, sqliteManualVacuum, historyTracking, forceDestroy,
+        sqliteAnalyze, sqliteManualVacuum, historyTracking, forceDestroy, stagedMigrationManager,
     ]
 }
 
@@ -41,6 +44,7 @@ struct StoreOptions: Sendable {
     var vacuums = false
     var tracksHistory = false
     var forcesDestruction = false
+    var stagedMigrationManager: StagedMigrationManager?
 
     /// - Parameter migratesByDefault: what holds where the options do not say.
     /// - Throws: `usage` for a key or a value that Moult does not know, naming those it does.
@@ -64,6 +68,11 @@ struct StoreOptions: Sendable {
                 throw wrong(value, key, "a number of seconds")
             }
             busyTimeout = Int32(seconds * 1000)
+        case PersistentStoreOption.stagedMigrationManager:
+            guard let manager = value as? StagedMigrationManager else {
+                throw wrong(value, key, "a StagedMigrationManager")
+            }
+            stagedMigrationManager = manager
         case PersistentStoreOption.sqlitePragmas:
             guard let pragmas = value as? [String: any Sendable] else { throw wrong(value, key, "a dictionary") }
             self.pragmas = try pragmas.sorted { $0.key < $1.key }.map { try StorePragma.check($0.key, $0.value) }

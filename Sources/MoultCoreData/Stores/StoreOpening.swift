@@ -6,6 +6,7 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 import MoultSystem
+import MoultTransform
 
 /// Opens one store for a coordinator: makes it, or recognises it and migrates it where it is behind.
 ///
@@ -31,6 +32,7 @@ struct StoreOpening {
         if try system.exists(url.path) {
             try bringUpToDate(url.path)
         } else {
+            try options.stagedMigrationManager?.validate(model, in: versions)
             try make(url.path)
         }
         let store = try ObjectStore(
@@ -70,15 +72,26 @@ extension StoreOpening {
         let migrator = Migrator(options: MigrationOptions(patience: max(options.busyTimeout, 0)), system: system)
         if try !options.isReadOnly && migrator.isUnfinished(path) { _ = try migrator.recover(path) }
         let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
-        let expected = try modelVersion().hashes
-        guard !snapshot.hashes.fits(expected) else { return }
-        let versions = versions(for: snapshot)
+        var registry = description?.migrationRegistry ?? MigrationRegistry()
+        let versions = try versions(for: snapshot, addingStagesTo: &registry)
+        let fits = try snapshot.hashes.fits(modelVersion().hashes)
+        if fits && !isBehindByName(snapshot, versions) { return }
         try checkMayMigrate(path, snapshot, versions)
         let answers = try description?.migrationAnswers.map { try Answers(json: [UInt8]($0)) } ?? .none
         let prepared = try PreparedMigration(
-            path, versions: versions, to: target(in: versions), options: .init(answers: answers), system: system)
-        guard let migration = try prepared.migration() else { return }
-        _ = try migrator.run(adjusted(migration), on: path, observer)
+            path, versions: versions, to: target(in: versions),
+            options: .init(
+                answers: answers, registry: registry, stopsAtEachVersion: description?.stopsAtEachVersion ?? false),
+            system: system)
+        _ = try migrator.run(prepared, observer, adjusting: adjusted)
+    }
+
+    /// Whether the store is of an earlier one of several versions with the model's hashes, as its metadata say.
+    private func isBehindByName(_ snapshot: StoreSnapshot, _ versions: ModelVersions) -> Bool {
+        let position = versions.position(
+            matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
+        guard let position, let target = target(in: versions).flatMap(versions.position(named:)) else { return false }
+        return position < target
     }
 
     /// A store that this process has open already is looked at through SQLite, and cannot be migrated.
@@ -93,28 +106,47 @@ extension StoreOpening {
             remedy: "Remove it from its coordinator; then it can be migrated.")
     }
 
-    /// The versions to go through: those beside the model; where the store's is not among them, the model that the
-    /// store carries stands before the one to be opened with.
+    /// The versions to go through, and in what is registered what their stages name.
+    ///
+    /// - Throws: `stagesInvalid` with everything that is wrong with the stages.
+    private func versions(
+        for snapshot: StoreSnapshot, addingStagesTo registry: inout MigrationRegistry
+    ) throws -> ModelVersions {
+        guard let manager = options.stagedMigrationManager else { return versions(for: snapshot) }
+        let chain = try StageChain(
+            manager.stages, model: model, versions: versions?.versions ?? [], carried: snapshot.cachedModel)
+        let staged = chain.registry(of: manager)
+        registry.stages += staged.stages
+        registry.steps.merge(staged.steps) { $1 }
+        return ModelVersions(versions: chain.versions)
+    }
+
+    /// Those beside the model; where the store's is not among them, the model that the store carries stands before the
+    /// one to be opened with.
     private func versions(for snapshot: StoreSnapshot) -> ModelVersions {
         var list = versions?.versions ?? []
         let target = ModelVersion(names: ["the container's model"], model: model)
         if !list.contains(where: { $0.hashes.isCompatible(with: target.hashes) }) { list.append(target) }
-        let known = ModelVersions(joining: list)
+        let known = ModelVersions(versions: list)
         if known.position(matching: snapshot.hashes) == nil, let cached = snapshot.cachedModel {
             let own = ModelVersion(names: ["the store's own model"], model: cached)
             let isOfStore = ModelVersions(versions: [own]).position(matching: snapshot.hashes) != nil
             if isOfStore { list.insert(own, at: max(list.count - 1, 0)) }
         }
-        return ModelVersions(joining: list)
+        return ModelVersions(versions: list)
     }
 
+    /// Of several versions with the model's hashes the one that it is called, else the last.
     private func target(in versions: ModelVersions) -> String? {
         let hashes = VersionHashes(of: model)
-        return versions.versions.last { $0.hashes.isCompatible(with: hashes) }?.name
+        let same = versions.versions.filter { $0.hashes.isCompatible(with: hashes) }
+        return (same.last { $0.model.versionIdentifiers == model.versionIdentifiers } ?? same.last)?.name
     }
 
     private func checkMayMigrate(_ path: String, _ snapshot: StoreSnapshot, _ versions: ModelVersions) throws {
-        let status = try VersionStatus(of: snapshot.hashes, in: versions, target: target(in: versions))
+        let status = try VersionStatus(
+            of: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers, in: versions,
+            target: target(in: versions))
         if options.isReadOnly {
             throw MigrationError(
                 .storeAhead, "\(status.sentence) It is opened for reading only, so it cannot be migrated.",

@@ -17,7 +17,10 @@ extension MigrationSite {
     /// Runs `body` on the objects of the working copy, and saves what it has not.
     package func withObjects(of model: ManagedObjectModel, _ body: (ObjectContext) throws -> Void) throws {
         let coordinator = ObjectCoordinator(model: model)
-        try coordinator.add(ObjectStore(over: connection, model: model, external: external, on: system))
+        let store = try ObjectStore(over: connection, model: model, external: external, on: system)
+        try coordinator.add(store)
+        // Whoever keeps an object finds that its store is gone.
+        defer { try? coordinator.remove(store) }
         let context = ObjectContext(coordinator: coordinator)
         context.transactionAuthor = "Moult"
         try body(context)

@@ -17,15 +17,17 @@ package struct MigrationPath: Sendable, Equatable {
     /// - Parameters:
     ///   - from: the position of the version to start at.
     ///   - to: the position of the version to end at.
+    ///   - stops: whether each version is to be stopped at, so that no edges are joined.
     /// - Throws: `storeAhead` where the way would lead back, `usage` where an answer is about nothing.
     package init(
-        _ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none, registered: [RegisteredStage] = []
+        _ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none, registered: [RegisteredStage] = [],
+        stops: Bool = false
     ) throws(MigrationError) {
         try versions.checkNames(in: answers)
         try versions.checkDirection(from: from, to: to)
         var walker = PathWalker(versions: versions, answers: answers)
         edges = try walker.edges(from: from, to: to, registered: registered)
-        passes = try walker.passes(over: edges, from: from)
+        passes = try walker.passes(over: edges, from: from, stops: stops)
         self.versions = versions
         self.from = from
         self.to = to

@@ -38,17 +38,20 @@ package struct MigrationPlan: Sendable, Equatable {
 
     /// From a store's version to another.
     ///
+    /// - Parameters:
+    ///   - identifiers: what the store's metadata call its version, where several have its hashes.
+    ///   - stops: whether each version is to be stopped at, so that no edges are joined.
     /// - Throws: as above, and `storeUnknown` with the nearest version where the store is of none.
     package init(
-        _ versions: ModelVersions, from store: VersionHashes, to: String? = nil, answers: Answers = .none,
-        registered: [RegisteredStage] = []
+        _ versions: ModelVersions, from store: VersionHashes, identifiers: [String] = [], to: String? = nil,
+        answers: Answers = .none, registered: [RegisteredStage] = [], stops: Bool = false
     ) throws(MigrationError) {
-        guard let start = versions.position(matching: store) else {
+        guard let start = versions.position(matching: store, identifiers: identifiers) else {
             throw .storeUnknown(nearest: versions.nearest(to: store))
         }
         let end = try versions.target(named: to)
         try self.init(
-            MigrationPath(versions, from: start, to: end, answers: answers, registered: registered))
+            MigrationPath(versions, from: start, to: end, answers: answers, registered: registered, stops: stops))
     }
 
     /// Whether there is nothing to do: the two versions are one.

@@ -79,7 +79,7 @@ extension PathWalker {
     /// The fewest hops from one version to another, over neighbours and registered shortcuts.
     private func hops(from: Int, to: Int, registered: [RegisteredStage]) throws(MigrationError) -> [Hop] {
         var arrivals: [Int: [Hop]] = [:]
-        for stage in registered {
+        for stage in RegisteredStage.joined(registered) {
             let older = try versions.knownPosition(of: stage.from)
             let newer = try versions.knownPosition(of: stage.to)
             guard older < newer else {
@@ -141,12 +141,14 @@ extension PathWalker {
 // MARK: - Passes
 
 extension PathWalker {
-    mutating func passes(over edges: [MigrationEdge], from: Int) throws(MigrationError) -> [MigrationPass] {
+    mutating func passes(
+        over edges: [MigrationEdge], from: Int, stops: Bool = false
+    ) throws(MigrationError) -> [MigrationPass] {
         var passes: [MigrationPass] = []
         var stretch: Stretch?
         var apart: String?
         for edge in edges {
-            guard case .inferred(let mapping) = edge.means, edge.steps.isEmpty else {
+            guard case .inferred(let mapping) = edge.means, edge.steps.isEmpty, !stops else {
                 close(&stretch, apart: &apart, into: &passes)
                 passes += stagePasses(edge)
                 continue

@@ -35,6 +35,25 @@ package struct RegisteredStage: Sendable, Hashable {
         self.after = after
     }
 
+    /// A mapping and the code of the same edge may be registered apart: here they are one stage.
+    static func joined(_ stages: [RegisteredStage]) -> [RegisteredStage] {
+        var joined: [RegisteredStage] = []
+        for stage in stages {
+            guard let place = joined.firstIndex(where: { $0.from == stage.from && $0.to == stage.to }),
+                joined[place].mapping == nil || stage.mapping == nil, joined[place] != stage
+            else {
+                joined.append(stage)
+                continue
+            }
+            joined[place].mapping = joined[place].mapping ?? stage.mapping
+            joined[place].before += stage.before
+            joined[place].after += stage.after
+            joined[place].sentence += " " + stage.sentence
+            joined[place].undo = joined[place].undo ?? stage.undo
+        }
+        return joined
+    }
+
     package var hasCode: Bool { !before.isEmpty || !after.isEmpty }
 
     /// A mapping model for the versions that it fits. One that cannot run is refused where the way leads over it.

@@ -37,15 +37,18 @@ package enum VersionStatus: Sendable, Equatable {
 
     /// - Parameters:
     ///   - hashes: what the store's metadata say.
+    ///   - identifiers: what they call the version, where several have these hashes.
     ///   - target: the version aimed at; nil for the current one, or the last where none is called current.
     /// - Throws: `noPath` where there is no version of that name.
-    package init(of hashes: VersionHashes, in versions: ModelVersions, target: String? = nil) throws(MigrationError) {
+    package init(
+        of hashes: VersionHashes, identifiers: [String] = [], in versions: ModelVersions, target: String? = nil
+    ) throws(MigrationError) {
         guard !versions.versions.isEmpty else {
             self = .unknown(nearest: nil)
             return
         }
         let goal = try versions.target(named: target)
-        guard let position = versions.position(matching: hashes) else {
+        guard let position = versions.position(matching: hashes, identifiers: identifiers) else {
             self = .unknown(nearest: versions.nearest(to: hashes))
             return
         }

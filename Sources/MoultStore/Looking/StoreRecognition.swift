@@ -27,7 +27,8 @@ package struct StoreRecognition: Sendable, Equatable {
     ) throws {
         let candidates = Candidates(snapshot: snapshot, versions: versions)
         findings = candidates.findings
-        if let position = versions.position(matching: snapshot.hashes) {
+        let identifiers = snapshot.metadata.versionIdentifiers
+        if let position = versions.position(matching: snapshot.hashes, identifiers: identifiers) {
             (self.position, basis) = (position, .hashes)
         } else if snapshot.hashes.entities.isEmpty, let position = candidates.byModelCache {
             (self.position, basis) = (position, .modelCache)
@@ -42,7 +43,8 @@ package struct StoreRecognition: Sendable, Equatable {
                 ? nil : version.configuration(matching: snapshot.hashes)?.name
         }
         model = version?.model ?? candidates.model
-        status = try VersionStatus(of: version?.hashes ?? snapshot.hashes, in: versions, target: target)
+        status = try VersionStatus(
+            of: version?.hashes ?? snapshot.hashes, identifiers: identifiers, in: versions, target: target)
     }
 }
 

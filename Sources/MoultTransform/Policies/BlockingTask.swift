@@ -6,8 +6,10 @@ import Synchronization
 /// The thread is the executor of the work: no thread of the pool has to be free, so any number may wait at once. What
 /// the work hands to an actor runs where that actor runs. It never ends where it needs an actor whose thread is the one
 /// that waits, such as the main actor on the main thread.
-enum BlockingTask {
-    static func run<Result>(_ work: sending @escaping () async throws -> sending Result) throws -> sending Result {
+package enum BlockingTask {
+    package static func run<Result>(_ work: sending @escaping () async throws -> sending Result) throws
+        -> sending Result
+    {
         let executor = WaitingExecutor()
         let outcome = Outcome<Result>()
         let body = Unchecked(work)

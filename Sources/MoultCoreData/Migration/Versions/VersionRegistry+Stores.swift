@@ -1,0 +1,104 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultSystem
+import MoultTransform
+
+/// What a store says of its version.
+public struct StoreVersionStatus: Sendable, Hashable {
+    public let version: SemanticVersion
+    public let target: SemanticVersion
+    /// By how many versions the store is behind; negative where it is ahead.
+    public let versionsBehind: Int
+}
+
+extension VersionRegistry {
+    /// Which version a store is of, read from its own metadata, without changing a byte.
+    ///
+    /// - Parameter target: the version to compare with; nil for the newest.
+    /// - Throws: `storeUnknown` where it is of none; `incompatibleVersion` for a target that is not registered; what a
+    ///   file that is no store throws.
+    public func status(ofStoreAt url: URL, target: SemanticVersion? = nil) throws -> StoreVersionStatus {
+        let models = modelVersions
+        let snapshot = try StoreProbe.read(url.path) { try StoreSnapshot($0.connection) }
+        let identifiers = snapshot.metadata.versionIdentifiers
+        guard let position = models.position(matching: snapshot.hashes, identifiers: identifiers) else {
+            throw MigrationError.storeUnknown(nearest: models.nearest(to: snapshot.hashes))
+        }
+        let version = versions[position].version
+        let goal = target ?? current?.version ?? version
+        guard let end = versions.firstIndex(where: { $0.version == goal }) else { throw incompatible(version, goal) }
+        return StoreVersionStatus(
+            version: version, target: goal, versionsBehind: end - position)
+    }
+
+    /// Brings a store to a version, off the caller's thread: on a copy, verified, put in place in one commit.
+    ///
+    /// - Parameters:
+    ///   - target: nil for the newest version.
+    ///   - stopsAtEachVersion: whether each version on the way is a backup and a commit of its own.
+    ///   - registry: more of the app's code, such as policies; the versions' own steps need not be in it.
+    ///   - progressHandler: told the part that is done, 0 to 1, and what has just been done, after it was done.
+    /// - Returns: the migrations that have run; none where the store is of the version already.
+    /// - Throws: `incompatibleVersion` where the store is later than the target; `stageFailed` naming the step, and what
+    ///   the engine throws. The store is as it was then.
+    @discardableResult
+    public func migrate(
+        storeAt url: URL, to target: SemanticVersion? = nil, stopsAtEachVersion: Bool = false,
+        registry: MigrationRegistry = MigrationRegistry(),
+        progressHandler: @escaping @Sendable (Double, String) -> Void = { _, _ in }
+    ) async throws -> [VersionedMigration] {
+        try await offThread {
+            let status = try self.status(ofStoreAt: url, target: target)
+            let path = try self.path(from: status.version, to: status.target)
+            guard !path.isEmpty else { return [] }
+            var registry = registry
+            self.register(in: &registry)
+            let prepared = try PreparedMigration(
+                url.path, versions: self.modelVersions, to: status.target.description,
+                options: .init(registry: registry, stopsAtEachVersion: stopsAtEachVersion))
+            let keepsBackup = path.contains(where: \.backupRequired)
+            _ = try Migrator(options: MigrationOptions(isFrugal: !keepsBackup)).run(
+                prepared,
+                MigrationObserver(onProgress: { now in
+                    if let message = now.message { progressHandler(now.fraction, message) }
+                }))
+            return path
+        }
+    }
+
+    /// Puts the newest backup of a version back in place of a store; what is there now is backed up first.
+    ///
+    /// - Throws: `backupNotFound` where there is none of that version; `backupInvalid` before anything is done.
+    public func rollBack(storeAt url: URL, to version: SemanticVersion) async throws {
+        try await offThread {
+            let migrator = Migrator()
+            let backup = try migrator.backups(of: url.path).newest(ofVersion: version.description)
+            let present = try? self.status(ofStoreAt: url).version.description
+            _ = try migrator.rollback(url.path, to: backup, currentVersion: present ?? "")
+        }
+    }
+
+    private func offThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+            DispatchQueue.global(qos: .userInitiated).async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}
+
+extension VersionRegistry {
+    /// For an app's tests: whether the registered shortcuts do to a store what walking from version to version does.
+    ///
+    /// - Parameter url: a store of the version that a shortcut starts at; it stays as it is.
+    /// - Throws: `verificationFailed` that says what differs; `usage` where no shortcut leads to the target from there.
+    public func verifyShortcut(to target: SemanticVersion? = nil, onCopyOf url: URL) throws {
+        let proof = ShortcutProof(modelVersions, options: .init(registry: migrationRegistry))
+        let differences = try proof.differences(on: url.path, to: target?.description)
+        guard let first = differences.first else { return }
+        throw MigrationError(
+            .verificationFailed, "The shortcut does not do what walking does. \(differences.joined(separator: " "))",
+            place: String(first.prefix { $0 != ":" }), remedy: "Mend the shortcut, or leave it out.")
+    }
+}

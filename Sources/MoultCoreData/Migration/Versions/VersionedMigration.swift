@@ -1,0 +1,69 @@
+import Foundation
+import MoultModel
+
+/// How much a migration does.
+public enum MigrationType: String, Sendable, Hashable, Comparable, CaseIterable {
+    /// The schema changes by inference: properties and entities are added, removed, renamed, made optional.
+    case lightweight
+    /// Code computes what the new version holds, after its schema has changed.
+    case dataTransformation
+    /// The structure changes: entities are split, joined, related otherwise, by a mapping model or by code.
+    case heavyweight
+
+    public static func < (left: MigrationType, right: MigrationType) -> Bool {
+        (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+    }
+
+    /// Seconds that a migration takes of which nobody said how long it takes.
+    var usualTime: TimeInterval {
+        switch self {
+        case .lightweight: 30
+        case .dataTransformation: 45
+        case .heavyweight: 120
+        }
+    }
+}
+
+/// What leads from one version to a later one: its steps, how long it takes, and whether a backup is made.
+///
+/// Between neighbours that nobody registered a migration for, the inferred one is taken. One that spans several
+/// versions is a shortcut, which is preferred to walking: prove it with ``VersionRegistry/verifyShortcut(to:onCopyOf:)``.
+public struct VersionedMigration: Sendable, CustomStringConvertible {
+    public let from: SemanticVersion
+    public let to: SemanticVersion
+    public let type: MigrationType
+    /// Seconds; over a path they add up.
+    public let estimatedTime: TimeInterval
+    public let backupRequired: Bool
+    public let customMigrationSteps: [MigrationStep]
+    /// In one sentence.
+    public let description: String
+
+    /// - Parameters:
+    ///   - estimatedTime: seconds; nil for what a migration of the type usually takes.
+    ///   - backupRequired: whether the store before is kept; only a migration none of whose parts requires it keeps none.
+    ///   - customMigrationSteps: run in order when the schema has changed.
+    public init(
+        from: SemanticVersion, to: SemanticVersion, type: MigrationType, estimatedTime: TimeInterval? = nil,
+        backupRequired: Bool = true, customMigrationSteps: [MigrationStep] = [], description: String
+    ) {
+        self.from = from
+        self.to = to
+        self.type = type
+        self.estimatedTime = estimatedTime ?? type.usualTime
+        self.backupRequired = backupRequired
+        self.customMigrationSteps = customMigrationSteps
+        self.description = description
+    }
+
+    /// Several that follow each other, as one.
+    init?(_ path: [VersionedMigration]) {
+        guard let first = path.first, let last = path.last else { return nil }
+        self.init(
+            from: first.from, to: last.to, type: path.map(\.type).max() ?? .lightweight,
+            estimatedTime: path.reduce(0) { $0 + $1.estimatedTime },
+            backupRequired: path.contains(where: \.backupRequired),
+            customMigrationSteps: path.flatMap(\.customMigrationSteps),
+            description: path.map(\.description).joined(separator: " "))
+    }
+}

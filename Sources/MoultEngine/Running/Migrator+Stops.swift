@@ -1,0 +1,52 @@
+import MoultModel
+
+extension Migrator {
+    /// Runs everything that a prepared migration needs: one run, or one for each version where it stops at each.
+    ///
+    /// A run that stops at each version and fails, or dies, leaves the store at the last version that it has reached,
+    /// whole; preparing it again goes on from there.
+    ///
+    /// - Parameter adjusting: makes the last changes to each migration before it runs.
+    /// - Returns: what each run has done; none where the store is of the target version already.
+    /// - Throws: what ``PreparedMigration/migration(inPlace:)`` and ``run(_:on:_:)`` throw; with stops, the message says
+    ///   which version the store has by then.
+    package func run(
+        _ prepared: PreparedMigration, _ observer: MigrationObserver = .none,
+        adjusting: (Migration) -> Migration = { $0 }
+    ) throws -> [MigrationOutcome] {
+        guard let whole = try prepared.migration() else { return [] }
+        guard prepared.stopsAtEachVersion else {
+            return [try run(adjusting(whole), on: prepared.store, observer)]
+        }
+        var outcomes: [MigrationOutcome] = []
+        let count = prepared.plan.edges.count
+        for (number, edge) in prepared.plan.edges.enumerated() {
+            do {
+                // Earlier stops have changed the store: what its rows say now is asked of them now.
+                let next = try PreparedMigration(
+                    prepared.store, versions: prepared.versions, to: edge.to, options: prepared.options,
+                    system: system)
+                guard let migration = try next.migration() else { continue }
+                outcomes.append(try run(adjusting(migration), on: prepared.store, observer.part(number, of: count)))
+            } catch var error as MigrationError where number > 0 {
+                error.message += " The store stays at \(edge.from), the last version that it has reached."
+                throw error
+            }
+        }
+        return outcomes
+    }
+}
+
+extension MigrationObserver {
+    /// For one of several runs that are one to the person who watches.
+    fileprivate func part(_ number: Int, of count: Int) -> MigrationObserver {
+        var observer = self
+        observer.onProgress = { [onProgress] progress in
+            var progress = progress
+            progress.fraction = (Double(number) + progress.fraction) / Double(count)
+            if progress.phase == .done, number + 1 < count { progress.phase = .commit }
+            onProgress(progress)
+        }
+        return observer
+    }
+}
