@@ -16,6 +16,12 @@ public typealias FetchIndexDescription = MoultModel.FetchIndexDescription
 public typealias CompositeDescription = MoultModel.CompositeDescription
 public typealias ModelVersion = MoultModel.ModelVersion
 public typealias ModelVersions = MoultModel.ModelVersions
+public typealias MappingModel = MoultModel.MappingModel
+public typealias EntityMapping = MoultModel.EntityMapping
+public typealias EntityMappingType = MoultModel.EntityMappingType
+public typealias PropertyMapping = MoultModel.PropertyMapping
+public typealias ValueTransform = MoultModel.ValueTransform
+public typealias AttributeConvertible = MoultModel.AttributeConvertible
 /// The code of an app that its migrations call, by name.
 public typealias MigrationRegistry = MoultTransform.MigrationRegistry
 /// The one error of Moult, with Core Data's constant and number (``MoultModel/MigrationError/coreData``).

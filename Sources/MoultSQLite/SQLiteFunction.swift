@@ -39,6 +39,17 @@ package struct SQLiteArguments {
     package let count: Int
 
     package func isNull(_ index: Int) -> Bool { sqlite3_value_type(pointer(index)) == SQLITE_NULL }
+
+    package func storageClass(_ index: Int) -> SQLiteValue.StorageClass {
+        switch sqlite3_value_type(pointer(index)) {
+        case SQLITE_INTEGER: .integer
+        case SQLITE_FLOAT: .real
+        case SQLITE_TEXT: .text
+        case SQLITE_BLOB: .blob
+        default: .null
+        }
+    }
+
     /// The value converted as SQLite does; zero for NULL.
     package func integer(_ index: Int) -> Int64 { sqlite3_value_int64(pointer(index)) }
     /// The value converted as SQLite does; zero for NULL.

@@ -1,15 +1,19 @@
 /// Which rows and columns of the source a migration had to carry over unchanged, in SQL's own words.
 package struct MigrationExpectation: Sendable, Equatable {
-    /// Rows of one table of the source that became rows of one table of the destination, with the same keys.
+    /// Rows of one table of the source that became rows of one table of the destination, with keys that differ by the
+    /// same number.
     package struct Rows: Sendable, Equatable {
         package var sourceTable: String
         package var table: String
         package var entities: [Entity]
+        /// What was added to their keys.
+        package var keyShift: Int64
 
-        package init(sourceTable: String, table: String, entities: [Entity]) {
+        package init(sourceTable: String, table: String, entities: [Entity], keyShift: Int64 = 0) {
             self.sourceTable = sourceTable
             self.table = table
             self.entities = entities
+            self.keyShift = keyShift
         }
     }
 
@@ -20,8 +24,14 @@ package struct MigrationExpectation: Sendable, Equatable {
         package var name: String
         package var number: Int
         package var columns: [Column]
+        /// Whether a condition may have left some of the rows out.
+        package var isPicked: Bool
 
-        package init(sourceName: String, sourceNumber: Int, name: String, number: Int, columns: [Column]) {
+        package init(
+            sourceName: String, sourceNumber: Int, name: String, number: Int, columns: [Column],
+            isPicked: Bool = false
+        ) {
+            self.isPicked = isPicked
             self.sourceName = sourceName
             self.sourceNumber = sourceNumber
             self.name = name
@@ -84,6 +94,8 @@ package struct MigrationExpectation: Sendable, Equatable {
     /// The source entities whose rows leave, by name and table.
     package var removed: [(name: String, number: Int, table: String)]
     package var pairs: [Pairs]
+    /// The entities of the destination of which others make objects too.
+    package var open: Set<String> = []
 
     package init(
         rows: [Rows] = [], removed: [(name: String, number: Int, table: String)] = [], pairs: [Pairs] = []

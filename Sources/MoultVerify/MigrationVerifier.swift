@@ -31,7 +31,14 @@ package struct MigrationVerifier {
     /// - Throws: `verificationFailed` where a row is missing, is one too many, or has another value.
     package func verify() throws -> [EntityCount] {
         var counts: [EntityCount] = []
-        for rows in expectation.rows { counts += try verify(rows) }
+        var made: [Made: [(rows: MigrationExpectation.Entity, count: Int64)]] = [:]
+        for rows in expectation.rows {
+            for (entity, count) in try verify(rows) {
+                counts.append(count)
+                made[Made(table: rows.table, number: entity.number), default: []].append((entity, count.kept))
+            }
+        }
+        try verifyTotals(made)
         for (table, entities) in Dictionary(grouping: expectation.removed, by: \.table) {
             let before = try self.counts("source", table, entities.map(\.number))
             counts += entities.map { removed in
@@ -45,31 +52,70 @@ package struct MigrationVerifier {
 
     // MARK: - Rows
 
-    private func verify(_ rows: MigrationExpectation.Rows) throws -> [EntityCount] {
-        var counts: [EntityCount] = []
+    private struct Made: Hashable {
+        let table: String
+        let number: Int
+    }
+
+    /// What came of the rows of each entity.
+    private func verify(_ rows: MigrationExpectation.Rows) throws -> [(MigrationExpectation.Entity, EntityCount)] {
         let all = try self.counts("source", rows.sourceTable, rows.entities.map(\.sourceNumber))
-        let left = try self.counts("main", rows.table, rows.entities.map(\.number))
-        for entity in rows.entities {
-            let (before, after) = (all[entity.sourceNumber, default: 0], left[entity.number, default: 0])
-            guard before == after else {
-                throw failure(
-                    entity.name, "\(entity.sourceName) had \(before) rows and \(entity.name) has \(after).")
-            }
-            counts.append(EntityCount(name: entity.sourceName, source: before, kept: after, dropped: 0))
-        }
         let differing = try connection.integer(comparison(rows, "count(*)")) ?? 0
         if differing > 0 { throw try difference(rows, differing) }
-        return counts
+        return try rows.entities.map { entity in
+            let before = all[entity.sourceNumber, default: 0]
+            let kept = entity.isPicked ? try picked(entity, rows) : before
+            return (entity, EntityCount(name: entity.sourceName, source: before, kept: kept, dropped: before - kept))
+        }
+    }
+
+    /// Of the rows that a condition may have left out, those that are there.
+    private func picked(_ entity: MigrationExpectation.Entity, _ rows: MigrationExpectation.Rows) throws -> Int64 {
+        try connection.integer(
+            """
+            SELECT count(*) FROM source.\(rows.sourceTable.quotedName) AS s \
+            JOIN main.\(rows.table.quotedName) AS d ON d.Z_PK = s.Z_PK + \(rows.keyShift) \
+            WHERE s.Z_ENT = \(entity.sourceNumber) AND d.Z_ENT = \(entity.number)
+            """) ?? 0
+    }
+
+    /// No row too many or too few, over all that became one entity.
+    private func verifyTotals(_ made: [Made: [(rows: MigrationExpectation.Entity, count: Int64)]]) throws {
+        for (table, all) in Dictionary(grouping: made, by: \.key.table) {
+            let counts = try self.counts("main", table, all.map(\.key.number))
+            for (key, parts) in all {
+                guard let entity = parts.first?.rows, !expectation.open.contains(entity.name) else { continue }
+                let (before, after) = (parts.reduce(0) { $0 + $1.count }, counts[key.number, default: 0])
+                guard before != after else { continue }
+                let names = parts.map(\.rows.sourceName).joined(separator: " and ")
+                throw failure(entity.name, "\(names) had \(before) rows and \(entity.name) has \(after).")
+            }
+        }
     }
 
     /// The rows of the source that have no equal in the destination.
     private func comparison(_ rows: MigrationExpectation.Rows, _ result: String) -> String {
         let numbers = rows.entities.map { "\($0.sourceNumber)" }.joined(separator: ", ")
+        let needed = rows.entities.filter { !$0.isPicked }.map { "\($0.sourceNumber)" }.joined(separator: ", ")
+        let missing =
+            needed.isEmpty
+            ? "0"
+            : rows.entities.allSatisfy { !$0.isPicked } ? "d.Z_PK IS NULL" : "d.Z_PK IS NULL AND s.Z_ENT IN (\(needed))"
+        let differences = differences(rows).joined(separator: " OR ")
+        // A row that was left out has nothing to compare.
+        let different = missing == "d.Z_PK IS NULL" ? differences : "d.Z_PK IS NOT NULL AND (\(differences))"
         return """
             SELECT \(result) FROM source.\(rows.sourceTable.quotedName) AS s \
-            LEFT JOIN main.\(rows.table.quotedName) AS d ON d.Z_PK = s.Z_PK \
-            WHERE s.Z_ENT IN (\(numbers)) AND (d.Z_PK IS NULL OR \(differences(rows).joined(separator: " OR ")))
+            LEFT JOIN main.\(rows.table.quotedName) AS d ON \(join(rows)) \
+            WHERE s.Z_ENT IN (\(numbers)) AND (\(missing) OR \(different))
             """
+    }
+
+    /// The key of the destination's row; of rows that a condition picks, others may have it.
+    private func join(_ rows: MigrationExpectation.Rows) -> String {
+        let key = rows.keyShift == 0 ? "s.Z_PK" : "s.Z_PK + \(rows.keyShift)"
+        let picked = rows.entities.filter(\.isPicked).map { "\($0.number)" }.joined(separator: ", ")
+        return picked.isEmpty ? "d.Z_PK = \(key)" : "d.Z_PK = \(key) AND d.Z_ENT IN (\(picked))"
     }
 
     private func differences(_ rows: MigrationExpectation.Rows) -> [String] {
@@ -103,7 +149,7 @@ package struct MigrationVerifier {
                 let differs = try connection.integer(
                     """
                     SELECT count(*) FROM source.\(rows.sourceTable.quotedName) AS s \
-                    JOIN main.\(rows.table.quotedName) AS d ON d.Z_PK = s.Z_PK \
+                    JOIN main.\(rows.table.quotedName) AS d ON \(join(rows)) \
                     WHERE s.Z_PK = ? AND s.Z_ENT = \(entity.sourceNumber) AND \(difference(column))
                     """, [.integer(key)])
                 if differs == 1 {

@@ -115,7 +115,7 @@ struct MappingMatchTests {
         #expect(
             Set(found) == [
                 "error mapping-unknown-property BoatToBoat.mast", "error mapping-without-value BoatToBoat.colour",
-                "note mapping-default BoatToBoat.kind", "error mapping-type BoatToBoat.length",
+                "note mapping-default BoatToBoat.kind", "note mapping-converts BoatToBoat.length",
                 "warning mapping-may-be-nil BoatToBoat.name", "error mapping-unknown-source BoatToBoat.note",
                 "error mapping-unknown-entity CanoeToVessel", "error mapping-abstract-entity CanoeToVessel",
                 "warning mapping-drops-entity Raft", "note mapping-empty-entity Port",

@@ -1,11 +1,9 @@
+import Foundation
 import MoultModel
+import MoultModelFiles
 import MoultPlan
 
-/// How the objects of one version of a model become the objects of another: `NSMappingModel`.
-public struct MappingModel: Sendable {
-    /// Ordered by the names of the destination's entities, then the removed ones.
-    public let entityMappings: [EntityMapping]
-
+extension MappingModel {
     /// The mapping that Moult would migrate by, without migrating anything.
     ///
     /// - Throws: `cannotInfer` (134190) with every change that cannot be inferred, each with its place and remedy;
@@ -16,47 +14,51 @@ public struct MappingModel: Sendable {
         let mapping = try ResolvedMapping(
             inferring: ModelVersion(names: ["the source model"], model: source),
             to: ModelVersion(names: ["the destination model"], model: destination))
-        return MappingModel(entityMappings: mapping.entityMappings.map(EntityMapping.init))
+        return MappingModel(mapping)
+    }
+
+    /// Reads a mapping model: an `.xcmappingmodel` folder, or a compiled `.cdm`.
+    ///
+    /// - Throws: `fileNotFound`, `fileNotReadable`, `modelNotFound` for a file that is no mapping model, `modelInvalid`
+    ///   for one that is empty or damaged.
+    public init(contentsOf url: URL) throws {
+        self = try MappingModelFile(contentsOf: url.path).mapping
+    }
+
+    /// The mapping model in the bundles that was made for the two models; nil stands for the main bundle.
+    ///
+    /// - Returns: nil where none fits.
+    /// - Throws: what reading throws.
+    public init?(
+        from bundles: [Bundle]?, forSourceModel source: ManagedObjectModel,
+        destinationModel destination: ManagedObjectModel
+    ) throws {
+        let versions = ModelVersions(versions: [
+            ModelVersion(names: ["the source model"], model: source),
+            ModelVersion(names: ["the destination model"], model: destination),
+        ])
+        let folders = (bundles ?? [.main]).flatMap { [$0.resourceURL, $0.bundleURL].compactMap(\.self) }
+        for folder in folders {
+            for file in try MappingModelFile.all(at: folder.path) {
+                let match = try? MappingMatch(of: file.mapping, named: file.name, held: file.versions, in: versions)
+                guard let match, match.source == 0, match.destination == 1 else { continue }
+                self = file.mapping
+                return
+            }
+        }
+        return nil
+    }
+
+    /// By name, which the expressions of other mappings use.
+    public var entityMappingsByName: [String: EntityMapping] {
+        Dictionary(entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
-/// How the objects of one entity become objects of another: `NSEntityMapping`.
-public struct EntityMapping: Sendable, Hashable {
-    /// With Core Data's numbers (`NSEntityMappingType`).
-    public enum MappingType: Int, Sendable {
-        case add = 2
-        case remove = 3
-        case copy = 4
-        case transform = 5
+extension EntityMapping {
+    /// Core Data's name for ``type``.
+    public var mappingType: EntityMappingType {
+        get { type }
+        set { type = newValue }
     }
-
-    public let mappingType: MappingType
-    /// Nil for an added entity.
-    public let sourceEntityName: String?
-    /// Nil for a removed entity.
-    public let destinationEntityName: String?
-    /// Where each attribute and relationship of the destination comes from, by its name; nil for one that starts anew.
-    public let propertySources: [String: String?]
-
-    init(_ mapping: ResolvedEntityMapping) {
-        sourceEntityName = mapping.sourceEntityName
-        destinationEntityName = mapping.destinationEntityName
-        var sources: [String: String?] = [:]
-        for (name, source) in mapping.attributes {
-            if case .attribute(let old, _) = source { sources[name] = .some(old) } else { sources[name] = .some(nil) }
-        }
-        for (name, source) in mapping.relationships {
-            if case .relationship(let old) = source { sources[name] = .some(old) } else { sources[name] = .some(nil) }
-        }
-        propertySources = sources
-        mappingType =
-            switch (mapping.sourceEntityName, mapping.destinationEntityName) {
-            case (nil, _): .add
-            case (_, nil): .remove
-            case (let old, let new): old == new && sources.allSatisfy { $0.key == $0.value } ? .copy : .transform
-            }
-    }
-
-    /// As Core Data names it: `Old_to_New`.
-    public var name: String { "\(sourceEntityName ?? "")_to_\(destinationEntityName ?? "")" }
 }

@@ -4,11 +4,7 @@ import MoultModel
 /// A type whose values an attribute can keep. Make an enum of your own one by saying how it is written:
 ///
 ///     enum Rating: String, AttributeValueConvertible { case good, bad; static var missing: Rating { .good } }
-public protocol AttributeValueConvertible: ManagedProperty, ManagedPropertyElement {
-    /// Nil where the attribute holds something else.
-    init?(_ value: AttributeValue)
-    var attributeValue: AttributeValue { get }
-}
+public protocol AttributeValueConvertible: AttributeConvertible, ManagedProperty, ManagedPropertyElement {}
 
 extension AttributeValueConvertible {
     public static func readElement(_ key: String, of object: ManagedObject) throws -> Self? {
@@ -39,52 +35,21 @@ extension AttributeValueConvertible {
     }
 }
 
-extension AttributeValueConvertible where Self: FixedWidthInteger {
-    public init?(_ value: AttributeValue) {
-        guard case .integer(let number) = value, let exact = Self(exactly: number) else { return nil }
-        self = exact
-    }
-    public var attributeValue: AttributeValue { .integer(Int64(clamping: self)) }
-    public static var missing: Self { 0 }
-}
+extension AttributeValueConvertible where Self: FixedWidthInteger { public static var missing: Self { 0 } }
 
 extension Int: AttributeValueConvertible {}
 extension Int16: AttributeValueConvertible {}
 extension Int32: AttributeValueConvertible {}
 extension Int64: AttributeValueConvertible {}
 
-extension AttributeValueConvertible where Self: BinaryFloatingPoint {
-    public init?(_ value: AttributeValue) {
-        switch value {
-        case .double(let number): self = Self(number)
-        case .integer(let number): self = Self(number)
-        default: return nil
-        }
-    }
-    public var attributeValue: AttributeValue { .double(Double(self)) }
-    public static var missing: Self { 0 }
-}
+extension AttributeValueConvertible where Self: BinaryFloatingPoint { public static var missing: Self { 0 } }
 
 extension Double: AttributeValueConvertible {}
 extension Float: AttributeValueConvertible {}
 
-extension Bool: AttributeValueConvertible {
-    public init?(_ value: AttributeValue) {
-        guard case .boolean(let flag) = value else { return nil }
-        self = flag
-    }
-    public var attributeValue: AttributeValue { .boolean(self) }
-    public static var missing: Bool { false }
-}
+extension Bool: AttributeValueConvertible { public static var missing: Bool { false } }
 
-extension String: AttributeValueConvertible {
-    public init?(_ value: AttributeValue) {
-        guard case .string(let text) = value else { return nil }
-        self = text
-    }
-    public var attributeValue: AttributeValue { .string(self) }
-    public static var missing: String { "" }
-}
+extension String: AttributeValueConvertible { public static var missing: String { "" } }
 
 extension Data: AttributeValueConvertible {
     public init?(_ value: AttributeValue) {
@@ -133,13 +98,4 @@ extension Decimal: AttributeValueConvertible {
     }
     public var attributeValue: AttributeValue { .decimal("\(self)") }
     public static var missing: Decimal { 0 }
-}
-
-/// An enum with raw values needs no more than to say that it conforms, and what is missing.
-extension AttributeValueConvertible where Self: RawRepresentable, RawValue: AttributeValueConvertible {
-    public init?(_ value: AttributeValue) {
-        guard let raw = RawValue(value) else { return nil }
-        self.init(rawValue: raw)
-    }
-    public var attributeValue: AttributeValue { rawValue.attributeValue }
 }

@@ -72,6 +72,7 @@ struct StoreVerification: Sendable {
         try refuse(verifier.structure())
         try verifyMetadata(connection)
         _ = try MigrationVerifier(connection, expectation: MigrationExpectation(plan)).verify()
+        try MappingVerification(plan, connection, externalData: externalData).verify()
         try refuseNew(verifier.rows { try externalFileExists($0, connection) }, over: connection)
     }
 
@@ -140,6 +141,11 @@ struct StoreVerification: Sendable {
     private func externalFileExists(_ name: String, _ connection: Connection) throws -> Bool {
         guard Self.isPlainName(name) else { return false }
         return try ExternalStorage(ofWorkingCopy: connection.path, of: store).file(name, on: system) != nil
+    }
+
+    private func externalData(_ name: String) throws -> [UInt8]? {
+        let path = Path.join(Sidecar(store: store).externalData, name)
+        return try Self.isPlainName(name) && system.exists(path) ? system.read(path) : nil
     }
 
     /// A reference comes from the store, which may be hostile: it names a file in the folder, and nothing else.

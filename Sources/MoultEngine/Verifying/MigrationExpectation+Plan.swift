@@ -9,7 +9,11 @@ extension MigrationExpectation {
     init(_ plan: BoundPlan) {
         self.init()
         var byTables: [String: Rows] = [:]
-        for mapping in plan.mapping.entityMappings where mapping.policy == nil {
+        for (position, mapping) in plan.mapping.entityMappings.enumerated() {
+            guard mapping.policy == nil else {
+                if let name = mapping.destinationEntityName { open.insert(name) }
+                continue
+            }
             guard let from = mapping.sourceEntityName, let old = plan.source.model.entity(from),
                 let number = plan.source.entityNumbers[from], let table = plan.source.table(for: old)?.name
             else { continue }
@@ -22,9 +26,14 @@ extension MigrationExpectation {
             }
             let entity = Entity(
                 sourceName: from, sourceNumber: number, name: to, number: newNumber,
-                columns: Self.columns(mapping, old, new, plan))
-            byTables["\(table) \(newTable)", default: Rows(sourceTable: table, table: newTable, entities: [])]
-                .entities.append(entity)
+                columns: Self.columns(mapping, old, new, plan), isPicked: mapping.predicate != nil)
+            let shift = plan.keyShifts[position]
+            // Rows that a condition picks are counted by themselves.
+            let group = mapping.predicate == nil ? "" : " \(position)"
+            byTables[
+                "\(table) \(newTable) \(shift)\(group)",
+                default: Rows(sourceTable: table, table: newTable, entities: [], keyShift: shift)
+            ].entities.append(entity)
             pairs += Self.pairs(mapping, old, new, plan)
         }
         rows = byTables.sorted { $0.key < $1.key }.map(\.value)
@@ -59,7 +68,8 @@ extension MigrationExpectation {
     private static func keys(
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
     ) -> [(name: String, source: String, destination: String)] {
-        guard !plan.mapping.entityMappings.contains(where: { $0.destinationEntityName == nil }) else { return [] }
+        guard plan.keepsObjects, !plan.mapping.entityMappings.contains(where: { $0.destinationEntityName == nil })
+        else { return [] }
         return mapping.relationships.compactMap { name, value in
             guard case .relationship(let from) = value, !isByPolicy(name, of: new, plan),
                 case .foreignKey(_, let source, _)? = plan.source.storage(ofRelationship: from, in: old),
@@ -73,6 +83,7 @@ extension MigrationExpectation {
     private static func pairs(
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
     ) -> [Pairs] {
+        guard plan.keepsObjects else { return [] }
         let compared = Set(keys(mapping, old, new, plan).map(\.name))
         return mapping.relationships.compactMap { name, value in
             guard !compared.contains(name), case .relationship(let from) = value, !isByPolicy(name, of: new, plan),
@@ -128,6 +139,12 @@ extension MigrationExpectation {
         case nil: nil
         }
     }
+}
+
+extension BoundPlan {
+    /// Whether every link leads to an object with the key that it had; else links are followed in memory
+    /// (``MappingVerification``).
+    fileprivate var keepsObjects: Bool { keepsKeys && mapping.entityMappings.allSatisfy { $0.predicate == nil } }
 }
 
 extension MigrationExpectation.Pairs {

@@ -153,7 +153,7 @@ struct ModelArchiveReader {
 
     mutating func expression(_ value: KeyedArchive.Value?, place: String) -> String? {
         guard let value else { return nil }
-        if let expression = Expression(archived: value) { return expression.format }
+        if ArchivedExpression(value).isSmall, let expression = Expression(archived: value) { return expression.format }
         report("An expression of \(place) has parts that Moult does not know.", place: place)
         return nil
     }

@@ -21,6 +21,22 @@ extension AttributeType {
     package func widens(to other: AttributeType) -> Bool {
         nextWider.contains { $0 == other || $0.widens(to: other) }
     }
+
+    /// Whether some values of this type have an equal value of the other: a text that is a number, a number without
+    /// fraction.
+    package func converts(to other: AttributeType) -> Bool {
+        let numbers: Set<AttributeType> = [.boolean, .integer16, .integer32, .integer64, .decimal, .double, .float]
+        let texts: Set<AttributeType> = [.string, .uri, .uuid]
+        switch self {
+        case _ where numbers.contains(self): return numbers.contains(other) || [.string, .date].contains(other)
+        case .string: return numbers.union(texts).union([.date, .binary]).contains(other)
+        case .uri: return texts.subtracting([.uuid]).contains(other)
+        case .uuid: return [.uuid, .string, .binary].contains(other)
+        case .date: return numbers.union([.date, .string]).contains(other)
+        case .binary: return [.binary, .uuid].contains(other)
+        default: return self == other
+        }
+    }
 }
 
 extension AttributeValue {

@@ -3,17 +3,22 @@ import MoultModel
 extension MappingCheck {
     /// The value expression of an attribute.
     mutating func check(
-        _ expression: Expression, for attribute: AttributeDescription, of old: EntityDescription, place: String
+        _ expression: Expression, for attribute: AttributeDescription, of old: EntityDescription, place: String,
+        hasPolicy: Bool
     ) {
         checkPaths(in: expression, of: old, place: place)
         guard case .keyPath(let path, .variable("source")) = expression,
             let from = self.attribute(at: path, of: old)
         else { return }
-        if !from.type.isTaken(by: attribute.type) {
+        let types = "\(attribute.name) is of type \(attribute.type.name) and its source \(path) is \(from.type.name)"
+        if !from.type.converts(to: attribute.type) {
             report(
-                .error, "mapping-type", place,
-                "\(attribute.name) is of type \(attribute.type.name) and its source \(path) is \(from.type.name).",
-                "Convert the value in the expression or in a migration policy.")
+                hasPolicy ? .warning : .error, "mapping-type", place, "\(types).",
+                "Convert the value in a closure or a migration policy.")
+        } else if !from.type.isTaken(by: attribute.type) {
+            report(
+                .note, "mapping-converts", place,
+                "\(types): values that have no equal are counted before anything is changed.")
         }
         if from.isOptional, !attribute.isOptional {
             report(

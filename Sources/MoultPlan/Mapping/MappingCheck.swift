@@ -110,7 +110,9 @@ struct MappingCheck {
         for attribute in destination.attributes(of: new) where attribute.isStored && attribute.derivation == nil {
             let place = "\(entityMapping.name).\(attribute.name)"
             if let expression = entityMapping.attributeMapping(attribute.name)?.valueExpression {
-                check(expression, for: attribute, of: old, place: place)
+                check(
+                    expression, for: attribute, of: old, place: place,
+                    hasPolicy: entityMapping.entityMigrationPolicyClassName != nil)
             } else if let value = attribute.defaultValue {
                 report(.note, "mapping-default", place, "\(new.name).\(attribute.name) starts as \(value.text).")
             } else if attribute.isOptional {

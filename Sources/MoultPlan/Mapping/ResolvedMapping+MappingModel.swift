@@ -101,7 +101,7 @@ private struct MappingResolver {
             return .constant(attribute.defaultValue)
         }
         switch expression {
-        case .keyPath(let name, .variable("source")) where isStored(name, in: maker):
+        case .keyPath(let name, .variable("source")) where isTaken(name, of: maker, by: attribute):
             return .attribute(name, ifNil: nil)
         case .constant(.null): return .constant(nil)
         case .constant(let constant):
@@ -116,9 +116,13 @@ private struct MappingResolver {
         }
     }
 
-    private func isStored(_ name: String, in maker: EntityMapping) -> Bool {
-        guard let entity = maker.sourceEntityName.flatMap(source.entity) else { return false }
-        return source.attribute(name, of: entity)?.isStored == true
+    /// Whether the attribute takes every value of a source attribute as it is; else the value has to be converted.
+    private func isTaken(_ name: String, of maker: EntityMapping, by attribute: AttributeDescription) -> Bool {
+        guard let entity = maker.sourceEntityName.flatMap(source.entity),
+            let from = source.attribute(name, of: entity), from.isStored
+        else { return false }
+        return from.type == attribute.type && from.compositeName == attribute.compositeName
+            || from.type.widens(to: attribute.type)
     }
 
     private func source(

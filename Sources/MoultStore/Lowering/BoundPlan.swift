@@ -36,12 +36,18 @@ package struct BoundPlan: Sendable {
     package let rowCounts: [String: Int64]
     /// What the rows say: values that would be lost, with counts; severity `error` stands in the way.
     package let findings: [Finding]
+    /// What is added to the keys of an entity mapping's objects, for each of the mapping's.
+    package let keyShifts: [Int64]
     /// The store as it is, and a fresh store of the target version.
     package let source: StoreLayout
     package let destination: StoreLayout
     package let metadata: StoreMetadata
     package let modelCache: [UInt8]?
     let catalogue: Catalogue
+    /// By table of the source, the highest key ever handed out there.
+    let highestKeys: [String: Int64]
+    /// Pairs of places of entity mappings whose conditions no object fulfils both.
+    let disjoint: Set<[Int]>
 
     /// - Parameters:
     ///   - mapping: from the version that made the store to `target`.
@@ -80,9 +86,14 @@ package struct BoundPlan: Sendable {
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
         rowCounts = try snapshot.rowCounts(in: self.source, over: connection)
+        highestKeys = try snapshot.highestKeys(in: self.source, over: connection)
+        disjoint = try StoreLowering.disjoint(mapping, from: self.source, to: destination, over: connection)
         let lowering = try StoreLowering(
             source: self.source, destination: destination, mapping: mapping, catalogue: catalogue,
-            rowCounts: rowCounts)
+            rowCounts: rowCounts, highestKeys: highestKeys, disjoint: disjoint)
+        keyShifts = mapping.entityMappings.indices.map { position in
+            lowering.carriers.first { $0.position == position }?.shift ?? 0
+        }
         findings = try self.source.findings + destination.findings + lowering.findings(over: connection)
     }
 
@@ -97,10 +108,14 @@ package struct BoundPlan: Sendable {
         }
     }
 
+    /// Whether every object keeps its key and becomes one object.
+    package var keepsKeys: Bool { keyShifts.allSatisfy { $0 == 0 } }
+
     var lowering: StoreLowering {
         get throws {
             try StoreLowering(
-                source: source, destination: destination, mapping: mapping, catalogue: catalogue, rowCounts: rowCounts)
+                source: source, destination: destination, mapping: mapping, catalogue: catalogue, rowCounts: rowCounts,
+                highestKeys: highestKeys, disjoint: disjoint)
         }
     }
 
@@ -112,6 +127,19 @@ package struct BoundPlan: Sendable {
         return MigrationError(
             .dataConflict, "The store's rows do not fit the new version. \(all)", place: first.place,
             remedy: first.remedy)
+    }
+}
+
+extension StoreSnapshot {
+    /// By table, the highest key that was ever handed out there, whatever Z_PRIMARYKEY has forgotten.
+    fileprivate func highestKeys(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
+        var highest: [String: Int64] = [:]
+        for table in layout.tables {
+            let known = primaryKeyRows.first { $0.name == table.rootEntityName }?.max ?? 0
+            let used = try connection.integer("SELECT max(Z_PK) FROM main.\(table.name.quotedName)") ?? 0
+            highest[table.name] = max(known, used)
+        }
+        return highest
     }
 }
 

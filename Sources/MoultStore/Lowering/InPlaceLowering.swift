@@ -50,6 +50,9 @@ struct InPlaceLowering {
     // MARK: - Checks
 
     private mutating func checkEntities() {
+        if let policy = lowering.mapping.entityMappings.compactMap(\.policy).first {
+            obstacles.append("the policy \(policy) has to run")
+        }
         for contribution in lowering.contributions where contribution.sourceNumber != contribution.destinationNumber {
             obstacles.append("\(contribution.destination.name) gets another entity number")
         }
@@ -88,19 +91,24 @@ struct InPlaceLowering {
         case .updated(let columns, let leaving):
             obstacles += columns.map { "\(name).\($0.column) gets new values" }
             if !leaving.isEmpty { obstacles.append("rows of \(name) leave") }
-        case .rebuilt(nil, _, _): statements.append(.init(change.table.sql, "Make the table \(name)."))
-        case .rebuilt(let source?, let columns, let staying):
-            guard source == name, staying == nil else {
-                obstacles.append("rows move from \(source) to \(name)")
-                return
-            }
-            guard change.table.constraints == lowering.source.tables.first(where: { $0.name == source })?.constraints
-            else {
-                obstacles.append("the uniqueness of \(name) changes")
-                return
-            }
-            lowerColumns(columns, of: change.table)
+        case .rebuilt(let fills): lower(fills, of: change.table)
         }
+    }
+
+    private mutating func lower(_ fills: [TableChange.Fill], of table: EntityTable) {
+        guard let fill = fills.first else {
+            statements.append(.init(table.sql, "Make the table \(table.name)."))
+            return
+        }
+        guard fill.source == table.name, fills.count == 1, fill.isWhole else {
+            obstacles.append("rows move from \(fill.source) to \(table.name)")
+            return
+        }
+        guard table.constraints == lowering.source.tables.first(where: { $0.name == table.name })?.constraints else {
+            obstacles.append("the uniqueness of \(table.name) changes")
+            return
+        }
+        lowerColumns(fill.columns, of: table)
     }
 
     private mutating func lowerColumns(_ assignments: [TableChange.Assignment], of table: EntityTable) {

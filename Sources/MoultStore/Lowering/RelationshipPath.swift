@@ -13,15 +13,10 @@ struct RelationshipPath: Hashable {
     private let ownerTable: String
     private let ownerNumber: Int
     private let steps: [RelationshipPairs]
-    /// The table and number of the one entity that the destinations must be of; nil for any.
-    private let destinationTable: String?
-    private let destinationNumber: Int?
 
-    /// - Parameters:
-    ///   - keys: names of relationships; none for the objects themselves.
-    ///   - destination: the entity, without sub-entities, that destinations must be of; nil for any.
+    /// - Parameter keys: names of relationships; none for the objects themselves.
     /// - Returns: nil where a relationship or an entity is not in the store.
-    init?(_ keys: [String], of entity: EntityDescription, to destination: String?, in layout: StoreLayout) {
+    init?(_ keys: [String], of entity: EntityDescription, in layout: StoreLayout) {
         guard let table = layout.table(for: entity)?.name, let number = layout.entityNumbers[entity.name] else {
             return nil
         }
@@ -35,18 +30,10 @@ struct RelationshipPath: Hashable {
             current = next
         }
         ownerEntity = entity.name
-        destinationEntity = destination ?? current.name
+        destinationEntity = current.name
         ownerTable = table
         ownerNumber = number
         self.steps = steps
-        if let destination {
-            guard let table = layout.table(forEntity: destination)?.name,
-                let number = layout.entityNumbers[destination]
-            else { return nil }
-            (destinationTable, destinationNumber) = (table, number)
-        } else {
-            (destinationTable, destinationNumber) = (nil, nil)
-        }
     }
 
     /// The pairs as a query in parentheses, in which one may come more than once.
@@ -58,14 +45,9 @@ struct RelationshipPath: Hashable {
             text += " JOIN \(step.rows(in: schema)) AS \(alias) ON \(alias).\(step.ownerColumn.quotedName) = \(key)"
             key = "\(alias).\(step.destinationColumn.quotedName)"
         }
-        var conditions = ["o.Z_ENT = \(ownerNumber)"]
-        if let destinationTable, let destinationNumber {
-            text += " JOIN \(schema).\(destinationTable.quotedName) AS d ON d.Z_PK = \(key)"
-            conditions.append("d.Z_ENT = \(destinationNumber)")
-        }
         return """
             (SELECT o.Z_PK AS \(Self.owner), \(key) AS \(Self.destination) \(text) \
-            WHERE \(conditions.joined(separator: " AND ")))
+            WHERE o.Z_ENT = \(ownerNumber))
             """
     }
 }

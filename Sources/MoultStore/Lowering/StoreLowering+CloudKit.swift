@@ -16,6 +16,16 @@ extension StoreLowering {
                     "DELETE FROM \(table) WHERE ZENTITYID IN (\(removed.sqlList))",
                     "Leave out the CloudKit records of removed entities."))
         }
+        for (number, shift) in shifts {
+            // By way of negative keys, because of the same index.
+            statements += [
+                .init(
+                    "UPDATE \(table) SET ZENTITYPK = -(ZENTITYPK + \(shift)) WHERE ZENTITYID = \(number)",
+                    "Take CloudKit records to their new keys."),
+                .init(
+                    "UPDATE \(table) SET ZENTITYPK = -ZENTITYPK WHERE ZENTITYPK < 0", "Settle the CloudKit keys there."),
+            ]
+        }
         let moved = map.filter { $0.key != $0.value }.sorted { $0.key < $1.key }
         guard !moved.isEmpty else { return statements }
         let cases = moved.map { " WHEN \($0.key) THEN -\($0.value)" }.joined()

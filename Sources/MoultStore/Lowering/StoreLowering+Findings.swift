@@ -8,8 +8,14 @@ extension StoreLowering {
     ///
     /// - Parameter connection: the store, as `main`.
     func findings(over connection: Connection) throws -> [Finding] {
-        try removedEntities() + removedValues(connection) + missingValues(connection) + missingDestinations(connection)
+        let contributions = try contributionsOverStore()
+        // The functions of SQL that expressions call.
+        try FormatFunctions.register(on: connection)
+        return try removedEntities() + removedRows(contributions, connection)
+            + removedValues(contributions, connection) + missingValues(contributions, connection)
+            + unconvertedValues(contributions, connection) + missingDestinations(contributions, connection)
             + repeatedValues(connection) + narrowedRelationships(connection) + unexplainedColumns(connection)
+            + shiftedKeys()
     }
 
     // MARK: - What leaves
@@ -24,43 +30,72 @@ extension StoreLowering {
         }
     }
 
-    private func removedValues(_ connection: Connection) throws -> [Finding] {
+    /// The contributions with expressions over the store itself, as `main`.
+    private func contributionsOverStore() throws -> [Contribution] {
+        try contributions.map { contribution in
+            try Self.contribution(
+                of: contribution.mapping, at: contribution.position, from: source, to: destination, schema: "main")
+                ?? contribution
+        }
+    }
+
+    /// Objects that no predicate picks.
+    private func removedRows(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+        try Dictionary(grouping: contributions, by: \.source.name).sorted { $0.key < $1.key }.compactMap { name, all in
+            let conditions = all.compactMap(\.values.condition)
+            let isPolicied = carriers.contains { $0.source.name == name && $0.mapping.policy != nil }
+            guard conditions.count == all.count, !isPolicied, var any = all.first else { return nil }
+            any.takesAll()
+            let condition = conditions.map { "(\($0))" }.joined(separator: " OR ")
+            guard let count = try count(any, "(\(condition)) IS NOT TRUE", connection), count > 0 else { return nil }
+            return Finding(
+                code: "rows-dropped", severity: .warning, place: name,
+                message: "\(count) objects of \(name) fulfil no mapping's condition and are dropped.",
+                remedy: "The backup keeps them.")
+        }
+    }
+
+    private func removedValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
-        for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
-            let used = Set(
-                contribution.mapping.attributes.values.compactMap { value -> String? in
-                    switch value {
-                    case .attribute(let name, _): name
-                    case .expression(.keyPath(let path, .variable("source"))): path
-                    case .constant, .expression: nil
-                    }
-                })
-            let gone = source.model.attributes(of: contribution.source).filter {
+        for (name, all) in Dictionary(grouping: contributions, by: \.source.name).sorted(by: { $0.key < $1.key }) {
+            // A policy may use what expressions do not.
+            guard rowCounts[name, default: 0] > 0, var any = all.first,
+                !carriers.contains(where: { $0.source.name == name && $0.mapping.policy != nil })
+            else { continue }
+            any.takesAll()
+            let used = all.reduce(into: Set<String>()) { $0.formUnion($1.mapping.usedAttributes) }
+            let gone = source.model.attributes(of: any.source).filter {
                 $0.isStored && $0.derivation == nil && !used.contains($0.name)
             }
             for attribute in gone {
-                guard let count = try values(of: attribute.name, contribution, connection), count > 0 else { continue }
+                guard let column = source.column(forAttribute: attribute.name, in: any.source),
+                    let count = try count(any, "s.\(column.quotedName) IS NOT NULL", connection), count > 0
+                else { continue }
                 findings.append(
                     Finding(
-                        code: "values-dropped", severity: .warning,
-                        place: "\(contribution.source.name).\(attribute.name)",
-                        message: "\(count) values of \(contribution.source.name).\(attribute.name) are dropped.",
+                        code: "values-dropped", severity: .warning, place: "\(name).\(attribute.name)",
+                        message: "\(count) values of \(name).\(attribute.name) are dropped.",
                         remedy: "The backup keeps them."))
             }
         }
         return findings
     }
 
-    private func values(of attribute: String, _ contribution: Contribution, _ connection: Connection) throws -> Int64? {
-        guard let column = source.column(forAttribute: attribute, in: contribution.source) else { return nil }
-        return try count(contribution, "\(column.quotedName) IS NOT NULL", connection)
+    /// Where keys cannot be kept.
+    private func shiftedKeys() -> [Finding] {
+        contributions.filter { $0.shift > 0 }.map { contribution in
+            Finding(
+                code: "keys-shifted", severity: .note, place: contribution.destination.name,
+                message: "The objects that \(contribution.source.name) becomes \(contribution.destination.name) get "
+                    + "new keys, \(contribution.shift) higher: theirs are taken by others of the same table.")
+        }
     }
 
     private func narrowedRelationships(_ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions {
             for relationship in destination.model.relationships(of: contribution.destination) {
-                guard !relationship.isToMany, let pairs = pairs(for: relationship.name, of: contribution),
+                guard !relationship.isToMany, let pairs = links(relationship.name, of: contribution).first?.pairs,
                     pairs.row != .owner
                 else { continue }
                 let owner = pairs.ownerColumn.quotedName
@@ -82,17 +117,17 @@ extension StoreLowering {
     }
 
     private func unexplainedColumns(_ connection: Connection) throws -> [Finding] {
-        try changes().filter(\.isRebuilt).flatMap { change -> [Finding] in
-            guard case .rebuilt(let name?, _, _) = change.kind,
-                let table = source.tables.first(where: { $0.name == name })
-            else { return [] }
-            return try table.columns.filter { $0.role == .unknown }.compactMap { column in
+        let filled = try changes().flatMap { change -> [String] in
+            if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [] }
+        }
+        return try source.tables.filter { filled.contains($0.name) }.flatMap { table in
+            try table.columns.filter { $0.role == .unknown }.compactMap { column in
                 let count = try connection.integer(
-                    "SELECT count(\(column.name.quotedName)) FROM main.\(name.quotedName)")
+                    "SELECT count(\(column.name.quotedName)) FROM main.\(table.name.quotedName)")
                 guard let count, count > 0 else { return nil }
                 return Finding(
-                    code: "column-unexplained", severity: .warning, place: "\(name).\(column.name)",
-                    message: "The column \(column.name) of \(name) belongs to no property of the model; "
+                    code: "column-unexplained", severity: .warning, place: "\(table.name).\(column.name)",
+                    message: "The column \(column.name) of \(table.name) belongs to no property of the model; "
                         + "its \(count) values are dropped.", remedy: "The backup keeps them.")
             }
         }
@@ -100,16 +135,18 @@ extension StoreLowering {
 
     // MARK: - What stands in the way
 
-    private func missingValues(_ connection: Connection) throws -> [Finding] {
+    private func missingValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for attribute in destination.model.attributes(of: contribution.destination) {
                 guard !attribute.isOptional, attribute.isStored,
-                    case .attribute(let name, nil)? = contribution.mapping.attributes[attribute.name],
-                    let column = source.column(forAttribute: name, in: contribution.source),
-                    let count = try count(contribution, "\(column.quotedName) IS NULL", connection), count > 0
+                    let value = missable(attribute, contribution),
+                    let count = try count(contribution, "\(value) IS NULL", connection), count > 0
                 else { continue }
-                let wasRequired = source.model.attribute(name, of: contribution.source)?.isOptional == false
+                var wasRequired = false
+                if case .attribute(let name, nil)? = contribution.mapping.attributes[attribute.name] {
+                    wasRequired = source.model.attribute(name, of: contribution.source)?.isOptional == false
+                }
                 findings.append(
                     required("\(contribution.destination.name).\(attribute.name)", count, wasRequired: wasRequired))
             }
@@ -117,13 +154,50 @@ extension StoreLowering {
         return findings
     }
 
-    private func missingDestinations(_ connection: Connection) throws -> [Finding] {
+    /// The value of an attribute that may be nil where its source is; a closure is not asked before it runs.
+    private func missable(_ attribute: AttributeDescription, _ contribution: Contribution) -> String? {
+        switch contribution.mapping.attributes[attribute.name] {
+        case .attribute(let name, nil):
+            return source.column(forAttribute: name, in: contribution.source).map { "s.\($0.quotedName)" }
+        case .expression where contribution.values.functions.allSatisfy({ $0.attribute.name != attribute.name }):
+            guard let value = contribution.values.values[attribute.name] else { return nil }
+            // What cannot be converted is counted by itself.
+            return contribution.values.failures[attribute.name].map { "CASE WHEN \($0) THEN 0 ELSE \(value) END" }
+                ?? value
+        default: return nil
+        }
+    }
+
+    /// Values that have no equal in the attribute's type.
+    private func unconvertedValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+        var findings: [Finding] = []
+        for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
+            for (name, condition) in contribution.values.failures.sorted(by: { $0.key < $1.key }) {
+                guard contribution.values.functions.allSatisfy({ $0.attribute.name != name }),
+                    let attribute = destination.model.attribute(name, of: contribution.destination),
+                    let count = try count(contribution, condition, connection), count > 0
+                else { continue }
+                let place = "\(contribution.destination.name).\(name)"
+                let fate = attribute.defaultValue.map { "become \($0.text)" } ?? "would be lost"
+                findings.append(
+                    Finding(
+                        code: "values-not-converted", severity: attribute.defaultValue == nil ? .error : .warning,
+                        place: place,
+                        message:
+                            "\(count) values for \(place) have no equal of type \(attribute.type.name) and \(fate).",
+                        remedy: "Say in the expression what becomes of them, or give \(name) a default value."))
+            }
+        }
+        return findings
+    }
+
+    private func missingDestinations(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for relationship in destination.model.relationships(of: contribution.destination) {
                 guard !relationship.isOptional, !relationship.isToMany,
-                    let pairs = pairs(for: relationship.name, of: contribution), pairs.row == .owner,
-                    let count = try count(contribution, "\(pairs.destinationColumn.quotedName) IS NULL", connection),
+                    let pairs = links(relationship.name, of: contribution).first?.pairs, pairs.row == .owner,
+                    let count = try count(contribution, "s.\(pairs.destinationColumn.quotedName) IS NULL", connection),
                     count > 0
                 else { continue }
                 var wasRequired = false
@@ -176,23 +250,59 @@ extension StoreLowering {
         of constraint: [String], _ entity: EntityDescription
     ) -> (table: String, columns: [String], numbers: [Int])? {
         let members = contributions.filter { destination.model.isKind($0.destination, of: entity) }
-        guard let first = members.first, let table = source.table(for: first.source)?.name else { return nil }
+        guard let first = members.first, let table = source.table(for: first.source)?.name,
+            members.allSatisfy({ source.table(for: $0.source)?.name == table && $0.values.condition == nil })
+        else { return nil }
         let columns = constraint.compactMap { name -> String? in
             if case .attribute(let old, _)? = first.mapping.attributes[name] {
                 return source.column(forAttribute: old, in: first.source)
             }
-            return pairs(for: name, of: first).flatMap { $0.row == .owner ? $0.destinationColumn : nil }
+            return links(name, of: first).first.flatMap { $0.pairs.row == .owner ? $0.pairs.destinationColumn : nil }
         }
         guard columns.count == constraint.count else { return nil }
         return (table, columns, members.map(\.sourceNumber))
     }
 
+    private func links(_ name: String, of contribution: Contribution) -> [Links] {
+        destination.model.declaringEntity(of: name, in: contribution.destination).map {
+            links($0.name, name, of: contribution)
+        } ?? []
+    }
+
+    /// Of the rows `s` that a contribution takes.
     private func count(_ contribution: Contribution, _ condition: String, _ connection: Connection) throws -> Int64? {
         guard let table = source.table(for: contribution.source)?.name else { return nil }
+        let taken = contribution.values.condition.map { " AND (\($0))" } ?? ""
         return try connection.integer(
             """
-            SELECT count(*) FROM main.\(table.quotedName) \
-            WHERE Z_ENT = \(contribution.sourceNumber) AND \(condition)
+            SELECT count(*) FROM main.\(table.quotedName) AS s \
+            WHERE s.Z_ENT = \(contribution.sourceNumber)\(taken) AND (\(condition))
             """)
+    }
+}
+
+extension StoreLowering.Contribution {
+    /// Whatever its predicate says.
+    fileprivate mutating func takesAll() { values.takeAll() }
+}
+
+extension ResolvedEntityMapping {
+    /// The source's attributes that go into any of the destination's.
+    fileprivate var usedAttributes: Set<String> {
+        attributes.values.reduce(into: []) { used, value in
+            switch value {
+            case .attribute(let name, _): used.insert(name)
+            case .expression(let expression): used.formUnion(expression.sourceKeys)
+            case .constant: break
+            }
+        }
+    }
+}
+
+extension Expression {
+    /// What stands first behind `$source`.
+    fileprivate var sourceKeys: [String] {
+        let asked = replacing { $0 == .variable("source") ? .evaluatedObject : nil }.keyPaths
+        return asked.compactMap { $0.split(separator: ".").first.map(String.init) }
     }
 }

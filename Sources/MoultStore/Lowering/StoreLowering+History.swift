@@ -46,6 +46,8 @@ struct HistoryLowering {
             let known = map.keys.sorted().sqlList
             assignments.append("ZENTITY = CASE WHEN ZENTITY IN (\(known)) THEN \(renumbered) ELSE ZENTITY END")
         }
+        let shifts = lowering.shifts.map { " WHEN \($0.number) THEN ZENTITYPK + \($0.shift)" }.joined()
+        if !shifts.isEmpty { assignments.append("ZENTITYPK = CASE ZENTITY\(shifts) ELSE ZENTITYPK END") }
         if !columns.isEmpty { assignments.append("ZCOLUMNS = moult_history_columns(ZENTITY, ZCOLUMNS)") }
         assignments += Self.tombstones(lowering, from: present, to: max(present, tombstones))
         if !assignments.isEmpty {

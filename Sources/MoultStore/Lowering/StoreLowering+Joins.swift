@@ -21,10 +21,9 @@ extension StoreLowering {
     private func change(of table: JoinTable) -> JoinChange {
         let reference = table.owner
         guard let own = table.column(.source(reference)),
-            let other = table.keyColumns.first(where: { $0 != own }),
-            let relationship = destination.model.entity(reference.entity)?.relationship(reference.name)
+            let other = table.keyColumns.first(where: { $0 != own })
         else { return JoinChange(table: table, kind: .rebuilt(inserts: []), ordersToMake: []) }
-        let sources = pairsByOwners(of: reference)
+        let sources = links(of: reference)
         var orders: [(column: String, isOwners: Bool, key: String)] = []
         for column in table.columns {
             guard case .order(let list) = column.role else { continue }
@@ -37,53 +36,57 @@ extension StoreLowering {
         let toMake = orders.enumerated().filter { index, _ in
             sources.contains { sourceOrders($0.pairs)[index] == nil }
         }.map { ($0.element.column, $0.element.key) }
-        if isSame(table, sources, own, other, orders.map(\.column), sourceOrders, relationship) {
+        if isSame(table, sources, own, other, orders.map(\.column), sourceOrders) {
             return JoinChange(table: table, kind: .untouched, ordersToMake: [])
         }
         let isReflexive = table.columns.contains { $0.role == .reflexiveDestination(reference) }
-        let inserts = sources.flatMap { pairs, owners in
-            let directions = isReflexive && pairs != pairs.flipped ? [pairs, pairs.flipped] : [pairs]
-            return directions.map { pairs in
-                insert(
-                    into: table.name, [own, other] + orders.map(\.column), pairs, sourceOrders(pairs),
-                    conditions: conditions(pairs, owners, reference, relationship))
+        let inserts = sources.flatMap { links in
+            let directions = isReflexive && links.pairs != links.pairs.flipped ? [links, links.flipped] : [links]
+            return directions.map { links in
+                insert(into: table.name, [own, other] + orders.map(\.column), links, sourceOrders(links.pairs))
             }
         }
         return JoinChange(table: table, kind: .rebuilt(inserts: inserts), ordersToMake: toMake)
     }
 
     private func isSame(
-        _ table: JoinTable, _ sources: [(pairs: RelationshipPairs, owners: [Int])], _ own: String, _ other: String,
-        _ orders: [String], _ sourceOrders: (RelationshipPairs) -> [String?], _ relationship: RelationshipDescription
+        _ table: JoinTable, _ sources: [Links], _ own: String, _ other: String, _ orders: [String],
+        _ sourceOrders: (RelationshipPairs) -> [String?]
     ) -> Bool {
-        guard sources.count == 1, let (pairs, owners) = sources.first, pairs.row == .neither else { return false }
+        guard sources.count == 1, let links = sources.first, links.pairs.row == .neither, keepsKeys(links) else {
+            return false
+        }
+        let pairs = links.pairs
         return catalogue.table(table.name)?.sql == table.sql && pairs.table == table.name
             && pairs.ownerColumn == own && pairs.destinationColumn == other && sourceOrders(pairs) == orders
-            && conditions(pairs, owners, table.owner, relationship).isEmpty
+            && conditions(links).isEmpty
     }
+
+    private func keepsKeys(_ links: Links) -> Bool { keepsKeys(links.owners) && keepsKeys(links.destinations) }
 
     /// The conditions that both ends of a pair `p` are carried over to where the relationship wants them.
-    private func conditions(
-        _ pairs: RelationshipPairs, _ owners: [Int], _ reference: RelationshipReference,
-        _ relationship: RelationshipDescription
-    ) -> [String] {
-        [
-            condition(pairs.flipped, fits: reference.entity),
-            condition(pairs, fits: relationship.destinationEntityName),
-        ].compactMap { $0 }
+    private func conditions(_ links: Links) -> [String] {
+        [condition(links.flipped), condition(links)].compactMap { $0 }
     }
 
-    private func insert(
-        into table: String, _ columns: [String], _ pairs: RelationshipPairs, _ orders: [String?], conditions: [String]
-    ) -> String {
+    private func insert(into table: String, _ columns: [String], _ links: Links, _ orders: [String?]) -> String {
+        let pairs = links.pairs
         let own = "p.\(pairs.ownerColumn.quotedName)"
         let other = "p.\(pairs.destinationColumn.quotedName)"
-        let values = [own, other] + orders.map { $0.map { "p.\($0.quotedName)" } ?? "NULL" }
-        let all = ["\(own) IS NOT NULL", "\(other) IS NOT NULL"] + conditions
+        let places = orders.map { $0.map { "p.\($0.quotedName)" } ?? "NULL" }
+        var (keys, rows) = ([own, other], "\(pairs.rows(in: "source")) AS p")
+        var conditions = ["\(own) IS NOT NULL", "\(other) IS NOT NULL"]
+        if keepsKeys(links) {
+            conditions += self.conditions(links)
+        } else {
+            keys = ["o.new", "d.new"]
+            rows += " JOIN \(translation(links.owners)) AS o ON o.old = \(own)"
+            rows += " JOIN \(translation(links.destinations)) AS d ON d.old = \(other)"
+        }
         return """
             INSERT OR IGNORE INTO main.\(table.quotedName) (\(columns.map(\.quotedName).joined(separator: ", "))) \
-            SELECT \(values.joined(separator: ", ")) FROM \(pairs.rows(in: "source")) AS p \
-            WHERE \(all.joined(separator: " AND ")) ORDER BY 1, 2
+            SELECT \((keys + places).joined(separator: ", ")) FROM \(rows) \
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY 1, 2
             """
     }
 }

@@ -10,14 +10,15 @@ extension StoreLowering {
     ///   - value: SQL over the row `s`.
     ///   - key: SQL over the row `s` that gives the destination's key.
     func agreed(
-        _ value: String, key: String, _ pairs: RelationshipPairs, of relationship: RelationshipDescription,
+        _ value: String, key: String, _ links: Links, of relationship: RelationshipDescription?,
         _ contribution: Contribution
     ) -> String {
-        guard let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
-            mayLeadToOne(pairs, relationship, contribution)
+        guard let relationship, let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
+            keepsKeys(links.owners), keepsKeys(links.destinations),
+            mayLeadToOne(links.pairs, relationship, contribution)
         else { return value }
-        let back = pairs.flipped
-        let condition = condition(back, fits: inverse.destinationEntityName).map { " AND \($0)" } ?? ""
+        let back = links.pairs.flipped
+        let condition = condition(links.flipped).map { " AND \($0)" } ?? ""
         let order = back.ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
         return """
             CASE WHEN (SELECT p.\(back.destinationColumn.quotedName) FROM \(back.rows(in: "source")) AS p \

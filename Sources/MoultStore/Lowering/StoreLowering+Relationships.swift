@@ -3,56 +3,11 @@ import MoultPlan
 import MoultSQLite
 
 extension StoreLowering {
-    /// The pairs that fill a relationship of the destination, seen from its owner: its own source's, or where it has
-    /// none, its inverse's.
-    func pairs(for name: String, of contribution: Contribution) -> RelationshipPairs? {
-        if let own = ownPairs(for: name, of: contribution) { return own }
-        guard let relationship = destination.model.relationship(name, of: contribution.destination),
-            let inverse = relationship.inverseName
-        else { return nil }
-        return pairs(ofInverse: inverse, in: relationship.destinationEntityName).flatMap {
-            onRow($0.flipped, contribution)
+    /// The links of a to-one relationship that the rows of a contribution hold.
+    func links(_ entity: String, _ name: String, of contribution: Contribution) -> [Links] {
+        links(of: .init(entity: entity, name: name)).filter { links in
+            links.owners.contains { $0.position == contribution.position }
         }
-    }
-
-    /// The pairs that the mapping gives the relationship itself; nil where it leaves it to its inverse.
-    private func ownPairs(for name: String, of contribution: Contribution) -> RelationshipPairs? {
-        // A policy makes the links of its objects.
-        if contribution.mapping.policy != nil { return nil }
-        switch contribution.mapping.relationships[name] {
-        case .relationship(let old): return RelationshipPairs(old, of: contribution.source, in: source)
-        case .path(let keys, let name):
-            let entity = name.flatMap { mapping.mapping(named: $0)?.sourceEntityName }
-            return RelationshipPath(keys, of: contribution.source, to: entity, in: source).map(RelationshipPairs.init)
-        case .empty, nil: return nil
-        }
-    }
-
-    /// The pairs, unless they lie in rows of another table than the contribution's.
-    private func onRow(_ pairs: RelationshipPairs, _ contribution: Contribution) -> RelationshipPairs? {
-        pairs.row == .owner && pairs.table != source.table(for: contribution.source)?.name ? nil : pairs
-    }
-
-    /// The pairs that fill the relationship `name` of the destination's entity, by whichever of its entities maps it.
-    private func pairs(ofInverse name: String, in entityName: String) -> RelationshipPairs? {
-        guard let entity = destination.model.entity(entityName) else { return nil }
-        return contributions.lazy
-            .filter { destination.model.isKind($0.destination, of: entity) }
-            .compactMap { ownPairs(for: name, of: $0) }.first
-    }
-
-    /// The pairs that fill a relationship which `entity` of the destination declares, over all entities that have it,
-    /// each with the source numbers of the owners it is for.
-    func pairsByOwners(of reference: RelationshipReference) -> [(pairs: RelationshipPairs, owners: [Int])] {
-        guard let entity = destination.model.entity(reference.entity) else { return [] }
-        var order: [RelationshipPairs] = []
-        var owners: [RelationshipPairs: [Int]] = [:]
-        for contribution in carriers where destination.model.isKind(contribution.destination, of: entity) {
-            guard let pairs = pairs(for: reference.name, of: contribution) else { continue }
-            if owners[pairs] == nil { order.append(pairs) }
-            owners[pairs, default: []].append(contribution.sourceNumber)
-        }
-        return order.map { ($0, owners[$0, default: []]) }
     }
 
     /// The entity number of the object with key `key` of the source entity `entity`, as SQL.
@@ -61,10 +16,11 @@ extension StoreLowering {
         return "(SELECT t.Z_ENT FROM source.\(table.name.quotedName) AS t WHERE t.Z_PK = \(key))"
     }
 
-    /// The condition that the destination of a pair is carried over to `destinationEntity`; nil where all are. The
-    /// pair is a row called `alias`.
-    func condition(_ pairs: RelationshipPairs, fits destinationEntity: String, alias: String = "p") -> String? {
-        numbersThatFit(sourceEntity: pairs.destinationEntity, destinationEntity: destinationEntity).map { numbers in
+    /// The condition that the destination of a pair is carried over; nil where all are. The pair is a row called
+    /// `alias`.
+    func condition(_ links: Links, alias: String = "p") -> String? {
+        let pairs = links.pairs
+        return numbers(of: pairs.destinationEntity, carriedBy: links.destinations).map { numbers in
             let key = "\(alias).\(pairs.destinationColumn.quotedName)"
             return "\(entityNumber(ofKey: key, in: pairs.destinationEntity)) IN (\(numbers.sqlList))"
         }
@@ -74,38 +30,67 @@ extension StoreLowering {
 // MARK: - Columns of a row
 
 extension StoreLowering {
-    /// The key of a to-one relationship's destination.
-    func toOneKey(_ name: String, _ contribution: Contribution) -> String {
-        guard let pairs = pairs(for: name, of: contribution),
-            let relationship = destination.model.relationship(name, of: contribution.destination)
-        else { return "NULL" }
-        let key = key(pairs, fits: relationship.destinationEntityName)
-        return agreed(key, key: key, pairs, of: relationship, contribution)
+    /// The first value that one of the links gives; several fill one relationship where its destinations come from
+    /// several entities.
+    private func first(_ links: [Links], _ value: (Links) -> String) -> String {
+        var values: [String] = []
+        for value in links.map(value) where !values.contains(value) { values.append(value) }
+        return values.count > 1 ? "COALESCE(\(values.joined(separator: ", ")))" : values.first ?? "NULL"
     }
 
-    /// The first destination of the pairs, or NULL where that is not carried over to `destinationEntity`.
-    func key(_ pairs: RelationshipPairs, fits destinationEntity: String) -> String {
-        let key = pairs.value(pairs.destinationColumn, filter: condition(pairs, fits: destinationEntity))
-        guard pairs.row == .owner, let onRow = condition(pairs, fits: destinationEntity, alias: "s") else { return key }
+    /// The key of a to-one relationship's destination.
+    ///
+    /// - Parameter relationship: nil for one that the other end declares, without inverse.
+    func toOneKey(_ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution) -> String {
+        first(links) { links in
+            let key = key(links)
+            return agreed(key, key: key, links, of: relationship, contribution)
+        }
+    }
+
+    private func key(_ links: Links) -> String {
+        let pairs = links.pairs
+        guard keepsKeys(links.destinations) else { return translated("new", links) }
+        let key = pairs.value(pairs.destinationColumn, filter: condition(links))
+        guard pairs.row == .owner, let onRow = condition(links, alias: "s") else { return key }
         return "CASE WHEN \(onRow) THEN \(key) END"
     }
 
     /// The entity number of a to-one relationship's destination, in the destination's numbering.
-    func toOneEntity(_ name: String, _ contribution: Contribution) -> String {
-        guard let pairs = pairs(for: name, of: contribution),
-            let relationship = destination.model.relationship(name, of: contribution.destination)
-        else { return "NULL" }
-        let key = key(pairs, fits: relationship.destinationEntityName)
-        let number = agreed(
-            sourceEntityNumber(pairs, contribution, fits: relationship.destinationEntityName), key: key, pairs,
-            of: relationship, contribution)
-        let fitting = numbersThatFit(
-            sourceEntity: pairs.destinationEntity, destinationEntity: relationship.destinationEntityName)
-        let candidates =
-            fitting ?? source.model.entity(pairs.destinationEntity).map(source.numbers(ofEntityAndDescendants:)) ?? []
-        return renumbered(
-            number, candidates: candidates, by: numberMap(into: relationship.destinationEntityName),
-            mayPassThrough: fitting == nil)
+    func toOneEntity(
+        _ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution
+    ) -> String {
+        first(links) { links in
+            guard keepsKeys(links.destinations) else { return translated("number", links) }
+            let entity = links.pairs.destinationEntity
+            let fitting = numbers(of: entity, carriedBy: links.destinations)
+            let all = source.model.entity(entity).map(source.numbers(ofEntityAndDescendants:)) ?? []
+            let number = agreed(
+                sourceEntityNumber(links, contribution), key: key(links), links, of: relationship, contribution)
+            return renumbered(
+                number, candidates: fitting ?? all,
+                by: Self.numberMap(of: links.destinations), mayPassThrough: fitting == nil)
+        }
+    }
+
+    /// A column of ``translation(_:)`` for the first destination of a row `s` that becomes anything.
+    private func translated(_ column: String, _ links: Links) -> String {
+        let (pairs, table) = (links.pairs, translation(links.destinations))
+        if pairs.row == .owner {
+            return
+                "(SELECT t.\(column) FROM \(table) AS t WHERE t.old = s.\(pairs.destinationColumn.quotedName) LIMIT 1)"
+        }
+        return "(SELECT t.\(column) FROM \(firstPair(links, joining: table)))"
+    }
+
+    private func firstPair(_ links: Links, joining table: String) -> String {
+        let pairs = links.pairs
+        let order = pairs.ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
+        let destination = "p.\(pairs.destinationColumn.quotedName)"
+        return """
+            \(pairs.rows(in: "source")) AS p JOIN \(table) AS t ON t.old = \(destination) \
+            WHERE p.\(pairs.ownerColumn.quotedName) = s.Z_PK ORDER BY \(order)\(destination) LIMIT 1
+            """
     }
 
     /// A source entity number as the destination's; the value itself where no number changes.
@@ -115,31 +100,38 @@ extension StoreLowering {
         return cases.isEmpty ? "NULL" : "CASE \(number)\(cases.joined()) END"
     }
 
-    private func sourceEntityNumber(
-        _ pairs: RelationshipPairs, _ contribution: Contribution, fits destinationEntity: String
-    ) -> String {
+    private func sourceEntityNumber(_ links: Links, _ contribution: Contribution) -> String {
+        let pairs = links.pairs
         if pairs.row == .owner, let table = source.tables.first(where: { $0.name == pairs.table }),
             let column = table.entityColumn(besideKey: pairs.destinationColumn)
         {
             return "s.\(column.quotedName)"
         }
-        let key = pairs.value(
-            pairs.destinationColumn, filter: condition(pairs, fits: destinationEntity))
+        let key = pairs.value(pairs.destinationColumn, filter: condition(links))
         return entityNumber(ofKey: key, in: pairs.destinationEntity)
     }
 
     /// The place of a row in the ordered list that is the inverse of its to-one relationship; nil where the source
     /// holds no order, so that one has to be made.
-    func toOneOrder(_ name: String, _ contribution: Contribution) -> String? {
-        guard let pairs = pairs(for: name, of: contribution), let column = pairs.destinationOrderColumn,
-            let relationship = destination.model.relationship(name, of: contribution.destination)
-        else { return nil }
-        return pairs.value(column, filter: condition(pairs, fits: relationship.destinationEntityName))
+    func toOneOrder(_ links: [Links]) -> String? {
+        let values = links.compactMap(order)
+        return values.isEmpty || values.count < links.count ? nil : first(links) { order($0) ?? "NULL" }
     }
 
-    /// The pairs of a to-many relationship without inverse, seen from its destination, whose row holds the key.
-    func inverselessPairs(_ reference: RelationshipReference, _ contribution: Contribution) -> RelationshipPairs? {
-        pairsByOwners(of: reference).lazy.compactMap { onRow($0.pairs.flipped, contribution) }.first
+    private func order(_ links: Links) -> String? {
+        let pairs = links.pairs
+        guard let column = pairs.destinationOrderColumn else { return nil }
+        if pairs.row == .owner || keepsKeys(links.destinations) {
+            return pairs.value(column, filter: condition(links))
+        }
+        return "(SELECT p.\(column.quotedName) FROM \(firstPair(links, joining: translation(links.destinations))))"
+    }
+
+    /// The links of a to-many relationship without inverse, seen from its destination, whose row holds the key.
+    func inverselessLinks(_ reference: RelationshipReference, _ contribution: Contribution) -> [Links] {
+        links(of: reference).filter { links in
+            links.destinations.contains { $0.position == contribution.position }
+        }.map(\.flipped)
     }
 }
 

@@ -23,7 +23,9 @@ extension StoreLowering {
         statements += history.statements + cloudKitStatements()
         statements += primaryKeys()
         statements += identity(metadata: metadata, modelCache: modelCache)
-        return StoreScript(statements: statements, historyColumns: history.columns)
+        return StoreScript(
+            statements: statements, historyColumns: history.columns,
+            transforms: contributions.flatMap(\.values.functions))
     }
 
     // MARK: - Tables
@@ -59,21 +61,20 @@ extension StoreLowering {
                     .init("UPDATE main.\(name.quotedName) AS s SET \(set)", "Update \(list) of \(name).", rows: count))
             }
             return statements
-        case .rebuilt(let source, let columns, let staying):
-            var statements = [StoreScript.Statement(change.table.sql, "Make the table \(name).")]
-            if let source {
-                let names = ["Z_PK"] + columns.map(\.column)
-                let values = ["s.Z_PK"] + columns.map(\.value)
-                let condition = staying.map { " WHERE s.Z_ENT IN (\($0.sqlList))" } ?? ""
-                statements.append(
-                    .init(
-                        """
-                        INSERT INTO main.\(name.quotedName) (\(names.map(\.quotedName).joined(separator: ", "))) \
-                        SELECT \(values.joined(separator: ", ")) FROM source.\(source.quotedName) AS s\(condition)
-                        """, "Copy the rows of \(source) into \(name).", rows: count))
-            }
-            return statements
+        case .rebuilt(let fills):
+            return [.init(change.table.sql, "Make the table \(name).")] + fills.map { insert($0, into: name) }
         }
+    }
+
+    private func insert(_ fill: TableChange.Fill, into table: String) -> StoreScript.Statement {
+        let names = ["Z_PK"] + fill.columns.map(\.column)
+        let values = [fill.key] + fill.columns.map(\.value)
+        let condition = fill.condition.map { " WHERE \($0)" } ?? ""
+        return .init(
+            """
+            INSERT INTO main.\(table.quotedName) (\(names.map(\.quotedName).joined(separator: ", "))) \
+            SELECT \(values.joined(separator: ", ")) FROM source.\(fill.source.quotedName) AS s\(condition)
+            """, "Copy the rows of \(fill.source) into \(table).", rows: rows(of: fill.entities))
     }
 
     private func fill(_ change: JoinChange) -> [StoreScript.Statement] {
@@ -181,6 +182,7 @@ extension StoreLowering {
     /// The highest key ever handed out in the table that a root entity's rows come from.
     private func highestKey(_ row: PrimaryKeyRow) -> String {
         guard row.superNumber == 0 else { return "0" }
+        if let highest = highestKeys[row.name] { return "\(highest)" }
         let roots = Set(
             carriers.filter { destination.model.root(of: $0.destination).name == row.name }.compactMap {
                 source.entityNumbers[source.model.root(of: $0.source).name]

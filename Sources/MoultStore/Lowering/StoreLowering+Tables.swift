@@ -9,8 +9,22 @@ struct TableChange {
         case untouched
         /// The text stays; these columns get new values, and rows of these source entity numbers leave.
         case updated(columns: [Assignment], leaving: [Int])
-        /// The table is made anew: from the rows of these source numbers (nil: all of them) of `source`, or empty.
-        case rebuilt(source: String?, columns: [Assignment], staying: [Int]?)
+        /// The table is made anew, from the rows of these; empty where there are none.
+        case rebuilt([Fill])
+    }
+
+    /// Rows of one table of the source that become rows of the destination's.
+    struct Fill: Hashable {
+        let source: String
+        let columns: [Assignment]
+        /// Which rows, as SQL over a row `s`; nil for all.
+        let condition: String?
+        /// SQL over a row `s`.
+        let key: String
+        let entities: [String]
+
+        /// Whether each row of the source's table becomes one, under its own key.
+        var isWhole: Bool { condition == nil && key == "s.Z_PK" }
     }
 
     struct Assignment: Hashable {
@@ -31,57 +45,67 @@ extension StoreLowering {
 
     private func change(of table: EntityTable) throws -> TableChange {
         let contributions = contributions(toTableOf: table.rootEntityName)
-        let tables = Set(contributions.compactMap { source.table(for: $0.source)?.name })
-        guard tables.count <= 1 else {
-            throw MigrationError(
-                .cannotInfer,
-                "The rows of \(tables.sorted().joined(separator: " and ")) would share the table \(table.name), where their keys collide.",
-                place: table.rootEntityName,
-                remedy: "Give these entities a common parent in a version of its own mapping.")
+        var blocks: [(from: EntityTable, members: [Contribution])] = []
+        for contribution in contributions {
+            guard let from = source.table(for: contribution.source) else { continue }
+            let block = blocks.firstIndex { block in
+                block.from.name == from.name && block.members.allSatisfy { $0.shift == contribution.shift }
+                    && !block.members.contains { $0.sourceNumber == contribution.sourceNumber }
+            }
+            if let block { blocks[block].members.append(contribution) } else { blocks.append((from, [contribution])) }
         }
-        guard let name = tables.first, let from = source.tables.first(where: { $0.name == name }) else {
-            return TableChange(
-                table: table, kind: .rebuilt(source: nil, columns: [], staying: nil), contributions: [],
-                ordersToMake: [])
-        }
-        try refuseSharedSources(contributions)
-        return change(of: table, from: from, contributions)
-    }
-
-    private func refuseSharedSources(_ contributions: [Contribution]) throws {
-        let numbers = contributions.map(\.sourceNumber)
-        guard Set(numbers).count == numbers.count else {
-            throw MigrationError(
-                .unsupported, "One entity of the source feeds several entities of the destination in one table.",
-                place: contributions.first?.destination.name ?? "",
-                remedy: "Use a mapping model for this step.")
-        }
-    }
-
-    private func change(of table: EntityTable, from: EntityTable, _ contributions: [Contribution]) -> TableChange {
         var ordersToMake: [(order: String, key: String)] = []
-        var assignments: [TableChange.Assignment] = []
-        for column in table.columns where column.role != .primaryKey {
-            let values = contributions.map { value(of: column, in: table, $0) }
-            if case .order(let entity, let name) = column.role,
-                zip(values, contributions).contains(where: { $0 == nil && has(entity, $1) }),
-                let key = table.column(.toOne(entity: entity, name: name))
-            {
-                ordersToMake.append((column.name, key))
-            }
-            if case .inverselessOrder(let entity, let name) = column.role, values.contains(nil),
-                let key = table.column(.inverselessToMany(entity: entity, name: name))
-            {
-                ordersToMake.append((column.name, key))
-            }
-            assignments.append(.init(column: column.name, value: byEntity(contributions, values.map { $0 ?? "NULL" })))
-        }
-        let staying = contributions.map(\.sourceNumber)
-        let leaving = Set(source.entityNumbers.filter { source.table(forEntity: $0.key)?.name == from.name }.values)
-            .subtracting(staying).sorted()
+        let fills = blocks.map { fill(table, from: $0.from, $0.members, &ordersToMake) }
         return TableChange(
-            table: table, kind: kind(table, from, assignments, staying: staying.sorted(), leaving: leaving),
-            contributions: contributions, ordersToMake: ordersToMake)
+            table: table, kind: kind(table, fills, contributions), contributions: contributions,
+            ordersToMake: ordersToMake)
+    }
+
+    private func fill(
+        _ table: EntityTable, from: EntityTable, _ members: [Contribution],
+        _ ordersToMake: inout [(order: String, key: String)]
+    ) -> TableChange.Fill {
+        let columns = table.columns.filter { $0.role != .primaryKey }.map { column in
+            let values = members.map { value(of: column, in: table, $0) }
+            if let key = keyOfOrder(column, in: table, values, members),
+                !ordersToMake.contains(where: { $0.order == column.name })
+            {
+                ordersToMake.append((column.name, key))
+            }
+            return TableChange.Assignment(
+                column: column.name, value: byEntity(members, values.map { $0 ?? "NULL" }))
+        }
+        return TableChange.Fill(
+            source: from.name, columns: columns, condition: condition(members, in: from),
+            key: members.first?.key("s.Z_PK") ?? "s.Z_PK", entities: members.map(\.source.name))
+    }
+
+    /// The key column that lists hang on for which the source has no order; nil for any other column.
+    private func keyOfOrder(
+        _ column: EntityTable.Column, in table: EntityTable, _ values: [String?], _ members: [Contribution]
+    ) -> String? {
+        switch column.role {
+        case .order(let entity, let name):
+            zip(values, members).contains { $0 == nil && has(entity, $1) }
+                ? table.column(.toOne(entity: entity, name: name)) : nil
+        case .inverselessOrder(let entity, let name):
+            values.contains(nil) ? table.column(.inverselessToMany(entity: entity, name: name)) : nil
+        default: nil
+        }
+    }
+
+    /// Which rows of a table some contributions take; nil for all.
+    private func condition(_ members: [Contribution], in from: EntityTable) -> String? {
+        let numbers = members.map(\.sourceNumber).sorted()
+        let all = source.entityNumbers.filter { source.table(forEntity: $0.key)?.name == from.name }.values
+        let picked = members.filter { $0.values.condition != nil }
+        guard !picked.isEmpty else {
+            return Set(all).isSubset(of: numbers) ? nil : "s.Z_ENT IN (\(numbers.sqlList))"
+        }
+        return members.map { member in
+            let condition = member.values.condition.map { " AND (\($0))" } ?? ""
+            return "(s.Z_ENT = \(member.sourceNumber)\(condition))"
+        }.joined(separator: " OR ")
     }
 
     private func has(_ entity: String, _ contribution: Contribution) -> Bool {
@@ -89,13 +113,15 @@ extension StoreLowering {
     }
 
     private func kind(
-        _ table: EntityTable, _ from: EntityTable, _ assignments: [TableChange.Assignment], staying: [Int],
-        leaving: [Int]
+        _ table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]
     ) -> TableChange.Kind {
-        guard catalogue.table(table.name)?.sql == table.sql else {
-            return .rebuilt(source: from.name, columns: assignments, staying: leaving.isEmpty ? nil : staying)
-        }
-        let changed = assignments.filter { $0.value != "s.\($0.column.quotedName)" }
+        guard let fill = fills.first, fills.count == 1, fill.source == table.name,
+            catalogue.table(table.name)?.sql == table.sql, fill.key == "s.Z_PK",
+            contributions.allSatisfy({ $0.values.condition == nil })
+        else { return .rebuilt(fills) }
+        let leaving = Set(source.entityNumbers.filter { source.table(forEntity: $0.key)?.name == fill.source }.values)
+            .subtracting(contributions.map(\.sourceNumber)).sorted()
+        let changed = fill.columns.filter { $0.value != "s.\($0.column.quotedName)" }
         return changed.isEmpty && leaving.isEmpty ? .untouched : .updated(columns: changed, leaving: leaving)
     }
 
@@ -127,21 +153,29 @@ extension StoreLowering {
                 ? "s.\(column.name.quotedName)" : "\(contribution.destinationNumber)"
         case .attribute(let entity, let name):
             has(entity, contribution) ? attributeValue(name, contribution) : "NULL"
-        case .toOne(let entity, let name): has(entity, contribution) ? toOneKey(name, contribution) : "NULL"
-        case .toOneEntity(let entity, let name): has(entity, contribution) ? toOneEntity(name, contribution) : "NULL"
-        case .order(let entity, let name): has(entity, contribution) ? toOneOrder(name, contribution) : "NULL"
+        case .toOne(let entity, let name):
+            has(entity, contribution)
+                ? toOneKey(links(entity, name, of: contribution), relationship(entity, name), contribution)
+                : "NULL"
+        case .toOneEntity(let entity, let name):
+            has(entity, contribution)
+                ? toOneEntity(links(entity, name, of: contribution), relationship(entity, name), contribution)
+                : "NULL"
+        case .order(let entity, let name):
+            has(entity, contribution) ? toOneOrder(links(entity, name, of: contribution)) : "NULL"
         case .inverselessToMany(let entity, let name):
             isDestination(of: entity, name, contribution)
-                ? inverselessPairs(.init(entity: entity, name: name), contribution).map { key($0, fits: entity) }
-                    ?? "NULL"
+                ? toOneKey(inverselessLinks(.init(entity: entity, name: name), contribution), nil, contribution)
                 : "NULL"
         case .inverselessOrder(let entity, let name):
             isDestination(of: entity, name, contribution)
-                ? inverselessPairs(.init(entity: entity, name: name), contribution).flatMap { pairs in
-                    pairs.destinationOrderColumn.map { pairs.value($0, filter: condition(pairs, fits: entity)) }
-                } : "NULL"
+                ? toOneOrder(inverselessLinks(.init(entity: entity, name: name), contribution)) : "NULL"
         case .unknown: "NULL"
         }
+    }
+
+    private func relationship(_ entity: String, _ name: String) -> RelationshipDescription? {
+        destination.model.entity(entity)?.relationship(name)
     }
 
     private func isDestination(of entity: String, _ name: String, _ contribution: Contribution) -> Bool {
@@ -166,7 +200,7 @@ extension StoreLowering {
             let literal = substitute.sqlLiteral(for: attribute)
             return column == nil ? literal : "COALESCE(\(carried), \(literal))"
         case .constant(let value?): return value.sqlLiteral(for: attribute)
-        case .expression: return contribution.expressions[attribute.name] ?? "NULL"
+        case .expression: return contribution.values.values[name] ?? "NULL"
         case .constant(nil), nil: return "NULL"
         }
     }

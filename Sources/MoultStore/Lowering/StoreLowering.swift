@@ -24,43 +24,95 @@ struct StoreLowering {
         let destination: EntityDescription
         let sourceNumber: Int
         let destinationNumber: Int
-        /// The SQL of each attribute that has an expression, over a row `s` of the source's table.
-        let expressions: [String: String]
+        /// The SQL of the mapping's expressions and predicate, over a row `s` of the source's table.
+        var values: MappedValues
+        /// The mapping's place among all.
+        let position: Int
+        /// What is added to the keys of its objects.
+        var shift: Int64 = 0
     }
 
     /// The entity mappings that take objects, those of policies among them.
-    let carriers: [Contribution]
+    private(set) var carriers: [Contribution]
     /// Those whose rows statements make.
     var contributions: [Contribution] { carriers.filter { $0.mapping.policy == nil } }
+    /// By root entity of the destination, the highest key where keys were shifted.
+    private(set) var highestKeys: [String: Int64] = [:]
 
+    /// - Parameters:
+    ///   - highestKeys: by table of the source, the highest key ever handed out there.
+    ///   - disjoint: pairs of places of entity mappings whose conditions no object fulfils both.
     init(
         source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,
-        rowCounts: [String: Int64]
+        rowCounts: [String: Int64], highestKeys: [String: Int64], disjoint: Set<[Int]>
     ) throws {
         self.source = source
         self.destination = destination
         self.mapping = mapping
         self.catalogue = catalogue
         self.rowCounts = rowCounts
-        carriers = try mapping.entityMappings.compactMap { mapping in
-            if mapping.policy == nil, let predicate = mapping.predicate {
-                throw MigrationError(
-                    .unsupported, "The mapping takes only objects with \(predicate.format).", place: mapping.name,
-                    remedy: "Write a migration policy for it.")
+        carriers = try mapping.entityMappings.enumerated().compactMap { position, mapping in
+            try Self.contribution(of: mapping, at: position, from: source, to: destination, schema: "source")
+        }
+        shiftKeys(above: highestKeys, disjoint)
+    }
+
+    /// - Parameter schema: where the source's tables are.
+    static func contribution(
+        of mapping: ResolvedEntityMapping, at position: Int, from source: StoreLayout, to destination: StoreLayout,
+        schema: String
+    ) throws -> Contribution? {
+        guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else { return nil }
+        guard let old = source.model.entity(from), let oldNumber = source.entityNumbers[from],
+            let new = destination.model.entity(to), let number = destination.entityNumbers[to]
+        else {
+            throw MigrationError(
+                .internal, "The mapping from \(from) to \(to) names an entity that its model does not have.",
+                place: to, remedy: "Report this to Moult with both models.")
+        }
+        var lowered = mapping
+        // A policy makes the values; which objects it takes is said all the same.
+        if mapping.policy != nil { (lowered.attributes, lowered.predicate) = ([:], nil) }
+        return Contribution(
+            mapping: mapping, source: old, destination: new, sourceNumber: oldNumber, destinationNumber: number,
+            values: try MappedValues(
+                lowered, old, new, from: source, to: destination, schema: schema, number: position),
+            position: position)
+    }
+
+    /// Keys are kept, where no other object of the same table has them: what comes from another table, or a second
+    /// time from the same objects, is shifted beyond all keys before it.
+    private mutating func shiftKeys(above highest: [String: Int64], _ disjoint: Set<[Int]>) {
+        for table in destination.tables {
+            var blocks: [(table: String, members: [Contribution], shift: Int64)] = []
+            let members = carriers.indices.filter {
+                destination.model.root(of: carriers[$0].destination).name == table.rootEntityName
             }
-            guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else { return nil }
-            guard let sourceEntity = source.model.entity(from), let sourceNumber = source.entityNumbers[from],
-                let entity = destination.model.entity(to), let number = destination.entityNumbers[to]
-            else {
-                throw MigrationError(
-                    .internal, "The mapping from \(from) to \(to) names an entity that its model does not have.",
-                    place: to, remedy: "Report this to Moult with both models.")
+            let kept = members.filter { source.table(for: carriers[$0].source)?.name == table.name }
+            for index in kept + members.filter({ !kept.contains($0) }) {
+                guard let name = source.table(for: carriers[index].source)?.name else { continue }
+                let carrier = carriers[index]
+                // A policy hands out its keys itself: those of its objects where they are free.
+                let isByPolicy = carriers[index].mapping.policy != nil
+                let block = blocks.firstIndex { block in
+                    block.table == name
+                        && block.members.allSatisfy {
+                            $0.sourceNumber != carrier.sourceNumber
+                                || disjoint.contains([$0.position, carrier.position])
+                        }
+                }
+                if let block {
+                    guard !isByPolicy || block == 0 else { continue }
+                    blocks[block].members.append(carrier)
+                    carriers[index].shift = blocks[block].shift
+                } else if !isByPolicy || blocks.isEmpty {
+                    let shift = blocks.last.map { $0.shift + highest[$0.table, default: 0] } ?? 0
+                    blocks.append((name, [carrier], shift))
+                    carriers[index].shift = shift
+                }
             }
-            return Contribution(
-                mapping: mapping, source: sourceEntity, destination: entity, sourceNumber: sourceNumber,
-                destinationNumber: number,
-                expressions: mapping.policy != nil
-                    ? [:] : try Self.expressions(of: mapping, sourceEntity, entity, from: source, to: destination))
+            guard blocks.count > 1, let last = blocks.last else { continue }
+            highestKeys[table.rootEntityName] = last.shift + highest[last.table, default: 0]
         }
     }
 
@@ -72,29 +124,15 @@ struct StoreLowering {
     /// The number in the destination of each source entity number that is carried over.
     var numberMap: [Int: Int] { Self.numberMap(of: carriers) }
 
-    /// The same of those that become `entity` or one below it: an entity may become one in each of several tables.
-    func numberMap(into entity: String) -> [Int: Int] {
-        guard let entity = destination.model.entity(entity) else { return [:] }
-        return Self.numberMap(of: carriers.filter { destination.model.isKind($0.destination, of: entity) })
+    /// By source entity number, what is added to the keys of what its objects become.
+    var shifts: [(number: Int, shift: Int64)] {
+        let first = Dictionary(carriers.map { ($0.sourceNumber, $0.shift) }, uniquingKeysWith: { first, _ in first })
+        return first.filter { $0.value != 0 }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    private static func numberMap(of contributions: [Contribution]) -> [Int: Int] {
+    static func numberMap(of contributions: [Contribution]) -> [Int: Int] {
         Dictionary(
             contributions.map { ($0.sourceNumber, $0.destinationNumber) }, uniquingKeysWith: { first, _ in first })
-    }
-
-    /// The source numbers of the entities at or below `sourceEntity` that become `destinationEntity` or one below it;
-    /// nil when that is all of them, so that nobody has to ask.
-    func numbersThatFit(sourceEntity: String, destinationEntity: String) -> [Int]? {
-        guard let from = source.model.entity(sourceEntity), let to = destination.model.entity(destinationEntity) else {
-            return []
-        }
-        let all = Set(source.numbers(ofEntityAndDescendants: from))
-        let fitting = carriers.filter {
-            all.contains($0.sourceNumber) && destination.model.isKind($0.destination, of: to)
-        }.map(\.sourceNumber)
-        let mayHaveRows = ([from] + source.model.descendants(of: from)).filter { !$0.isAbstract }
-        return mayHaveRows.allSatisfy { fitting.contains(source.entityNumbers[$0.name] ?? -1) } ? nil : fitting.sorted()
     }
 
     func rows(of entities: [String]) -> Int64 { entities.reduce(0) { $0 + rowCounts[$1, default: 0] } }

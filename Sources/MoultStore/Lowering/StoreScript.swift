@@ -10,10 +10,18 @@ package struct StoreScript: Sendable, Equatable {
     package var isInPlace: Bool
     /// How persistent history's column sets are carried over, by source entity number.
     package var historyColumns: [Int: HistoryColumns]
+    /// The closures that statements call.
+    let transforms: [TransformFunction]
 
-    package init(
-        statements: [Statement], isInPlace: Bool = false, historyColumns: [Int: HistoryColumns] = [:]
+    package init(statements: [Statement], isInPlace: Bool = false, historyColumns: [Int: HistoryColumns] = [:]) {
+        self.init(statements: statements, isInPlace: isInPlace, historyColumns: historyColumns, transforms: [])
+    }
+
+    init(
+        statements: [Statement], isInPlace: Bool = false, historyColumns: [Int: HistoryColumns],
+        transforms: [TransformFunction]
     ) {
+        self.transforms = transforms
         self.statements = statements
         self.isInPlace = isInPlace
         self.historyColumns = historyColumns
@@ -35,7 +43,7 @@ package struct StoreScript: Sendable, Equatable {
 }
 
 extension StoreScript {
-    /// The functions that the statements call.
+    /// The functions that the statements call, beside those of ``FormatFunctions``.
     ///
     /// - Parameter externalFile: the bytes of the external data file of that name.
     package func functions(externalFile: @escaping @Sendable (String) throws -> [UInt8]) -> [SQLiteFunction] {
@@ -49,7 +57,7 @@ extension StoreScript {
             SQLiteFunction("moult_inline", argumentCount: 1) { arguments in
                 try Self.inline(arguments[0], externalFile)
             },
-        ]
+        ] + transforms.map(\.function)
     }
 
     /// The bytes themselves of a value kept with external storage: after a leading 1, or in the file named after a

@@ -12,10 +12,15 @@ import Testing
                 "Author_to_Author": .transform, "Book_to_Book": .transform, "Shelf_to_Shelf": .copy, "_to_Loan": .add,
             ])
         let author = try #require(mapping.entityMappings.first { $0.destinationEntityName == "Author" })
-        #expect(author.propertySources["fullName"] == .some("name"))
+        #expect(author.attributeMapping("fullName")?.valueExpression?.format == "$source.name")
         let book = try #require(mapping.entityMappings.first { $0.destinationEntityName == "Book" })
-        #expect(book.propertySources["rating"] == .some(nil))
-        #expect(book.propertySources["pages"] == nil)
+        let rating = try #require(book.attributeMapping("rating"))
+        #expect(rating.valueExpression?.format == "3")
+        #expect(book.attributeMapping("pages") == nil)
+        #expect(
+            book.relationshipMapping("author")?.valueExpression?.format
+                == "FUNCTION($manager, \"destinationInstancesForSourceRelationshipNamed:sourceInstances:\", \"author\", "
+                + "$source.author)")
     }
 
     @Test func `every reason why there is none is told`() throws {

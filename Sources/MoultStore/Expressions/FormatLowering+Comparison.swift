@@ -181,7 +181,7 @@ extension FormatLowering {
 
 extension LoweredValue {
     /// The value in the form in which texts are compared under options (``Swift/String/folded(_:)``).
-    func folded(_ options: Predicate.Options) -> LoweredValue {
+    package func folded(_ options: Predicate.Options) -> LoweredValue {
         guard !options.isEmpty else { return self }
         var folded = self
         if sql.text == "?", case .text(let text)? = sql.values.first {
@@ -201,7 +201,7 @@ extension ExpressionValue {
 
 extension Predicate.Options {
     /// Those that change how texts compare; empty where they are compared as they are.
-    var folding: Predicate.Options {
+    package var folding: Predicate.Options {
         contains(.normalized) ? [] : intersection([.caseInsensitive, .diacriticInsensitive])
     }
 }

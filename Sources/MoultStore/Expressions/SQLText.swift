@@ -14,7 +14,7 @@ package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation {
     }
 
     /// Columns as another type has written them.
-    init(selectList: String) {
+    package init(selectList: String) {
         text = selectList
         values = []
     }
@@ -56,7 +56,48 @@ extension Sequence<SQLText> {
 
 extension SQLText {
     /// A condition that holds where all of these do; nil where there are none.
-    static func all(_ conditions: [SQLText]) -> SQLText? {
+    package static func all(_ conditions: [SQLText]) -> SQLText? {
         conditions.count > 1 ? conditions.map { "(\($0))" }.joined(separator: " AND ") : conditions.first
+    }
+}
+
+extension SQLText {
+    /// The text with its values in it, for a statement that has no parameters.
+    package var inlined: String {
+        var result = ""
+        var values = values[...]
+        var mark: Character?
+        for character in text {
+            switch (character, mark) {
+            case ("?", nil): result += values.popFirst()?.literal ?? "NULL"
+            case ("\"", nil), ("'", nil):
+                mark = character
+                result.append(character)
+            default:
+                if character == mark { mark = nil }
+                result.append(character)
+            }
+        }
+        return result
+    }
+}
+
+extension SQLiteValue {
+    /// The value as SQL writes it.
+    package var literal: String {
+        switch self {
+        case .null: return "NULL"
+        case .integer(let number): return number == .min ? "(-9223372036854775807 - 1)" : "\(number)"
+        case .real(let number):
+            // SQLite has no literal for these: infinity overflows from one, and NaN is stored as NULL.
+            if number.isNaN { return "NULL" }
+            if number.isInfinite { return number < 0 ? "-9e999" : "9e999" }
+            return "\(number)"
+        case .text(let text):
+            // A literal ends at the first NUL.
+            return text.utf8.contains(0)
+                ? "CAST(x'\(Array(text.utf8).hexadecimal)' AS TEXT)" : text.quotedLiteral
+        case .blob(let bytes): return "x'\(bytes.hexadecimal)'"
+        }
     }
 }

@@ -1,11 +1,19 @@
 import MoultModel
-import MoultStore
 
-/// Numbers for the tables of one statement: `t0`, `t1`, ….
-final class AliasCounter {
+/// Names for the tables of one statement: `t0`, `t1`, ….
+package final class AliasCounter {
+    /// The schema that the tables are in; nil where no other is attached.
+    private let schema: String?
     private var next = 0
 
-    func make() -> String {
+    package init(schema: String? = nil) { self.schema = schema }
+
+    /// A table as it stands behind FROM, without its alias.
+    func table(_ name: String) -> SQLText {
+        schema.map { "\(name: $0).\(name: name)" } ?? "\(name: name)"
+    }
+
+    package func make() -> String {
         defer { next += 1 }
         return "t\(next)"
     }
@@ -13,32 +21,40 @@ final class AliasCounter {
 
 /// The FROM clause of one SELECT, which grows as key paths are lowered: a to-one joins its destination once, however
 /// often it is used.
-final class QueryScope {
+package final class QueryScope {
     private let source: SQLText
     private let aliases: AliasCounter
     private var joins: [SQLText] = []
     private var joined: [SQLText: String] = [:]
     /// What ties the rows to those of the statement around it.
-    let link: SQLText?
+    package let link: SQLText?
 
-    init(_ source: SQLText, link: SQLText?, aliases: AliasCounter) {
+    package init(_ source: SQLText, link: SQLText?, aliases: AliasCounter) {
         self.source = source
         self.link = link
         self.aliases = aliases
     }
 
-    var from: SQLText {
+    /// The value of an expression over the scope's one row: as it is, or where rows had to be joined, as a SELECT.
+    func value(_ expression: SQLText) -> SQLText {
+        guard !joins.isEmpty else { return expression }
+        var text: SQLText = "(SELECT \(expression) FROM (SELECT 1)"
+        for join in joins { text += join }
+        return "\(text))"
+    }
+
+    package var from: SQLText {
         var text: SQLText = "\(source)"
         for join in joins { text += join }
         return text
     }
 
     /// The alias of the row that `key` leads to; the row may not exist.
-    func alias(table: String, key: SQLText) -> String {
-        let join: SQLText = "\(name: table) \(key)"
+    package func alias(table: String, key: SQLText) -> String {
+        let join: SQLText = "\(aliases.table(table)) \(key)"
         if let known = joined[join] { return known }
         let alias = aliases.make()
-        joins.append(" LEFT JOIN \(name: table) AS \(name: alias) ON \(name: alias).Z_PK = \(key)")
+        joins.append(" LEFT JOIN \(aliases.table(table)) AS \(name: alias) ON \(name: alias).Z_PK = \(key)")
         joined[join] = alias
         return alias
     }
@@ -46,28 +62,28 @@ final class QueryScope {
     /// Adds a table whose rows multiply those of the scope: a to-many behind a to-many.
     ///
     /// - Parameter keepsRows: whether a row that has none of them stays, with NULL for all their columns.
-    func multiply(by table: String, alias: String, on condition: SQLText, keepsRows: Bool) {
+    package func multiply(by table: String, alias: String, on condition: SQLText, keepsRows: Bool) {
         let join: SQLText = keepsRows ? " LEFT JOIN" : " JOIN"
-        joins.append("\(join) \(name: table) AS \(name: alias) ON \(condition)")
+        joins.append("\(join) \(aliases.table(table)) AS \(name: alias) ON \(condition)")
     }
 
-    func select(_ columns: SQLText, where condition: SQLText? = nil) -> SQLText {
+    package func select(_ columns: SQLText, where condition: SQLText? = nil) -> SQLText {
         let conditions = SQLText.all([link, condition].compactMap { $0 })
         return conditions.map { "SELECT \(columns) FROM \(from) WHERE \($0)" } ?? "SELECT \(columns) FROM \(from)"
     }
 }
 
 /// A row that stands for an object: where its key is, and which entity it is of by the model.
-struct RowReference {
-    let scope: QueryScope
-    let entity: EntityDescription
+package struct RowReference {
+    package let scope: QueryScope
+    package let entity: EntityDescription
     /// `"t0".Z_PK`, or the foreign key that leads to the row.
-    let key: SQLText
+    package let key: SQLText
     /// Nil where the row itself has not been joined.
     fileprivate let ownAlias: String?
-    let mayBeNull: Bool
+    package let mayBeNull: Bool
 
-    init(_ scope: QueryScope, _ entity: EntityDescription, alias: String, mayBeNull: Bool = false) {
+    package init(_ scope: QueryScope, _ entity: EntityDescription, alias: String, mayBeNull: Bool = false) {
         self.scope = scope
         self.entity = entity
         key = "\(name: alias).Z_PK"
@@ -75,7 +91,7 @@ struct RowReference {
         self.mayBeNull = mayBeNull
     }
 
-    init(_ scope: QueryScope, _ entity: EntityDescription, foreignKey: SQLText) {
+    package init(_ scope: QueryScope, _ entity: EntityDescription, foreignKey: SQLText) {
         self.scope = scope
         self.entity = entity
         key = foreignKey
@@ -84,7 +100,7 @@ struct RowReference {
     }
 
     /// The alias of the row in its entity's table, joined where it was not.
-    func alias(in layout: StoreLayout) -> String? {
+    package func alias(in layout: StoreLayout) -> String? {
         ownAlias ?? layout.table(for: entity).map { scope.alias(table: $0.name, key: key) }
     }
 }

@@ -2,15 +2,15 @@ import MoultModel
 import MoultSQLite
 
 /// The functions of SQL that a lowered fetch calls: the evaluation in memory, for what SQLite has no operator for.
-enum FormatFunctions {
+package enum FormatFunctions {
     static let holds = "moult_holds"
     static let fold = "moult_fold"
     static let function = "moult_function"
     static let unpack = "moult_unpack"
 
-    /// Makes the functions known to a connection; needed once before its first fetch.
-    static func register(on connection: Connection) throws {
-        for function in [holdsFunction, foldFunction, callFunction, unpackFunction] {
+    /// Makes the functions known to a connection; needed once before its first statement that was lowered.
+    package static func register(on connection: Connection) throws {
+        for function in [holdsFunction, foldFunction, callFunction, unpackFunction, ValueConversion.function] {
             try connection.register(function)
         }
         for aggregate in Aggregate.allCases { try connection.register(function(for: aggregate)) }
@@ -31,12 +31,18 @@ enum FormatFunctions {
         return arguments.text(1).map { .text($0.folded(options)) } ?? .null
     }
 
-    /// `moult_function(selector, is exact, kind, argument, …)`
+    /// `moult_function(selector, flags, kind, argument, …)`; the flags are 1 for exact digits, 2 for nil where the
+    /// arguments have no result.
     private static let callFunction = SQLiteFunction(function, argumentCount: -1) { arguments in
         let values = stride(from: 2, to: arguments.count - 1, by: 2).map { index in
             ValueKind(rawValue: arguments.integer(index))?.value(arguments[index + 1]) ?? .null
         }
-        return try value(of: arguments.text(0) ?? "", values).result(isExact: arguments.integer(1) == 1)
+        let flags = arguments.integer(1)
+        do {
+            return try value(of: arguments.text(0) ?? "", values).result(isExact: flags & 1 != 0)
+        } catch  where flags & 2 != 0 {
+            return .null
+        }
     }
 
     static func value(of selector: String, _ arguments: [ExpressionValue]) throws -> ExpressionValue {

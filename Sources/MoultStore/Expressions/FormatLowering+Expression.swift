@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 extension FormatLowering {
-    func lower(_ expression: Expression) throws -> Lowered {
+    package func lower(_ expression: Expression) throws -> Lowered {
         switch expression {
         case .constant(let value): return .constant(value)
         case .evaluatedObject: return .object(evaluated)
@@ -13,6 +13,8 @@ extension FormatLowering {
                 remedy: "Give it one, or correct its name.")
         case .keyPath(let path, let base): return try lower(path, of: try lower(base))
         case .function(let selector, let arguments): return try call(selector, arguments, in: expression)
+        case .message(let selector, .variable("entityPolicy"), let arguments):
+            return try transform(selector, arguments, in: expression)
         case .message(let selector, let target, let arguments):
             guard ["valueForKey:", "valueForKeyPath:"].contains(selector), arguments.count == 1,
                 case .constant(.string(let path)) = arguments[0]
@@ -60,7 +62,7 @@ extension FormatLowering {
     }
 
     /// What stands as one value in an expression; not an object.
-    func single(_ lowered: Lowered, in expression: Expression) throws -> LoweredValue {
+    package func single(_ lowered: Lowered, in expression: Expression) throws -> LoweredValue {
         switch lowered {
         case .value(let value) where value.kind != .opaque: return value
         case .constant(let constant):

@@ -14,7 +14,8 @@ extension FormatLowering {
         switch (function, lowered.first) {
         case (.random, _), (.randomBelow, _):
             throw refuse(expression.format, "a random number would be another for each row")
-        case (.now, _): return .constant(.date(now))
+        case (.now, _):
+            return nowText.map { .value(LoweredValue(sql: $0, kind: .date, mayBeNull: false)) } ?? .constant(.date(now))
         case (.aggregate(let aggregate), .collection(let collection)?) where lowered.count == 1:
             return try self.aggregate(aggregate, of: collection, in: expression.format)
         case (.aggregate(let aggregate), let value?) where groupsRows && lowered.count == 1:
@@ -45,9 +46,12 @@ extension FormatLowering {
         }
         let result = try kind(of: function, values, in: expression)
         let list = values.map { ", \(Int($0.kind.rawValue)), \($0.exact ?? $0.sql)" as SQLText }.joined(separator: "")
+        var leniency = 0
+        if case .cast = function, conversions != nil { leniency = 2 }
         func call(isExact: Bool) -> SQLText {
-            "\(name: FormatFunctions.function)(\(value: .text(selector)), \(isExact ? 1 : 0)\(list))"
+            "\(name: FormatFunctions.function)(\(value: .text(selector)), \((isExact ? 1 : 0) | leniency)\(list))"
         }
+        if leniency != 0 { conversions?.add(values[0].sql, call(isExact: false)) }
         return .value(
             LoweredValue(
                 sql: call(isExact: false), kind: result, exact: result == .decimal ? call(isExact: true) : nil))

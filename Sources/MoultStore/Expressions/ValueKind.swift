@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 /// What a value of SQL stands for, which SQLite's storage classes alone do not tell: a date is a real number there.
-enum ValueKind: Int64, Sendable {
+package enum ValueKind: Int64, Sendable {
     case null, integer, boolean, real, decimal, string, date, data, uuid, uri
     /// An integer or a real number, as the storage class says.
     case number
@@ -13,7 +13,7 @@ enum ValueKind: Int64, Sendable {
 
     /// With which others a value of this kind is compared (``Predicate/holds(for:variables:in:)``); nil for bytes that
     /// cannot be.
-    var family: ExpressionValue.Kind? {
+    package var family: ExpressionValue.Kind? {
         switch self {
         case .null: .null
         case .integer, .boolean, .real, .decimal, .number, .date: .number
@@ -25,7 +25,7 @@ enum ValueKind: Int64, Sendable {
     }
 
     /// Nil for an attribute whose column cannot be compared: a transformable's bytes are its transformer's own.
-    init?(_ type: AttributeType) {
+    package init?(_ type: AttributeType) {
         switch type {
         case .integer16, .integer32, .integer64: self = .integer
         case .boolean: self = .boolean
@@ -42,7 +42,7 @@ enum ValueKind: Int64, Sendable {
 }
 
 extension ValueKind {
-    var name: String {
+    package var name: String {
         switch self {
         case .null: "nil"
         case .integer, .boolean, .real, .decimal, .number: "a number"
@@ -55,7 +55,7 @@ extension ValueKind {
     }
 
     /// The value that a column or function of this kind gave; null for a storage class that is not the kind's.
-    func value(_ stored: SQLiteValue) -> ExpressionValue {
+    package func value(_ stored: SQLiteValue) -> ExpressionValue {
         switch (self, stored) {
         case (.integer, .integer(let number)), (.number, .integer(let number)): .integer(number)
         case (.boolean, .integer(let number)): .boolean(number != 0)
@@ -78,7 +78,7 @@ extension ValueKind {
 extension ExpressionValue {
     /// The kind of a single value and what a column of that kind stores (STORE_FORMAT 6); nil for an object or a
     /// collection.
-    var stored: (kind: ValueKind, value: SQLiteValue)? {
+    package var stored: (kind: ValueKind, value: SQLiteValue)? {
         switch self {
         case _ where isNull: (.null, .null)
         case .null: (.null, .null)
@@ -97,7 +97,7 @@ extension ExpressionValue {
 }
 
 extension ExpressionNumber {
-    var stored: SQLiteValue {
+    package var stored: SQLiteValue {
         switch self {
         case .integer(let number): .integer(number)
         case .real(let number): .real(number)

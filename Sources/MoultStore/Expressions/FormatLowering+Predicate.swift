@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 extension FormatLowering {
-    func lower(_ predicate: Predicate) throws -> LoweredCondition {
+    package func lower(_ predicate: Predicate) throws -> LoweredCondition {
         switch predicate {
         case .constant(let holds): .constant(holds)
         case .comparison(let comparison): try lower(comparison)

@@ -1,5 +1,4 @@
 import MoultModel
-import MoultStore
 
 extension FormatLowering {
     /// The end of a key path that starts at `base`.
@@ -143,7 +142,7 @@ extension FormatLowering {
         let link: SQLText = "\(name: alias).\(name: column) = \(row.key)"
         let place: [SQLText] = order.map { ["\(name: alias).\(name: $0)"] } ?? []
         guard let collection else {
-            let scope = QueryScope("\(name: table) AS \(name: alias)", link: link, aliases: aliases)
+            let scope = QueryScope("\(aliases.table(table)) AS \(name: alias)", link: link, aliases: aliases)
             let element = destination(scope, alias, false)
             return LoweredCollection(
                 scope: scope, owner: row.scope, element: .object(element), order: place + [element.key])

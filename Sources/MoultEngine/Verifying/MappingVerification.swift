@@ -1,0 +1,191 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// Verifies what a mapping's expressions, predicates and paths have made, by evaluating them in memory over the objects
+/// of the old store: nothing of the statements that did it is asked.
+///
+/// Of a large entity some 2,000 objects are looked at, evenly spread; what closures return is not asked again.
+struct MappingVerification {
+    static let sampleSize: Int64 = 2_000
+
+    private let plan: BoundPlan
+    private let connection: Connection
+    private let old: StoredObjects
+    private let new: StoredObjects
+
+    init(_ plan: BoundPlan, _ connection: Connection, externalData: @escaping (String) throws -> [UInt8]?) {
+        self.plan = plan
+        self.connection = connection
+        old = StoredObjects(connection, schema: "source", layout: plan.source, externalData: externalData)
+        new = StoredObjects(connection, schema: "main", layout: plan.destination, externalData: externalData)
+    }
+
+    /// - Throws: `verificationFailed` for the first object that is not as its mapping says.
+    func verify() throws {
+        for (position, mapping) in plan.mapping.entityMappings.enumerated() where needsEvaluation(mapping, position) {
+            try verify(mapping, position)
+        }
+    }
+
+    private func needsEvaluation(_ mapping: ResolvedEntityMapping, _ position: Int) -> Bool {
+        guard mapping.policy == nil, mapping.sourceEntityName != nil, mapping.destinationEntityName != nil else {
+            return false
+        }
+        if mapping.predicate != nil || !plan.keepsKeys || picksAny { return true }
+        return mapping.attributes.values.contains { if case .expression = $0 { true } else { false } }
+            || mapping.relationships.values.contains { if case .path = $0 { true } else { false } }
+    }
+
+    /// Links to objects that may have been left out are followed too.
+    private var picksAny: Bool { plan.mapping.entityMappings.contains { $0.predicate != nil } }
+
+    private func verify(_ mapping: ResolvedEntityMapping, _ position: Int) throws {
+        guard let from = mapping.sourceEntityName.flatMap(plan.source.model.entity),
+            let table = plan.source.table(for: from)?.name, let number = plan.source.entityNumbers[from.name],
+            let to = mapping.destinationEntityName
+        else { return }
+        let rows = "FROM source.\(table.quotedName) WHERE Z_ENT = \(number)"
+        let count = try connection.integer("SELECT count(*) \(rows)") ?? 0
+        let step = max(1, count / Self.sampleSize)
+        let keys = try connection.rows("SELECT Z_PK \(rows) AND Z_PK % \(step) = 0") { $0.integer(0) }
+        for key in keys {
+            let object = old.object(from.name, key)
+            let result = try new.find(key + plan.keyShifts[position], in: to)
+            let made = result?.entityName == to ? result : nil
+            guard try takes(mapping, object) else {
+                if mapping.predicate != nil, made != nil, isAlone(mapping) {
+                    throw failure(to, key, "it fulfils no condition and is there all the same")
+                }
+                continue
+            }
+            guard let made else { throw failure(to, key, "the new store has no such object") }
+            try verify(made, of: object, by: mapping)
+        }
+    }
+
+    /// Whether no other mapping makes objects of the same table, which might have the key.
+    private func isAlone(_ mapping: ResolvedEntityMapping) -> Bool {
+        let root = { (name: String?) in
+            name.flatMap(plan.destination.model.entity).map { plan.destination.model.root(of: $0).name }
+        }
+        return plan.mapping.entityMappings.filter {
+            $0.sourceEntityName != nil && root($0.destinationEntityName) == root(mapping.destinationEntityName)
+        }.count == 1
+    }
+
+    private func takes(_ mapping: ResolvedEntityMapping, _ object: ObjectID) throws -> Bool {
+        try mapping.predicate?.holds(for: .object(object), variables: ["source": .object(object)], in: old) ?? true
+    }
+
+    // MARK: - One object
+
+    private func verify(_ made: ObjectID, of object: ObjectID, by mapping: ResolvedEntityMapping) throws {
+        guard let entity = plan.destination.model.entity(made.entityName) else { return }
+        let key = made.key
+        for (name, value) in mapping.attributes {
+            guard case .expression(let expression) = value, expression.isRepeatable,
+                let attribute = plan.destination.model.attribute(name, of: entity), attribute.type != .composite
+            else { continue }
+            let expected = try self.value(expression, for: attribute, object)
+            let found = try new.attribute(name, of: entity, key)
+            guard ExpressionValue(expected).isSame(as: ExpressionValue(found), type: attribute.type) else {
+                throw failure(
+                    "\(entity.name).\(name)", key,
+                    "\(expression.format) gives \(expected?.text ?? "nil"), and it has \(found?.text ?? "nil")")
+            }
+        }
+        for relationship in plan.destination.model.relationships(of: entity) where !relationship.isTransient {
+            guard let source = mapping.relationships[relationship.name] else { continue }
+            try verify(relationship, source, of: made, from: object)
+        }
+    }
+
+    private func value(
+        _ expression: Expression, for attribute: AttributeDescription, _ object: ObjectID
+    ) throws -> AttributeValue? {
+        do {
+            let value = try expression.value(
+                for: .object(object), variables: ["source": .object(object)], in: old)
+            return value.isNull ? nil : value.converted(to: attribute.type) ?? attribute.defaultValue
+        } catch let error as MigrationError where error.code == .invalidPredicate {
+            // A conversion that has no result.
+            return attribute.defaultValue
+        }
+    }
+
+    private func verify(
+        _ relationship: RelationshipDescription, _ source: RelationshipSource, of made: ObjectID, from object: ObjectID
+    ) throws {
+        let (path, taker): ([String], String?)
+        switch source {
+        case .relationship(let name): (path, taker) = ([name], nil)
+        case .path(let keys, let name): (path, taker) = (keys, name)
+        case .empty: return
+        }
+        let target = relationship.destinationEntityName
+        let expression = path.isEmpty ? Expression.variable("source") : .source(path.joined(separator: "."))
+        let reached = try expression.value(for: .object(object), variables: ["source": .object(object)], in: old)
+        var expected: Set<ObjectID> = []
+        for case .object(let end) in reached.elements { expected.formUnion(try becomes(end, target, by: taker)) }
+        let found = Set(
+            try new.value(relationship.name, of: made).elements.compactMap { value -> ObjectID? in
+                if case .object(let id) = value { id } else { nil }
+            })
+        // The inverse may add links, and a to-one keeps one of many.
+        let isLossy = !relationship.isToMany || plan.destination.model.inverse(of: relationship)?.isToMany == false
+        let isRight =
+            isLossy
+            ? found.isSubset(of: expected) && (found.isEmpty == expected.isEmpty || relationship.isToMany)
+            : expected.isSubset(of: found)
+        guard isRight else {
+            throw failure(
+                "\(made.entityName).\(relationship.name)", made.key,
+                "\(expression.format) leads to \(expected.count) objects, and it has \(found.count)")
+        }
+    }
+
+    /// What the mappings make of an object, of the entity `target` or below it, unless a policy does.
+    private func becomes(_ object: ObjectID, _ target: String, by taker: String?) throws -> [ObjectID] {
+        guard let target = plan.destination.model.entity(target) else { return [] }
+        return try plan.mapping.entityMappings.enumerated().compactMap { position, mapping in
+            guard mapping.sourceEntityName == object.entityName, taker == nil || mapping.name == taker,
+                let entity = mapping.destinationEntityName.flatMap(plan.destination.model.entity),
+                plan.destination.model.isKind(entity, of: target), try takes(mapping, object)
+            else { return nil }
+            return new.object(entity.name, object.key + plan.keyShifts[position])
+        }
+    }
+
+    private func failure(_ place: String, _ key: Int64, _ what: String) -> MigrationError {
+        MigrationError(
+            .verificationFailed,
+            "The new store is not as its mapping says: of \(place) \(key), \(what).", place: "\(place) \(key)",
+            remedy: "The store is as it was. Report this to Moult with the plan.")
+    }
+}
+
+extension Expression {
+    /// Whether it gives the same value when it is asked again: it calls no closure and not the clock.
+    fileprivate var isRepeatable: Bool {
+        var isRepeatable = true
+        _ = replacing { part in
+            switch part {
+            case .message(_, .variable("entityPolicy"), _), .function("now", _): isRepeatable = false
+            default: break
+            }
+            return nil
+        }
+        return isRepeatable
+    }
+}
+
+extension ExpressionValue {
+    /// Equal as a column of the type holds them: the digits of a decimal go through a number.
+    fileprivate func isSame(as other: ExpressionValue, type: AttributeType) -> Bool {
+        if isNull || other.isNull { return isNull == other.isNull }
+        guard type == .decimal || type == .double || type == .float || type == .date else { return self == other }
+        return number == other.number
+    }
+}

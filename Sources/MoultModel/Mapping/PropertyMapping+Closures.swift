@@ -1,0 +1,64 @@
+// Closures over values of a row, in Swift's own types. What takes more values is written with a `ValueTransform`.
+
+extension PropertyMapping {
+    /// Computes the attribute from one value of each row, inside the statement that carries the row over.
+    ///
+    /// ```swift
+    /// PropertyMapping("title", from: "title") { (title: String?) in title?.lowercased() }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: the destination's attribute.
+    ///   - source: an attribute of the source, or a key path over to-one relationships.
+    ///   - transform: called once for each row, in no particular order; nil is no value. What it throws ends the
+    ///     migration, and leaves the old store as it was.
+    @inlinable public init<Value: AttributeConvertible, Result: AttributeConvertible>(
+        _ name: String, from source: String, _ transform: @escaping @Sendable (Value?) throws -> Result?
+    ) {
+        self.init(
+            name, from: [source],
+            ValueTransform(name) { values in
+                try transform(Self.read(values, 0, source))?.attributeValue
+            })
+    }
+
+    /// As with one value, from two.
+    @inlinable public init<First: AttributeConvertible, Second: AttributeConvertible, Result: AttributeConvertible>(
+        _ name: String, from first: String, _ second: String,
+        _ transform: @escaping @Sendable (First?, Second?) throws -> Result?
+    ) {
+        self.init(
+            name, from: [first, second],
+            ValueTransform(name) { values in
+                try transform(Self.read(values, 0, first), Self.read(values, 1, second))?.attributeValue
+            })
+    }
+
+    /// As with one value, from three.
+    @inlinable
+    public init<
+        First: AttributeConvertible, Second: AttributeConvertible, Third: AttributeConvertible,
+        Result: AttributeConvertible
+    >(
+        _ name: String, from first: String, _ second: String, _ third: String,
+        _ transform: @escaping @Sendable (First?, Second?, Third?) throws -> Result?
+    ) {
+        self.init(
+            name, from: [first, second, third],
+            ValueTransform(name) { values in
+                try transform(
+                    Self.read(values, 0, first), Self.read(values, 1, second), Self.read(values, 2, third)
+                )?.attributeValue
+            })
+    }
+
+    @inlinable static func read<Value: AttributeConvertible>(
+        _ values: [AttributeValue?], _ position: Int, _ source: String
+    ) throws -> Value? {
+        guard let value = values[position] else { return nil }
+        if let converted = Value(value) { return converted }
+        throw MigrationError(
+            .wrongType, "\(source) holds \(value), which is no \(Value.self).", place: source,
+            remedy: "Take it as the type that the model gives it.")
+    }
+}

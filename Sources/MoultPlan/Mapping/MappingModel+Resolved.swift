@@ -1,0 +1,62 @@
+import MoultModel
+
+extension MappingModel {
+    /// The words for a mapping that was inferred: run as a mapping model, it makes the same.
+    package init(_ mapping: ResolvedMapping) { self.init(mapping.entityMappings.map(EntityMapping.init)) }
+}
+
+extension EntityMapping {
+    fileprivate init(_ mapping: ResolvedEntityMapping) {
+        // As Core Data names inferred mappings.
+        let name = "\(mapping.sourceEntityName ?? "")_to_\(mapping.destinationEntityName ?? "")"
+        self.init(from: mapping.sourceEntityName, to: mapping.destinationEntityName, name: name)
+        attributeMappings = mapping.attributes.map { PropertyMapping($0, $1.expression) }
+        relationshipMappings = mapping.relationships.map { PropertyMapping($0, $1.expression) }
+        attributeMappings.sort { $0.name.precedesInByteOrder($1.name) }
+        relationshipMappings.sort { $0.name.precedesInByteOrder($1.name) }
+        type =
+            switch (mapping.sourceEntityName, mapping.destinationEntityName) {
+            case (nil, _): .add
+            case (_, nil): .remove
+            case (let old, let new): old == new && mapping.keepsNames ? .copy : .transform
+            }
+    }
+}
+
+extension ResolvedEntityMapping {
+    /// Whether every property comes from the one of its name.
+    fileprivate var keepsNames: Bool {
+        attributes.allSatisfy { if case .attribute($0.key, _) = $0.value { true } else { false } }
+            && relationships.allSatisfy { $0.value == .relationship($0.key) }
+    }
+}
+
+extension AttributeSource {
+    fileprivate var expression: Expression? {
+        switch self {
+        case .attribute(let name, nil): return .source(name)
+        case .attribute(let name, let substitute?):
+            let isNil = Predicate.comparison(
+                Predicate.Comparison(.source(name), .equal, .constant(.null)))
+            return .conditional(isNil, .constant(ExpressionValue(substitute)), .source(name))
+        case .constant(let value): return value.map { .constant(ExpressionValue($0)) }
+        case .expression(let expression): return expression
+        }
+    }
+}
+
+extension RelationshipSource {
+    fileprivate var expression: Expression? {
+        switch self {
+        case .relationship(let name):
+            return .destinationInstances(.ofSourceRelationship, named: name, for: .source(name))
+        case .path(let keys, let mapping):
+            let source: Expression = keys.isEmpty ? .variable("source") : .source(keys.joined(separator: "."))
+            guard let mapping else {
+                return .destinationInstances(.ofSourceRelationship, named: keys.last ?? "", for: source)
+            }
+            return .destinationInstances(.ofEntityMapping, named: mapping, for: source)
+        case .empty: return nil
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import MoultModel
+import MoultSQLite
+
+/// A closure of a mapping as a function of SQL: `moult_transform_0(key, argument, …)`.
+///
+/// It is called once for a row, inside the statement that carries it over. Arguments are read where SQLite keeps them,
+/// by kinds that are known beforehand, into a list that is used again for the next row.
+struct TransformFunction: Sendable, Equatable {
+    let name: String
+    let transform: ValueTransform
+    /// The attribute that takes the result.
+    let attribute: AttributeDescription
+    /// The entity of the attribute, and that of the rows.
+    let entity: String
+    let sourceEntity: String
+    let arguments: [Argument]
+
+    struct Argument: Sendable, Hashable {
+        let kind: ValueKind
+        /// A transformable or external value, whose bytes are the value.
+        let isBytes: Bool
+        /// As errors name it.
+        let format: String
+    }
+
+    var function: SQLiteFunction {
+        let buffer = ArgumentBuffer()
+        return SQLiteFunction(name, argumentCount: Int32(arguments.count + 1), isDeterministic: false) { row in
+            buffer.values.removeAll(keepingCapacity: true)
+            for (position, argument) in arguments.enumerated() {
+                buffer.values.append(try argument.value(row, position + 1))
+            }
+            do {
+                return try result(transform.body(buffer.values))
+            } catch {
+                throw failure(error, buffer.values, row.integer(0))
+            }
+        }
+    }
+
+    private func result(_ value: AttributeValue?) throws -> SQLiteValue {
+        guard let value else {
+            guard attribute.isOptional else {
+                throw TransformFault(message: "it returned nil, and \(attribute.name) is required")
+            }
+            return .null
+        }
+        let fitted = value.fitted(to: attribute.type)
+        guard fitted.isHeld(by: attribute.type), let stored = fitted.stored else {
+            throw TransformFault(message: "it returned \(value.text), and \(attribute.name) is \(attribute.type.name)")
+        }
+        if attribute.allowsExternalBinaryDataStorage, case .blob(let bytes) = stored { return .blob([1] + bytes) }
+        return stored
+    }
+
+    private func failure(_ error: any Error, _ values: [AttributeValue?], _ key: Int64) -> MigrationError {
+        let reason = (error as? TransformFault)?.message ?? (error as? MigrationError)?.message ?? "\(error)"
+        let given = zip(arguments, values).map { "\($0.format) = \($1?.text ?? "nil")" }.joined(separator: ", ")
+        return MigrationError(
+            .policyFailed,
+            "The closure \(transform.name) for \(entity).\(attribute.name) failed at \(sourceEntity) \(key) "
+                + "(\(given)): \(reason)", place: "\(entity).\(attribute.name)",
+            remedy: "Correct the closure or the value; the store is as it was.")
+    }
+}
+
+/// Why a closure's result was not taken.
+private struct TransformFault: Error {
+    let message: String
+}
+
+/// The arguments of the call that runs. A connection runs one statement of a script at a time.
+private final class ArgumentBuffer: @unchecked Sendable {
+    var values: [AttributeValue?] = []
+}
+
+extension TransformFunction.Argument {
+    /// - Throws: `storeCorrupted` for a value of another storage class than the kind's.
+    fileprivate func value(_ row: SQLiteArguments, _ index: Int) throws -> AttributeValue? {
+        let storage = row.storageClass(index)
+        switch (kind, storage) {
+        case (_, .null): return nil
+        case (.string, .text): return row.text(index).map(AttributeValue.string)
+        case (.integer, .integer), (.number, .integer): return .integer(row.integer(index))
+        case (.real, .real), (.real, .integer), (.number, .real): return .double(row.real(index))
+        case (.boolean, .integer): return .boolean(row.integer(index) != 0)
+        case (.date, .real), (.date, .integer): return .date(row.real(index))
+        case (.decimal, .integer): return .decimal(String(row.integer(index)))
+        case (.decimal, .real):
+            let digits = "\(row.real(index))"
+            return .decimal(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)
+        case (.decimal, .text): return row.text(index).map(AttributeValue.decimal)
+        case (.uri, .text): return row.text(index).map(AttributeValue.uri)
+        case (.uuid, .blob): return .uuid(row.withBytes(index) { Array($0) })
+        case (.data, .blob), (.opaque, .blob):
+            let bytes = row.withBytes(index) { Array($0) }
+            return isBytes ? .transformable(bytes) : .binary(bytes)
+        default:
+            throw MigrationError(
+                .storeCorrupted, "A row holds a value that is not \(kind.name), as \(format) declares.", place: format,
+                remedy: "Look at the objects with moult dump, and restore the store from a backup.")
+        }
+    }
+}
+
+extension AttributeValue {
+    /// Whether an attribute of the type can hold the value as it is.
+    fileprivate func isHeld(by type: AttributeType) -> Bool {
+        switch (self, type) {
+        case (.integer(let number), .integer16): Int16(exactly: number) != nil
+        case (.integer(let number), .integer32): Int32(exactly: number) != nil
+        case (.uuid(let bytes), .uuid): bytes.count == 16
+        case (.integer, .integer64), (.boolean, .boolean), (.double, .double), (.double, .float), (.date, .date),
+            (.decimal, .decimal), (.string, .string), (.uri, .uri), (.binary, .binary),
+            (.transformable, .transformable):
+            true
+        default: false
+        }
+    }
+}

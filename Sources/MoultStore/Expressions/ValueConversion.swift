@@ -1,0 +1,128 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+/// What becomes of a value in an attribute of another type: the equal value of that type, or nothing where there is
+/// none. Nothing is rounded or cut off.
+package enum ValueConversion {
+    static let name = "moult_convert"
+
+    /// `moult_convert(kind, type, value)`, as the column of an attribute of that type stores it.
+    static let function = SQLiteFunction(name, argumentCount: 3) { arguments in
+        guard let kind = ValueKind(rawValue: arguments.integer(0)),
+            let type = AttributeType(rawValue: Int32(truncatingIfNeeded: arguments.integer(1)))
+        else { return .null }
+        return kind.value(arguments[2]).converted(to: type)?.stored ?? .null
+    }
+
+    /// A value of a kind as a column of the type stores it, without a call where SQLite stores it so by itself.
+    static func sql(_ value: LoweredValue, as type: AttributeType) -> SQLText {
+        let digits = type == .decimal ? value.exact ?? value.sql : value.sql
+        if isNative(value, type) { return digits }
+        return "\(name: name)(\(Int(value.kind.rawValue)), \(Int(type.rawValue)), \(digits))"
+    }
+
+    private static func isNative(_ value: LoweredValue, _ type: AttributeType) -> Bool {
+        // An attribute's column holds what its type allows; what is computed may be out of range.
+        if let from = value.attribute?.type, from == type || from.widens(to: type) { return true }
+        switch (value.kind, type) {
+        case (.null, _), (.string, .string), (.uri, .uri), (.uuid, .uuid), (.data, .binary), (.date, .date),
+            (.boolean, .boolean), (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64),
+            (.integer, .integer64), (.integer, .double), (.real, .double), (.number, .double), (.decimal, .decimal),
+            (.integer, .decimal):
+            return true
+        default: return false
+        }
+    }
+}
+
+extension ExpressionValue {
+    /// Nil for nil, and where an attribute of the type has no equal value: a fraction for an integer, a number out of
+    /// range, a text that is no number. Texts of dates are ISO 8601 in UTC.
+    package func converted(to type: AttributeType) -> AttributeValue? {
+        if isNull { return nil }
+        switch type {
+        case .integer16: return whole.flatMap { Int16(exactly: $0) }.map { .integer(Int64($0)) }
+        case .integer32: return whole.flatMap { Int32(exactly: $0) }.map { .integer(Int64($0)) }
+        case .integer64: return whole.map { .integer($0) }
+        case .boolean: return flag.map { .boolean($0) }
+        case .double: return anyNumber.map { .double($0.double) }
+        case .float:
+            return anyNumber.flatMap { number in
+                let single = Float(number.double)
+                return single.isFinite || number.double.isInfinite ? .double(Double(single)) : nil
+            }
+        case .date: return moment.map { .date($0) }
+        case .string:
+            if case .date(let seconds) = self { return Self.iso8601(seconds).map { .string($0) } }
+            return cast("NSString")
+        case .decimal: return cast("NSDecimalNumber")
+        case .uuid: return cast("NSUUID")
+        case .uri: return cast("NSURL")
+        case .binary: if case .data(let bytes) = self { return .binary(bytes) } else { return cast("NSData") }
+        case .undefined, .transformable, .objectID, .composite: return nil
+        }
+    }
+
+    private func cast(_ name: String) -> AttributeValue? {
+        switch try? cast(to: name) {
+        case .string(let text)?: .string(text)
+        case .decimal(let digits)?: .decimal(digits)
+        case .uuid(let bytes)?: .uuid(bytes)
+        case .uri(let text)?: .uri(text)
+        case .data(let bytes)?: .binary(bytes)
+        default: nil
+        }
+    }
+
+    private var anyNumber: ExpressionNumber? { number ?? text.flatMap(ExpressionNumber.init(digits:)) }
+
+    private var whole: Int64? {
+        switch anyNumber {
+        case .integer(let number)?: number
+        case .real(let number)?: Int64(exactly: number)
+        case nil: nil
+        }
+    }
+
+    private var flag: Bool? {
+        switch text?.lowercased() {
+        case "yes"?, "true"?: true
+        case "no"?, "false"?: false
+        default: whole == 0 ? false : whole == 1 ? true : nil
+        }
+    }
+
+    /// Seconds since 2001-01-01 00:00:00 UTC.
+    private var moment: Double? {
+        guard let text else { return number?.double }
+        if let stamp = Timestamp(iso8601: text) {
+            return stamp.seconds(since: Timestamp(seconds: Self.referenceDate))
+        }
+        return ExpressionNumber(digits: text)?.double
+    }
+
+    private static func iso8601(_ seconds: Double) -> String? {
+        guard seconds.isFinite, seconds.magnitude < 3e11 else { return nil }
+        let whole = seconds.rounded(.down)
+        let milliseconds = Int32(((seconds - whole) * 1000).rounded(.down))
+        let stamp = Timestamp(seconds: Int64(whole) + referenceDate, nanoseconds: milliseconds * 1_000_000)
+        return milliseconds == 0 ? stamp.iso8601 : stamp.iso8601WithMilliseconds
+    }
+
+    /// 2001-01-01 00:00:00 UTC since 1970.
+    private static let referenceDate: Int64 = 978_307_200
+}
+
+extension AttributeValue {
+    /// As a column stores it (STORE_FORMAT 6), without external storage.
+    var stored: SQLiteValue? {
+        switch self {
+        case .integer(let number): .integer(number)
+        case .boolean(let flag): .integer(flag ? 1 : 0)
+        case .double(let number), .date(let number): number.isNaN ? nil : .real(number)
+        case .decimal(let text), .string(let text), .uri(let text): .text(text)
+        case .binary(let bytes), .uuid(let bytes), .transformable(let bytes): .blob(bytes)
+        }
+    }
+}

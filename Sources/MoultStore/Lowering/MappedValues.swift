@@ -1,0 +1,157 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+/// What the expressions and the predicate of one entity mapping are in SQL, over a row `s` of the source's table.
+struct MappedValues: Sendable {
+    /// By the attribute, or an element of a composite one: `address.street`.
+    private(set) var values: [String: String] = [:]
+    /// By attribute, what holds for a row whose value has no equal in the attribute's type.
+    private(set) var failures: [String: String] = [:]
+    /// Which rows the mapping takes; nil for all.
+    private(set) var condition: String?
+    private(set) var functions: [TransformFunction] = []
+
+    private let mapping: ResolvedEntityMapping
+    private let old: EntityDescription
+    private let new: EntityDescription
+    private let source: StoreLayout
+    private let destination: StoreLayout
+    private let schema: String
+
+    /// - Parameters:
+    ///   - schema: where the source's tables are.
+    ///   - number: the mapping's place among all, for the names of functions.
+    /// - Throws: `unsupported` for what statements cannot compute, with the property as the place.
+    init(
+        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription,
+        from source: StoreLayout, to destination: StoreLayout, schema: String, number: Int
+    ) throws {
+        self.mapping = mapping
+        self.old = old
+        self.new = new
+        self.source = source
+        self.destination = destination
+        self.schema = schema
+        for (position, name) in mapping.attributes.keys.sorted().enumerated() {
+            guard case .expression(let expression)? = mapping.attributes[name],
+                let attribute = destination.model.attribute(name, of: new)
+            else { continue }
+            let place = "\(new.name).\(name)"
+            try Self.explain(place) {
+                try lower(expression, for: attribute, prefix: "moult_transform_\(number)_\(position)")
+            }
+        }
+        if let predicate = mapping.predicate {
+            condition = try Self.explain(mapping.name) {
+                let (scope, format) = lowering(predicate.format)
+                return scope.value(try format.lower(predicate).sql).inlined
+            }
+        }
+    }
+
+    private static func explain<Result>(_ place: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as MigrationError
+            where [.fetchUnsupported, .invalidPredicate].contains(error.code)
+        {
+            throw MigrationError(
+                .unsupported, error.message, place: place,
+                remedy: "Change the expression, or write a closure or a migration policy for it.")
+        }
+    }
+
+    private func lowering(_ text: String) -> (scope: QueryScope, format: FormatLowering) {
+        let aliases = AliasCounter(schema: schema)
+        let scope = QueryScope("s", link: nil, aliases: aliases)
+        let row = RowReference(scope, old, alias: "s")
+        var format = FormatLowering(
+            layout: source, store: nil, aliases: aliases, evaluated: row, variables: ["source": .object(row)],
+            now: 0, format: text)
+        // Seconds since 2001-01-01, which is Julian day 2451910.5.
+        format.nowText = "((julianday('now') - 2451910.5) * 86400.0)"
+        return (scope, format)
+    }
+
+    /// Takes every row of the entity.
+    mutating func takeAll() { condition = nil }
+
+    // MARK: - One attribute
+
+    private mutating func lower(_ expression: Expression, for attribute: AttributeDescription, prefix: String) throws {
+        var (scope, format) = lowering(expression.format)
+        let conversions = ConversionLog()
+        let calls = TransformCalls(
+            mapping.written?.attributeMapping(attribute.name)?.transforms ?? [], for: attribute, of: new.name,
+            from: old.name, prefix: prefix)
+        format.conversions = conversions
+        format.transforms = calls
+        switch try format.lower(expression) {
+        case .composite(let row, let from, let path) where from.compositeName == attribute.compositeName:
+            lowerElements(of: attribute, row, path, scope)
+        case .constant(let constant):
+            guard let value = constant.converted(to: attribute.type) else {
+                if constant.isNull {
+                    values[attribute.name] = "NULL"
+                    return
+                }
+                throw format.refuse(expression.format, "it is no value of type \(attribute.type.name)")
+            }
+            values[attribute.name] = value.sqlLiteral(for: attribute)
+        case .value(let value):
+            let stored = try self.stored(value, as: attribute, expression, format, conversions)
+            values[attribute.name] = scope.value(stored).inlined
+            guard let failure = conversions.failure else { break }
+            let condition = scope.value("(\(stored)) IS NULL AND (\(failure))").inlined
+            failures[attribute.name] = condition
+            if let substitute = attribute.defaultValue, let value = values[attribute.name] {
+                values[attribute.name] =
+                    "CASE WHEN \(condition) THEN \(substitute.sqlLiteral(for: attribute)) ELSE \(value) END"
+            }
+        case .object, .collection, .composite, .elements:
+            throw format.refuse(expression.format, "it is not one value, as \(attribute.name) needs it")
+        }
+        functions += calls.functions
+    }
+
+    /// The value as the column stores it.
+    private func stored(
+        _ value: LoweredValue, as attribute: AttributeDescription, _ expression: Expression, _ format: FormatLowering,
+        _ conversions: ConversionLog
+    ) throws -> SQLText {
+        let isBytes = attribute.type == .binary || attribute.type == .transformable
+        if let from = value.attribute, isBytes, from.type == attribute.type {
+            switch (from.allowsExternalBinaryDataStorage, attribute.allowsExternalBinaryDataStorage) {
+            case (true, false): return "moult_inline(\(value.sql))"
+            case (false, true): return Self.external(value.sql)
+            default: return value.sql
+            }
+        }
+        guard value.kind != .opaque, attribute.type != .transformable else {
+            throw format.refuse(expression.format, "only a closure or a policy can make \(attribute.name) of it")
+        }
+        let converted = ValueConversion.sql(value, as: attribute.type)
+        let digits = value.exact ?? value.sql
+        if converted != value.sql, converted != digits { conversions.add(value.sql, converted) }
+        return attribute.allowsExternalBinaryDataStorage ? Self.external(converted) : converted
+    }
+
+    private static func external(_ value: SQLText) -> SQLText {
+        "CASE WHEN \(value) IS NOT NULL THEN CAST(x'01' || \(value) AS BLOB) END"
+    }
+
+    private mutating func lowerElements(
+        of attribute: AttributeDescription, _ row: RowReference, _ path: String, _ scope: QueryScope
+    ) {
+        guard let table = destination.table(for: new), let alias = row.alias(in: source) else { return }
+        for column in table.columns {
+            guard case .attribute(_, let name) = column.role, name.hasPrefix(attribute.name + ".") else { continue }
+            let element = name.dropFirst(attribute.name.count)
+            values[name] =
+                source.column(forAttribute: path + element, in: row.entity).map {
+                    scope.value("\(name: alias).\(name: $0)").inlined
+                } ?? "NULL"
+        }
+    }
+}

@@ -1,0 +1,248 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Values that expressions and closures of mapping models compute, told again in plain SQL and plain Swift.
+@Suite("Values of mapping models") struct MappedValueTests {
+    @Test func `every kind of expression gives what plain SQL says`() throws {
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        var person = EntityMapping(from: "Person", to: "Person")
+        person.attributeMappings = [
+            try PropertyMapping("city", "$source.home.city"),
+            try PropertyMapping("area", "$source.width * $source.height"),
+            try PropertyMapping("pets", "$source.pets.@count"),
+            try PropertyMapping("oldPets", "SUBQUERY($source.pets, $p, $p.age > 3).@count"),
+            try PropertyMapping("heaviest", "$source.pets.@max.weight"),
+            try PropertyMapping("size", "TERNARY($source.height > 50, \"tall\", \"short\")"),
+            try PropertyMapping("number", "CAST($source.digits, 'NSNumber')"),
+            try PropertyMapping("count", "$source.digits"),
+            try PropertyMapping("whole", "trunc:($source.weight)"),
+            try PropertyMapping("label", "$source.code"),
+            try PropertyMapping("price", "$source.amount"),
+            try PropertyMapping("born", "$source.birthday"),
+            try PropertyMapping("shout", "uppercase:($source.name)"),
+        ]
+        let outcome = try Self.run(person, on: store)
+        #expect(outcome.isEmpty)
+        let wrong = try SQLiteShell.run(
+            store,
+            """
+            ATTACH '\(folder.path)/before.sqlite' AS old;
+            SELECT 'city', p.Z_PK, p.ZCITY FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZCITY IS NOT (SELECT ZCITY FROM old.ZHOME h WHERE h.Z_PK = o.ZHOME);
+            SELECT 'area', p.Z_PK FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZAREA IS NOT o.ZWIDTH * o.ZHEIGHT;
+            SELECT 'pets', p.Z_PK FROM ZPERSON p WHERE p.ZPETS IS NOT
+              (SELECT count(*) FROM old.ZPET t WHERE t.ZOWNER = p.Z_PK);
+            SELECT 'oldPets', p.Z_PK FROM ZPERSON p WHERE p.ZOLDPETS IS NOT
+              (SELECT count(*) FROM old.ZPET t WHERE t.ZOWNER = p.Z_PK AND t.ZAGE > 3);
+            SELECT 'heaviest', p.Z_PK FROM ZPERSON p WHERE p.ZHEAVIEST IS NOT
+              (SELECT max(t.ZWEIGHT) FROM old.ZPET t WHERE t.ZOWNER = p.Z_PK);
+            SELECT 'size', p.Z_PK FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZSIZE IS NOT iif(o.ZHEIGHT > 50, 'tall', 'short');
+            SELECT 'digits', p.Z_PK FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZNUMBER IS NOT CAST(o.ZDIGITS AS REAL) OR p.ZCOUNT IS NOT CAST(o.ZDIGITS AS INTEGER);
+            SELECT 'whole', p.Z_PK FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZWHOLE IS NOT CAST(o.ZWEIGHT AS INTEGER) OR typeof(p.ZWHOLE) <> 'integer';
+            SELECT 'label', p.Z_PK FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZLABEL IS NOT CAST(o.ZCODE AS TEXT) OR typeof(p.ZLABEL) <> 'text';
+            SELECT 'price', p.Z_PK, p.ZPRICE FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZPRICE IS NOT CAST(o.ZAMOUNT AS NUMERIC);
+            SELECT 'born', p.Z_PK, p.ZBORN FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZBORN IS NOT unixepoch(o.ZBIRTHDAY) - 978307200;
+            SELECT 'shout', p.Z_PK FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZSHOUT IS NOT upper(o.ZNAME);
+            """)
+        #expect(wrong == "")
+        // Else nothing was tried.
+        #expect(
+            try SQLiteShell.run(store, "SELECT count(*), count(ZCITY), max(ZPETS) > 1, max(ZOLDPETS) > 0 FROM ZPERSON")
+                == "40|40|1|1\n")
+    }
+
+    @Test func `a closure is called once for each row, with Swift's own types`() throws {
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        var person = EntityMapping(from: "Person", to: "Person")
+        person.attributeMappings = [
+            PropertyMapping("shout", from: "name", "digits") { (name: String?, digits: String?) -> String? in
+                digits == "7" ? nil : "\(digits ?? "-"), \(name ?? "-")"
+            },
+            PropertyMapping("count", from: "code", "height", "home.city") {
+                (code: Int?, height: Double?, city: String?) -> Int? in
+                (code ?? 0) * 2 + Int(height ?? 0) + (city?.count ?? 100)
+            },
+            PropertyMapping("area", from: "weight") { (weight: Double?) in weight.map { $0 * 2 } },
+        ]
+        #expect(try Self.run(person, on: store).isEmpty)
+        let wrong = try SQLiteShell.run(
+            store,
+            """
+            ATTACH '\(folder.path)/before.sqlite' AS old;
+            SELECT p.Z_PK, p.ZSHOUT, p.ZCOUNT, p.ZAREA FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              LEFT JOIN old.ZHOME h ON h.Z_PK = o.ZHOME WHERE
+              p.ZSHOUT IS NOT iif(o.ZDIGITS = '7', NULL, ifnull(o.ZDIGITS, '-') || ', ' || ifnull(o.ZNAME, '-'))
+              OR p.ZCOUNT IS NOT o.ZCODE * 2 + CAST(o.ZHEIGHT AS INTEGER) + length(h.ZCITY)
+              OR p.ZAREA IS NOT o.ZWEIGHT * 2;
+            """)
+        #expect(wrong == "")
+    }
+
+    @Test func `what a closure throws names the row and leaves the old store whole`() throws {
+        struct Refused: Error {}
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        let before = try Data(contentsOf: URL(fileURLWithPath: store))
+        var person = EntityMapping(from: "Person", to: "Person")
+        person.attributeMappings = [
+            PropertyMapping("shout", from: "name", "code") { (name: String?, code: Int?) throws -> String? in
+                if code == 31 { throw Refused() }
+                return name
+            }
+        ]
+        let error = try #require(throws: MigrationError.self) { try Self.run(person, on: store) }
+        #expect(error.code == .policyFailed)
+        #expect(error.place == "Person.shout")
+        for part in ["shout", "Person 31", "$source.name = \"p31\"", "$source.code = 31", "Refused"] {
+            #expect(error.message.contains(part), "\(error.message)")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
+        // A value of another type is one too.
+        person.attributeMappings = [
+            PropertyMapping("count", from: ["name"], ValueTransform("count") { $0[0] })
+        ]
+        let other = try #require(throws: MigrationError.self) { try Self.run(person, on: store) }
+        #expect(other.message.contains("it returned \"p1\", and count is Integer 16"), "\(other.message)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
+    }
+
+    @Test func `values that have no equal are counted, and stand in the way without a default`() throws {
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        _ = try SQLiteShell.run(store, "UPDATE ZPERSON SET ZDIGITS = 'many' WHERE Z_PK % 10 = 0")
+        var person = EntityMapping(from: "Person", to: "Person")
+        person.attributeMappings = [try PropertyMapping("count", "$source.digits")]
+        let error = try #require(throws: MigrationError.self) { try Self.run(person, on: store) }
+        #expect(error.code == .dataConflict)
+        #expect(error.message.contains("4 values for Person.count have no equal of type Integer 16"))
+
+        person.attributeMappings = [try PropertyMapping("whole", "$source.weight")]
+        let fractions = try #require(throws: MigrationError.self) { try Self.run(person, on: store) }
+        let expected = try SQLiteShell.run(
+            store, "SELECT count(*) FROM ZPERSON WHERE ZWEIGHT <> CAST(ZWEIGHT AS INTEGER)")
+        #expect(fractions.message.contains("\(expected.dropLast()) values for Person.whole have no equal"))
+
+        // One with a default keeps it, and says so.
+        person.attributeMappings = [try PropertyMapping("level", "$source.digits")]
+        let findings = try Self.run(person, on: store)
+        #expect(findings.map(\.code) == ["values-not-converted"])
+        #expect(findings.first?.message == "4 values for Person.level have no equal of type Integer 32 and become 5.")
+        #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZPERSON WHERE ZLEVEL = 5 AND Z_PK % 10 = 0") == "4\n")
+    }
+
+    @Test func `what statements cannot compute is refused by name`() throws {
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        for format in ["FUNCTION($entityPolicy, \"unknown:\", $source.name)", "$source.pets", "random()"] {
+            var person = EntityMapping(from: "Person", to: "Person")
+            person.attributeMappings = [try PropertyMapping("shout", format)]
+            let error = try #require(throws: MigrationError.self) { try Self.run(person, on: store) }
+            #expect(error.code == .unsupported, "\(error)")
+            #expect(error.place == "Person.shout")
+        }
+    }
+
+    // MARK: The store
+
+    /// Migrates by the mapping and copies of what else there is; the old store lies beside it as `before.sqlite`.
+    /// - Returns: what the rows said, without notes and values that are dropped.
+    @discardableResult static func run(_ person: EntityMapping, on store: String) throws -> [Finding] {
+        let versions = ModelVersions(versions: [try before(), try after()])
+        let mapping = MappingModel([
+            person, EntityMapping(from: "Pet", to: "Pet"), EntityMapping(from: "Home", to: "Home"),
+        ]).completed(from: versions.versions[0], to: versions.versions[1])
+        let stage = try RegisteredStage(mapping, named: "values", in: versions)
+        let prepared = try PreparedMigration(store, versions: versions, options: .init(registered: [stage]))
+        let findings = prepared.bound?.findings ?? []
+        _ = try Migrator().run(#require(try prepared.migration()), on: store)
+        return findings.filter { $0.severity > .note && $0.code != "values-dropped" }
+    }
+
+    static func makeStore(in folder: ScratchFolder) throws -> String {
+        let store = folder.path + "/people.sqlite"
+        let maker = try StoreMaker(try before())
+        try maker.make(at: store)
+        let writer = try ObjectWriter(store: store, layout: maker.layout)
+        try SampleData(seed: 1, count: 40, counts: ["Home": 5, "Pet": 60], isHostile: false).fill(writer)
+        try writer.finish()
+        _ = try SQLiteShell.run(
+            store,
+            """
+            UPDATE ZPERSON SET ZNAME = 'p' || Z_PK, ZWIDTH = Z_PK, ZHEIGHT = Z_PK * 2.5, ZDIGITS = Z_PK % 12,
+              ZWEIGHT = Z_PK / 4.0, ZCODE = Z_PK, ZAMOUNT = (Z_PK * 3) || '.25', ZHOME = 1 + Z_PK % 5,
+              ZBIRTHDAY = strftime('%Y-%m-%dT%H:%M:%SZ', 1000000000 + Z_PK * 86399, 'unixepoch');
+            UPDATE ZHOME SET ZCITY = 'city ' || Z_PK;
+            UPDATE ZPET SET ZAGE = Z_PK % 7, ZWEIGHT = Z_PK * 1.5, ZOWNER = 1 + Z_PK % 13;
+            """)
+        try FileManager.default.copyItem(atPath: store, toPath: folder.path + "/before.sqlite")
+        return store
+    }
+
+    private static func before() throws -> ModelVersion {
+        try version(
+            "1",
+            [
+                ("name", .string), ("width", .double), ("height", .double), ("digits", .string), ("weight", .double),
+                ("code", .integer32), ("amount", .string), ("birthday", .string),
+            ])
+    }
+
+    private static func after() throws -> ModelVersion {
+        try version(
+            "2",
+            [
+                ("city", .string), ("area", .double), ("pets", .integer16), ("oldPets", .integer32),
+                ("heaviest", .double), ("size", .string), ("number", .double), ("count", .integer16),
+                ("whole", .integer64), ("label", .string), ("price", .decimal), ("born", .date), ("shout", .string),
+                ("level", .integer32),
+            ], link: "animals")
+    }
+
+    private static func version(_ name: String, _ attributes: [(String, AttributeType)], link: String = "pets") throws
+        -> ModelVersion
+    {
+        func one(_ name: String, _ entity: String, _ inverse: String) -> RelationshipDescription {
+            RelationshipDescription(name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 1)
+        }
+        func many(_ name: String, _ entity: String, _ inverse: String) -> RelationshipDescription {
+            RelationshipDescription(name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 0)
+        }
+        let person = EntityDescription(
+            name: "Person",
+            attributes: attributes.map {
+                AttributeDescription(name: $0, type: $1, defaultValue: $0 == "level" ? 5 : nil)
+            },
+            relationships: [one("home", "Home", "people"), many(link, "Pet", "owner")])
+        return ModelVersion(
+            names: [name],
+            model: try ManagedObjectModel(entities: [
+                person,
+                EntityDescription(
+                    name: "Home", attributes: [AttributeDescription(name: "city", type: .string)],
+                    relationships: [many("people", "Person", "home")]),
+                EntityDescription(
+                    name: "Pet",
+                    attributes: [
+                        AttributeDescription(name: "age", type: .integer16),
+                        AttributeDescription(name: "weight", type: .double),
+                    ], relationships: [one("owner", "Person", link)]),
+            ]))
+    }
+}
