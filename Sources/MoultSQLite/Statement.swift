@@ -117,10 +117,27 @@ extension Statement {
         try connection.check(sqlite3_bind_null(handle, Int32(clamping: index)), sql: sql)
     }
 
-    /// Binds what a column of another statement's present row holds, as it is.
-    package func bind(column: Int, of row: Statement, at index: Int) throws {
-        let value = sqlite3_column_value(row.handle, Int32(clamping: column))
-        try connection.check(sqlite3_bind_value(handle, Int32(clamping: index), value), sql: sql)
+    /// Binds what a column of another statement's present row holds, as it is and without a copy: this statement must
+    /// have run before the other goes to its next row.
+    package func bind(lending column: Int, of row: Statement, at index: Int) throws {
+        let (place, column) = (Int32(clamping: index), Int32(clamping: column))
+        let result: Int32
+        switch sqlite3_column_type(row.handle, column) {
+        case SQLITE_INTEGER: result = sqlite3_bind_int64(handle, place, sqlite3_column_int64(row.handle, column))
+        case SQLITE_FLOAT: result = sqlite3_bind_double(handle, place, sqlite3_column_double(row.handle, column))
+        case SQLITE_TEXT:
+            let bytes = UnsafeRawPointer(sqlite3_column_text(row.handle, column))?.assumingMemoryBound(to: CChar.self)
+            // A destructor of nil says that the bytes stay where they are.
+            result = sqlite3_bind_text(handle, place, bytes, sqlite3_column_bytes(row.handle, column), nil)
+        case SQLITE_BLOB:
+            let bytes = sqlite3_column_blob(row.handle, column)
+            let count = sqlite3_column_bytes(row.handle, column)
+            result =
+                count == 0
+                ? sqlite3_bind_zeroblob(handle, place, 0) : sqlite3_bind_blob(handle, place, bytes, count, nil)
+        default: result = sqlite3_bind_null(handle, place)
+        }
+        try connection.check(result, sql: sql)
     }
 
     package var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }

@@ -14,7 +14,7 @@ public struct MigrationRegistry: Sendable {
     /// Mapping models made in code, whose versions are looked up by name.
     package var mappings: [RegisteredMapping] = []
     /// What makes the migration policies that mapping models name; one object is made of each for every run.
-    package var policies: [String: @Sendable () -> EntityMigrationPolicy] = [:]
+    public var policies: [String: @Sendable () -> EntityMigrationPolicy] = [:]
     /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil where the
     /// command line has to name the model. Asked for only by a verb that needs them.
     public var models: (@Sendable () throws -> ModelVersions)?

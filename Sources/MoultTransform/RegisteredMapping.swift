@@ -39,7 +39,7 @@ extension MigrationRegistry {
                     sentence: "The mapping model \(registered.name) is followed.",
                     mapping: Result { () throws(MigrationError) in
                         try ResolvedMapping(
-                            mapping, from: from.model, to: to.model, policies: [])
+                            mapping, from: from.model, to: to.model, policies: Set(policies.keys))
                     }))
         }
         return stages

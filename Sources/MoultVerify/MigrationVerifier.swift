@@ -85,7 +85,8 @@ package struct MigrationVerifier {
             let counts = try self.counts("main", table, all.map(\.key.number))
             for (key, parts) in all {
                 guard let entity = parts.first?.rows, !expectation.open.contains(entity.name) else { continue }
-                let (before, after) = (parts.reduce(0) { $0 + $1.count }, counts[key.number, default: 0])
+                let before = parts.reduce(0) { $0 + $1.count }
+                let after = try counts[key.number, default: 0] - added(key.number)
                 guard before != after else { continue }
                 let names = parts.map(\.rows.sourceName).joined(separator: " and ")
                 throw failure(entity.name, "\(names) had \(before) rows and \(entity.name) has \(after).")
@@ -94,7 +95,7 @@ package struct MigrationVerifier {
     }
 
     /// The rows of the source that have no equal in the destination.
-    private func comparison(_ rows: MigrationExpectation.Rows, _ result: String) -> String {
+    private func comparison(_ rows: MigrationExpectation.Rows, _ result: String) throws -> String {
         let numbers = rows.entities.map { "\($0.sourceNumber)" }.joined(separator: ", ")
         let needed = rows.entities.filter { !$0.isPicked }.map { "\($0.sourceNumber)" }.joined(separator: ", ")
         let missing =
@@ -104,10 +105,11 @@ package struct MigrationVerifier {
         let differences = differences(rows).joined(separator: " OR ")
         // A row that was left out has nothing to compare.
         let different = missing == "d.Z_PK IS NULL" ? differences : "d.Z_PK IS NOT NULL AND (\(differences))"
+        let untouched = try untouched
         return """
             SELECT \(result) FROM source.\(rows.sourceTable.quotedName) AS s \
             LEFT JOIN main.\(rows.table.quotedName) AS d ON \(join(rows)) \
-            WHERE s.Z_ENT IN (\(numbers)) AND (\(missing) OR \(different))
+            WHERE s.Z_ENT IN (\(numbers)) AND (\(missing) OR \(different))\(untouched)
             """
     }
 

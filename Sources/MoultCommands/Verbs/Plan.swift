@@ -54,7 +54,8 @@ extension Invocation {
         }
         let mappings = try self[value: .mapping].map { try MappingModelFile.all(at: $0) } ?? []
         let registered = try mappings.map {
-            try RegisteredStage($0.mapping, named: $0.name, held: $0.versions, in: versions)
+            try RegisteredStage(
+                $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(registry.policies.keys))
         }
         return try PreparedMigration(
             store, versions: versions, to: self[value: .target],

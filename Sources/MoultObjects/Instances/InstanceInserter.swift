@@ -53,10 +53,12 @@ package final class InstanceInserter {
         try rows.bind(key: key, number: number, place: place, at: slot)
     }
 
-    /// Takes an attribute's value as a row of another store holds it.
-    package func copy(_ column: Int, of row: Statement, at position: Int) throws {
-        guard let slot = slots[position] else { return }
-        try rows.copy(column, of: row, to: slot)
+    /// The parameter that takes an attribute's value; nil for a property that the row does not hold.
+    package func parameter(of position: Int) -> Int? { slots[position].flatMap(rows.parameter) }
+
+    /// Takes a value as a row of another store holds it, which must stay until this one is inserted.
+    package func lend(_ column: Int, of row: Statement, to parameter: Int) throws {
+        try rows.lend(column, of: row, to: parameter)
     }
 
     package func insert() throws { try rows.insert() }

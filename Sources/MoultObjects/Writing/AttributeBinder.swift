@@ -2,11 +2,18 @@ import MoultModel
 import MoultSQLite
 
 /// Binds values of one attribute to one parameter, each as its column stores it (STORE_FORMAT 6).
-struct AttributeBinder {
+final class AttributeBinder {
     let attribute: AttributeDescription
     let parameter: Int
-    let external: ExternalFiles
-    let place: String
+    private let external: ExternalFiles
+    private let place: String
+
+    init(attribute: AttributeDescription, parameter: Int, external: ExternalFiles, place: String) {
+        self.attribute = attribute
+        self.parameter = parameter
+        self.external = external
+        self.place = place
+    }
 
     func bind(_ value: AttributeValue, to statement: Statement) throws {
         switch (attribute.type, value) {

@@ -49,7 +49,8 @@ struct DerivedTarget {
         let name = "Z_DA_TEMP_\(entity.name)_\(attribute)_\(number)".quotedName
         let rows = "\(event.condition) AND Z_ENT IN (\(numbers))"
         let arguments = "\(table.quotedLiteral), Z_ENT, Z_PK, \(attribute.quotedLiteral), \(column)"
-        return "CREATE TEMP TRIGGER \(name) AFTER \(event.what) ON main.\(event.table.quotedName) FOR EACH ROW BEGIN "
+        return
+            "CREATE TEMP TRIGGER IF NOT EXISTS \(name) AFTER \(event.what) ON main.\(event.table.quotedName) FOR EACH ROW BEGIN "
             + "UPDATE \(table.quotedName) SET \(column) = \(event.value) WHERE \(rows); "
             + "SELECT NSCoreDataDATriggerUpdatedAffectedObjectValue(\(arguments)) FROM \(table.quotedName) "
             + "WHERE \(rows); END"

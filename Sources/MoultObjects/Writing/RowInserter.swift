@@ -64,10 +64,14 @@ final class RowInserter {
         try binder.bind(destination, to: statement, placed: placed, writer)
     }
 
-    /// Gives the row an attribute's value as the present row of another statement holds it.
-    func copy(_ column: Int, of row: Statement, to slot: Int) throws {
-        guard case .attribute(let binder) = slots[slot] else { throw mismatch(slot, "a value") }
-        try statement.bind(column: column, of: row, at: binder.parameter)
+    /// The parameter that takes an attribute's value; nil for another property.
+    func parameter(of slot: Int) -> Int? {
+        if case .attribute(let binder) = slots[slot] { binder.parameter } else { nil }
+    }
+
+    /// Gives a parameter what a column of another statement's row holds; that row must stay until this one is there.
+    func lend(_ column: Int, of row: Statement, to parameter: Int) throws {
+        try statement.bind(lending: column, of: row, at: parameter)
     }
 
     /// Gives the row a destination of a to-one by its key, the number of its entity and the place in the list at the

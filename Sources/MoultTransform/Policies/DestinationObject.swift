@@ -60,11 +60,11 @@ extension DestinationObject {
         }
         set {
             guard let position = position(of: name) else { return }
-            guard let attribute = entity.attributes[position] else {
+            guard let type = entity.types[position]?.type else {
                 manager.note("\(name) is no stored attribute.", self, property: name)
                 return
             }
-            change(position, to: .attribute(newValue?.fitted(to: attribute.type)))
+            change(position, to: .attribute(newValue?.fitted(to: type)))
         }
     }
 
@@ -171,6 +171,7 @@ extension DestinationObject {
         if isChanged(position), let known = changes.firstIndex(where: { $0.position == position }) {
             changes[known].value = value
         } else {
+            if changes.isEmpty { changes.reserveCapacity(4) }
             changes.append(Change(position: position, value: value))
             if position < 64 { mask |= 1 << UInt64(position) }
         }

@@ -8,17 +8,29 @@ import MoultStore
 /// it: the mapping's expressions, with every name looked up once.
 final class InstancePlan {
     private(set) var steps: [Step] = []
+    /// The steps that take a column of the source's row as it is; most are.
+    private var copies: [Copy] = []
+    /// The others.
+    private var written: [Step] = []
     /// Attributes that must have a value and get none here.
     private(set) var missing: [Int] = []
     private let reader: InstanceReader?
     /// The step of each property; nil for none.
     private var stepOfPosition: [Int?]
 
+    private struct Copy {
+        let position: Int
+        let column: Int
+        let parameter: Int
+        let isChecked: Bool
+    }
+
     struct Step {
         let position: Int
         let value: Value
         /// The attribute must have a value, and the source's need not.
         var isChecked = false
+        var isCopy = false
 
         enum Value {
             case constant(AttributeValue)
@@ -53,6 +65,7 @@ final class InstancePlan {
                 missing.append(position)
             }
         }
+        written = steps
     }
 
     /// - Parameters:
@@ -75,6 +88,19 @@ final class InstancePlan {
             }
         }
         for (position, toOne) in toOnes { add(Step(position: position, value: .toOne(toOne))) }
+        takeCopies(entity.inserter)
+    }
+
+    /// Takes the plain copies out of the steps.
+    private func takeCopies(_ inserter: InstanceInserter) {
+        for (index, step) in steps.enumerated() {
+            guard case .copy(let column, nil) = step.value, let parameter = inserter.parameter(of: step.position)
+            else { continue }
+            copies.append(
+                Copy(position: step.position, column: column, parameter: parameter, isChecked: step.isChecked))
+            steps[index].isCopy = true
+        }
+        written = steps.filter { !$0.isCopy }
     }
 
     private func add(_ step: Step) {
@@ -127,17 +153,16 @@ enum MappedExpression {
 extension InstancePlan {
     /// Gives the row that is written each property the object has not set itself.
     func write(_ object: DestinationObject, _ inserter: InstanceInserter) throws {
-        for step in steps where !object.isChanged(step.position) {
+        try copy(for: object, inserter)
+        for step in written where !object.isChanged(step.position) {
             switch step.value {
             case .constant(let value): try inserter.set(value, at: step.position)
             case .copy(let column, let substitute):
                 guard let reader else { continue }
                 if let substitute, reader.row.isNull(column) {
                     try inserter.set(substitute, at: step.position)
-                } else if step.isChecked, reader.row.isNull(column) {
-                    throw object.lacking(step.position)
-                } else {
-                    try inserter.copy(column, of: reader.row, at: step.position)
+                } else if let parameter = inserter.parameter(of: step.position) {
+                    try inserter.lend(column, of: reader.row, to: parameter)
                 }
             case .toOne(let toOne):
                 guard let destination = toOne.destination(reader) else { continue }
@@ -155,6 +180,14 @@ extension InstancePlan {
             }
         }
         for position in missing where !object.isChanged(position) { throw object.lacking(position) }
+    }
+
+    private func copy(for object: DestinationObject, _ inserter: InstanceInserter) throws {
+        guard let row = reader?.row else { return }
+        for copy in copies where !object.isChanged(copy.position) {
+            if copy.isChecked, row.isNull(copy.column) { throw object.lacking(copy.position) }
+            try inserter.lend(copy.column, of: row, to: copy.parameter)
+        }
     }
 
     /// The value that an attribute would have.

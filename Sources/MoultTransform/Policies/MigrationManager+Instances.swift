@@ -6,14 +6,13 @@ extension MigrationManager {
     /// Makes what the mapping's expressions say of the source object, and associates it; nothing where the mapping has
     /// no destination entity.
     func createDestinationInstance(forSource source: SourceObject) throws {
-        guard let current, let name = current.mapping.destinationEntityName else { return }
-        guard let plan = current.plan, source === currentSource else {
+        guard let current, current.mapping.destinationEntityName != nil else { return }
+        guard let plan = current.plan, let entity = current.entity, source === currentSource else {
             throw MigrationError(
                 .usage, "The object is not the one that the policy was called for.", place: source.entityName,
                 remedy: "Call super with the source object that the call was given.")
         }
-        let entity = try entity(name)
-        let isFirst = !associated.contains { $0.destination.key == source.key && $0.destination.entityName == name }
+        let isFirst = !associated.contains { $0.destination.key == source.key && $0.destination.entity === entity }
         let key = try current.keepsKeys && isFirst ? source.key : entity.inserter.nextKey()
         let object = try make(entity, key: key, plan: plan)
         associated.append((current.position, source, object))
@@ -172,7 +171,10 @@ extension MigrationManager {
     func writeCreated(_ mapping: RunningMapping?) throws {
         guard !created.isEmpty else { return }
         mapping?.counts.made += Int64(created.count)
-        for object in created { try write(object) }
+        for object in created {
+            try write(object)
+            try noteForeignRow(object, isMade: true)
+        }
         for position in created.indices where !isKnownUniquelyReferenced(&created[position]) {
             remember(created[position])
         }
@@ -244,8 +246,25 @@ extension MigrationManager {
         for object in waiting {
             object.isWaiting = false
             object.written()
+            try noteForeignRow(object, isMade: false)
         }
         waiting.removeAll(keepingCapacity: true)
+    }
+
+    /// Verification compares what statements have made with the source, but for these rows.
+    private func noteForeignRow(_ object: DestinationObject, isMade: Bool) throws {
+        guard object.entity.isMadeByStatements else { return }
+        if foreignRows == nil {
+            try connection.execute(
+                """
+                CREATE TEMP TABLE IF NOT EXISTS moult_policy_rows (
+                    entity INTEGER, key INTEGER, made INTEGER, PRIMARY KEY (entity, key)) WITHOUT ROWID
+                """)
+            foreignRows = try connection.prepare("INSERT OR IGNORE INTO temp.moult_policy_rows VALUES (?, ?, ?)")
+        }
+        try foreignRows?.run([
+            .integer(object.entity.columns.number), .integer(object.key), .integer(isMade ? 1 : 0),
+        ])
     }
 
     private func value(_ value: DestinationObject.Change.Value) -> ObjectValue {

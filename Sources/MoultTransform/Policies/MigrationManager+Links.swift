@@ -17,6 +17,9 @@ extension MigrationManager {
                 guard let link = try MappedLink(relationship, of: mapping, source, self) else { continue }
                 try leadOn(link)
                 if link.isLeftToUs { try make(link) }
+                if mapping.policy != nil, !link.isMappedElsewhere, link.isCarried || link.isLeftToUs {
+                    mapping.ownRelationships.append(link.position)
+                }
             }
         }
         try leadPairsOn()
@@ -169,6 +172,8 @@ struct MappedLink {
     let isCarried: Bool
     /// Whether no statement and no other mapping's rows hold the link.
     let isLeftToUs: Bool
+    /// Whether a mapping at the other end gives the inverse too.
+    let isMappedElsewhere: Bool
 
     /// Nil for a relationship that the mapping does not fill.
     init?(
@@ -207,6 +212,10 @@ struct MappedLink {
         // The pairs of a join table are the statements' where they have a side of it.
         let isPaired = mapping.policy == nil && entity.columns.isManyToMany(position)
         let isBack = Self.isMappedBack(description, from: source, of: mapping, targets, manager)
+        isMappedElsewhere = targets.contains { target in
+            guard let inverse = description.inverseName else { return false }
+            return ![nil, .empty].contains(target.mapping.relationships[inverse])
+        }
         isLeftToUs = hasPolicy && !(isOwnRow && isCarried) && !isPaired && !isBack
     }
 

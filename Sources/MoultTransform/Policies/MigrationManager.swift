@@ -47,6 +47,8 @@ public final class MigrationManager {
     /// Finds a mapping's objects by their keys, by the mapping's position.
     var lookups: [Int: Statement] = [:]
     var quarantineWriter: QuarantineWriter?
+    /// Takes down the rows of statements that policies change, and those they add to them; made with the first.
+    var foreignRows: Statement?
 
     private struct WeakObject { weak var object: DestinationObject? }
 
@@ -67,6 +69,14 @@ public final class MigrationManager {
             destination.layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
         sources = SourceObjects(source)
         sources.manager = self
+    }
+
+    /// Lets go of the policies and of what they may hold, which may be objects that lead back here.
+    func end() {
+        for mapping in mappings { mapping.policy = nil }
+        userInfo = [:]
+        (created, associated, waiting, living, lookups) = ([], [], [], [:], [:])
+        (currentSource, foreignRows, quarantineWriter) = (nil, nil, nil)
     }
 
     /// Ends the migration; the store stays as it was (`cancelMigrationWithError:`).
@@ -101,7 +111,10 @@ extension MigrationManager {
 
     func entity(_ name: String) throws -> DestinationEntity {
         if let known = entities[name] { return known }
-        let entity = try DestinationEntity(name, in: destinationStore)
+        let isMadeByStatements = mappings.contains {
+            $0.policy == nil && $0.mapping.sourceEntityName != nil && $0.mapping.destinationEntityName == name
+        }
+        let entity = try DestinationEntity(name, in: destinationStore, isMadeByStatements: isMadeByStatements)
         try run.reserveKeys(for: entity, self)
         entities[name] = entity
         return entity
@@ -122,8 +135,14 @@ extension MigrationManager {
         return object
     }
 
-    /// Whether somebody holds objects beyond the calls that made them.
-    var isAnybodyLiving: Bool { !living.isEmpty }
+    /// The object of that key, written already; whoever sees that somebody keeps it has it remembered.
+    func passing(_ entity: DestinationEntity, _ key: Int64) -> DestinationObject {
+        if !living.isEmpty {
+            let reference = ObjectReference(entityName: entity.name, primaryKey: key)
+            if let object = living[reference]?.object { return object }
+        }
+        return DestinationObject(self, entity, key: key, plan: nil)
+    }
 
     func remember(_ object: DestinationObject) {
         if living.count >= 10_000 { living = living.filter { $0.value.object != nil } }

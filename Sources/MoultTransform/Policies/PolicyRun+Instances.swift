@@ -22,7 +22,8 @@ extension PolicyRun {
     }
 
     private func readBatches(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
-        guard let reader = mapping.reader else { return }
+        guard let reader = mapping.reader, let policy = mapping.policy else { return }
+        let written = mapping.entityMapping
         var last = Int64.min
         var source: SourceObject?
         while true {
@@ -34,7 +35,7 @@ extension PolicyRun {
                 last = key
                 source = next(source, key, reader, manager)
                 guard let source else { break }
-                try make(source, mapping, manager)
+                try make(source, mapping, policy, written, manager)
             }
             do { try manager.writeWaiting() } catch { throw PolicyFault(error, nil).error(mapping) }
             let sentence = "\(mapping.policyName) has made what becomes of \(mapping.mapping.sourceEntityName ?? "")"
@@ -58,12 +59,13 @@ extension PolicyRun {
         return SourceObject(manager, reader.entity, key: key, reader: reader)
     }
 
-    private func make(_ source: SourceObject, _ mapping: RunningMapping, _ manager: MigrationManager) throws {
-        guard let policy = mapping.policy else { return }
+    private func make(
+        _ source: SourceObject, _ mapping: RunningMapping, _ policy: EntityMigrationPolicy, _ written: EntityMapping,
+        _ manager: MigrationManager
+    ) throws {
         manager.currentSource = source
         do {
-            try policy.createDestinationInstances(
-                forSource: source, in: mapping.entityMapping, manager: manager)
+            try policy.createDestinationInstances(forSource: source, in: written, manager: manager)
             try manager.finish(source, mapping)
         } catch {
             let reference = ObjectReference(entityName: source.entityName, primaryKey: source.key)
@@ -94,6 +96,7 @@ extension PolicyRun {
         mapping.reader = reader
         guard let to = mapping.mapping.destinationEntityName else { return }
         let entity = try manager.entity(to)
+        mapping.entity = entity
         mapping.plan = InstancePlan(
             mapping.mapping, to: entity, from: reader, expressions: mapped,
             toOnes: carriedToOnes(mapping, entity, reader, manager))

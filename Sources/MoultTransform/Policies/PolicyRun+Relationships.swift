@@ -9,13 +9,21 @@ extension PolicyRun {
     func makeRelationships(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
         manager.current = mapping
         manager.currentEntityMapping = mapping.entityMapping
+        guard let policy = mapping.policy else { return }
+        let written = mapping.entityMapping
         do {
             try forEachKey(of: mapping) { keys in
                 let others = try manager.associations.entries(
                     mapping: mapping.position, from: keys[0], to: keys[keys.count - 1])
                 for key in keys {
-                    for object in try manager.made(by: mapping, of: key, others[key]) {
-                        try relate(object, mapping, manager)
+                    if let entries = others[key] {
+                        for object in try manager.made(entries) {
+                            try relate(object, mapping, policy, written, manager)
+                        }
+                    } else if let entity = mapping.entity {
+                        var object = manager.passing(entity, key)
+                        try relate(object, mapping, policy, written, manager)
+                        if !isKnownUniquelyReferenced(&object) { manager.remember(object) }
                     }
                 }
                 try manager.writeWaiting()
@@ -28,11 +36,13 @@ extension PolicyRun {
         }
     }
 
-    private func relate(_ object: DestinationObject, _ mapping: RunningMapping, _ manager: MigrationManager) throws {
+    private func relate(
+        _ object: DestinationObject, _ mapping: RunningMapping, _ policy: EntityMigrationPolicy,
+        _ written: EntityMapping, _ manager: MigrationManager
+    ) throws {
         do {
             object.hasMappedRelationships = false
-            try mapping.policy?.createRelationships(
-                forDestination: object, in: mapping.entityMapping, manager: manager)
+            try policy.createRelationships(forDestination: object, in: written, manager: manager)
             try manager.throwFault()
             if !object.hasMappedRelationships { object.forgetRelationships(mapping.ownRelationships) }
             try manager.writeCreated(mapping)
@@ -96,23 +106,11 @@ extension MigrationManager {
         destination.hasMappedRelationships = true
     }
 
-    /// What a mapping has made of one source object itself, not what it went into.
-    func made(
-        by mapping: RunningMapping, of key: Int64, _ entries: [Associations.Entry]?
-    ) throws -> [DestinationObject] {
-        guard let entries else {
-            guard let name = mapping.mapping.destinationEntityName else { return [] }
-            return [try passing(name, key)]
-        }
-        return try entries.filter { !$0.isMerged }.compactMap { entry in
+    /// The objects that a mapping has made itself, not those that a source object went into.
+    func made(_ entries: [Associations.Entry]) throws -> [DestinationObject] {
+        try entries.filter { !$0.isMerged }.compactMap { entry in
             try entityName(entry.entity).map { try object(ObjectReference(entityName: $0, primaryKey: entry.key)) }
         }
-    }
-
-    /// The object of that key, known only to whoever asks.
-    private func passing(_ name: String, _ key: Int64) throws -> DestinationObject {
-        if !isAnybodyLiving { return DestinationObject(self, try entity(name), key: key, plan: nil) }
-        return try object(ObjectReference(entityName: name, primaryKey: key))
     }
 
     /// What the entities that a source relationship leads to become at the other end of a relationship of the new

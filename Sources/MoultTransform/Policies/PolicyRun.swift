@@ -60,6 +60,7 @@ package struct PolicyRun {
             let manager = try MigrationManager(
                 self, source: old, destination: new, connection: connection,
                 mappings: try runningMappings(new.layout))
+            defer { manager.end() }
             return try run(manager)
         }
     }

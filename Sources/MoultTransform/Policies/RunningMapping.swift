@@ -9,12 +9,15 @@ final class RunningMapping {
     let mapping: ResolvedEntityMapping
     /// As policies are shown it.
     let entityMapping: EntityMapping
-    let policy: EntityMigrationPolicy?
+    /// Nil for statements, and when the run is over.
+    var policy: EntityMigrationPolicy?
     var counts: InstanceCounts
     /// The number of the destination entity.
     let destinationNumber: Int64?
     /// Whether its objects keep the keys of their source objects.
     let keepsKeys: Bool
+    /// The destination entity; known when its instances are made.
+    var entity: DestinationEntity?
     /// What a new object takes from the source's row, and what reads that; made when its instances are.
     var plan: InstancePlan?
     var reader: InstanceReader?

@@ -1,0 +1,123 @@
+import MoultModel
+import MoultTransform
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// What a policy does wrong ends the migration with its place, and the store is as it was.
+@Suite("Policies that fail") struct PolicyFailureTests {
+    /// Does something for just one thread, a late one.
+    final class Late: EntityMigrationPolicy {
+        let body: (SourceObject, DestinationObject, MigrationManager) throws -> Void
+        init(_ body: @escaping (SourceObject, DestinationObject, MigrationManager) throws -> Void) { self.body = body }
+
+        override func createDestinationInstances(
+            forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
+        ) throws {
+            let thread = try manager.makeDestinationInstance(forSource: source)
+            if source.string("title")?.hasSuffix(" 77") == true { try body(source, thread, manager) }
+        }
+    }
+
+    struct Broken: Error {}
+
+    private func failure(
+        _ body: @escaping @Sendable (SourceObject, DestinationObject, MigrationManager) throws -> Void
+    ) throws -> MigrationError {
+        let world = try PolicyWorld()
+        let mapping = PolicyWorld.mapping(users: nil, threads: "Threads")
+        return try #require(try world.failure(["Threads": { Late(body) }], mapping: mapping))
+    }
+
+    @Test("an error thrown at a late row names entity and key, with the cause")
+    func thrown() throws {
+        let error = try failure { _, _, _ in throw Broken() }
+        #expect(error.code == .policyFailed)
+        #expect(error.coreData?.number == 134170)
+        #expect(error.place == "Thread 77")
+        #expect(error.message.contains("ThreadToThread") && error.message.contains("Threads"))
+        #expect(error.cause == "Broken()")
+    }
+
+    @Test("a name that the source or the new version does not have")
+    func names() throws {
+        #expect(try failure { source, _, _ in _ = source["unread"] }.place == "Thread 77.unread")
+        #expect(try failure { _, thread, _ in thread["seenCount"] = 1 }.place == "Thread 77.seenCount")
+        #expect(try failure { source, _, _ in _ = source.objects("title") }.place == "Thread 77.title")
+        #expect(try failure { _, thread, _ in thread.setObject(nil, for: "tags") }.place == "Thread 77.tags")
+    }
+
+    @Test("a value of another type is named with its property")
+    func types() throws {
+        let error = try failure { _, thread, _ in thread["unread"] = "many" }
+        #expect(error.code == .policyFailed)
+        #expect(error.place == "Thread 77.unread")
+        #expect(error.message.contains("many"))
+        let read = try failure { source, _, _ in _ = source.integer("title") }
+        #expect(read.place == "Thread 77.title")
+        #expect(read.message.contains("Thread &amp; 77"))
+    }
+
+    @Test("a destination of an entity that the relationship does not lead to")
+    func links() throws {
+        let error = try failure { _, thread, manager in
+            thread.setObject(try manager.insertObject(forEntityName: "Tag"), for: "starter")
+        }
+        #expect(error.place == "Thread 77.starter")
+    }
+
+    @Test("nothing made and nothing said")
+    func silent() throws {
+        final class Silent: EntityMigrationPolicy {
+            override func createDestinationInstances(
+                forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
+            ) throws {
+                if source.integer("userID") != 30 { _ = try manager.makeDestinationInstance(forSource: source) }
+            }
+        }
+        let mapping = PolicyWorld.mapping(users: "Users", threads: nil)
+        let error = try #require(try PolicyWorld().failure(["Users": { Silent() }], mapping: mapping))
+        #expect(error.code == .policyFailed)
+        #expect(error.place == "User 30")
+        #expect(error.message.contains("Nothing was made"))
+    }
+
+    @Test("an object that is dropped, and yet made")
+    func both() throws {
+        let error = try failure { source, _, _ in source.outcome = .dropped(reason: "spam") }
+        #expect(error.place == "Thread 77")
+        #expect(error.message.contains("dropped"))
+    }
+
+    @Test("errors of the second pass, of validation and of the end are the policy's")
+    func later() throws {
+        final class Later: EntityMigrationPolicy {
+            let phase: Int
+            init(_ phase: Int) { self.phase = phase }
+            override func createRelationships(
+                forDestination destination: DestinationObject, in mapping: EntityMapping, manager: MigrationManager
+            ) throws { if phase == 0, destination["userID"] == .integer(12) { throw Broken() } }
+            override func performCustomValidation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {
+                if phase == 1 { throw Broken() }
+            }
+            override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {
+                if phase == 2 { manager.cancelMigration(with: Broken()) }
+            }
+        }
+        for phase in 0...2 {
+            let mapping = PolicyWorld.mapping(users: "Users", threads: nil)
+            let error = try #require(try PolicyWorld().failure(["Users": { Later(phase) }], mapping: mapping))
+            #expect(error.code == .policyFailed)
+            #expect(error.cause == "Broken()")
+            #expect(error.place == (phase == 0 ? "User 12" : "UserToUser"))
+        }
+    }
+
+    @Test("a policy that is not registered is refused before anything is done")
+    func missing() throws {
+        let error = try PolicyWorld().failure(["Users": { EntityMigrationPolicy() }])
+        #expect(error?.code == .codeMissing)
+        #expect(error?.message.contains("Threads") == true)
+    }
+}
