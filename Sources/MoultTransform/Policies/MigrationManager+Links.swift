@@ -77,8 +77,12 @@ extension MigrationManager {
             AND a.source = t.\(column) AND a.entity IN (\(numbers)) ORDER BY a.place LIMIT 1) \
             WHERE t.\(column) IN (SELECT a.source FROM \(exceptions) AND a.entity IN (\(numbers)))
             """)
-        // What became nothing, and what would stand there twice.
-        try connection.run("DELETE FROM main.\(table) WHERE \(column) IN (SELECT a.source FROM \(exceptions))")
+        // What became nothing, and what would stand there twice; but a part of a split object may keep the key.
+        try connection.run(
+            """
+            DELETE FROM main.\(table) WHERE \(column) IN (SELECT a.source FROM \(exceptions)) \
+            AND \(column) NOT IN (SELECT a.source FROM \(exceptions) AND a.destination = a.source)
+            """)
     }
 
     /// The entity whose keys a column of a join table holds.
