@@ -215,7 +215,7 @@ struct StageTests {
     }
 
     @Test func `a save that fails inside a step takes nothing with it`() throws {
-        let (folder, path, _) = try Self.store(count: 20)
+        let (folder, path, before) = try Self.store(count: 400)
         defer { withExtendedLifetime(folder) {} }
         let registry = Self.registry(after: [
             "try": StepCode { context in
@@ -224,13 +224,17 @@ struct StageTests {
                 try context.delete(nameless)
                 let store = try #require(context.coordinator.stores.first)
                 _ = try? store.writing {
-                    try store.withConnection { try $0.execute("DELETE FROM ZAIRCRAFT") }
+                    // So much that pages go to the file before the end.
+                    try store.withConnection {
+                        try $0.execute("PRAGMA main.cache_size = 5; UPDATE ZAIRCRAFT SET ZNAME = hex(zeroblob(500))")
+                    }
                     throw Refused()
                 }
             }
         ])
         let migration = try #require(try Self.prepare(path, registry).migration())
         _ = try Migrator().run(migration, on: path)
-        #expect(try SQLiteShell.run(path, "SELECT count(*) FROM ZAIRCRAFT; PRAGMA integrity_check") == "20\nok\n")
+        #expect(try SQLiteShell.run(path, "SELECT count(*) FROM ZAIRCRAFT; PRAGMA integrity_check") == "400\nok\n")
+        #expect(try FlightVersions.witness(path) == before)
     }
 }

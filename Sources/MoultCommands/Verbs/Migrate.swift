@@ -11,6 +11,9 @@ extension Verb {
         discussion: """
             Interrupted at any moment, the store is the whole old one or the whole new one. With --dry-run everything is
             done and verified on a copy in a scratch folder, and the store and its folder stay as they are.
+
+            All versions on the way are one commit, all or nothing. With --stop-at-each-version each is a backup and a
+            commit of its own: a chain that was interrupted goes on from the last one when it is run again.
             """,
         operands: [.store], options: migrateOptions,
         examples: [
@@ -20,7 +23,8 @@ extension Verb {
     ) { try migrate($0, $1) }
 
     static let migrateOptions: [Option] = [
-        .model, .target, .dryRun, .answers, .mapping, .plan, .inPlace, .frugal, .cloudKit, .experimental, .backups,
+        .model, .target, .dryRun, .stops, .answers, .mapping, .plan, .inPlace, .frugal, .cloudKit, .experimental,
+        .backups,
         .order,
     ]
 
@@ -39,10 +43,17 @@ extension Verb {
         progress.debug("Migrating from version \(plan.from.name) to version \(plan.to.name)")
         progress.debug("Inferred mapping model")
         let migrator = invocation.migrator
-        let report =
-            invocation[.dryRun]
-            ? OutcomeReport(plan, try migrator.rehearse(migration, on: prepared.store, progress.observer))
-            : OutcomeReport(plan, try migrator.run(migration, on: prepared.store, progress.observer))
+        let report: OutcomeReport
+        if invocation[.dryRun] {
+            report = OutcomeReport(plan, try migrator.rehearse(migration, on: prepared.store, progress.observer))
+        } else if prepared.stopsAtEachVersion {
+            let outcomes = try migrator.run(prepared, progress.observer)
+            report =
+                MigrationOutcome(joining: outcomes).map { OutcomeReport(plan, $0) }
+                ?? OutcomeReport(nothingToDoAt: plan.to.name)
+        } else {
+            report = OutcomeReport(plan, try migrator.run(migration, on: prepared.store, progress.observer))
+        }
         progress.debug("Completed successfully")
         progress.end()
         console.print(report.document) { report.lines(style: $0) }
@@ -52,6 +63,8 @@ extension Verb {
 
 extension Option {
     static let dryRun = flag("dry-run", "Rehearse on a copy, verify it, and leave everything as it was.")
+    static let stops = flag(
+        "stop-at-each-version", "Make each version on the way a backup and a commit of its own.")
     static let plan = value(
         "plan", "FILE", "A plan kept from moult plan --json; refused where the store has changed since.",
         completes: .files)

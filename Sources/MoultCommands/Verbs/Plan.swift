@@ -13,7 +13,7 @@ extension Verb {
             with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
             """,
         operands: [.store],
-        options: [.model, .target, .answers, .mapping, showsSQL, .inPlace, .cloudKit, .experimental, .order],
+        options: [.model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .cloudKit, .experimental, .order],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
             "moult plan forum.sqlite --model Forum.xcdatamodeld --to \"Forum 2\" --sql",
@@ -60,7 +60,8 @@ extension Invocation {
         return try PreparedMigration(
             store, versions: versions, to: self[value: .target],
             options: PreparedMigration.Options(
-                answers: try answers(), registered: registered, registry: registry, isExperimental: self[.experimental],
+                answers: try answers(), registered: registered, registry: registry, stopsAtEachVersion: self[.stops],
+                isExperimental: self[.experimental],
                 allowsCloudKit: self[.cloudKit]))
     }
 }

@@ -50,3 +50,22 @@ extension MigrationObserver {
         return observer
     }
 }
+
+extension MigrationOutcome {
+    /// What several runs after each other have done, as one; nil where there was none.
+    package init?(joining outcomes: [MigrationOutcome]) {
+        guard let first = outcomes.first, let last = outcomes.last else { return nil }
+        self = last
+        (backup, bytesBefore, recovery) = (first.backup, first.bytesBefore, first.recovery)
+        rows = outcomes.reduce(0) { $0 + $1.rows }
+        pruned = outcomes.flatMap(\.pruned)
+        seconds = []
+        for timing in outcomes.flatMap(\.seconds) {
+            if let known = seconds.firstIndex(where: { $0.phase == timing.phase }) {
+                seconds[known].seconds += timing.seconds
+            } else {
+                seconds.append(timing)
+            }
+        }
+    }
+}

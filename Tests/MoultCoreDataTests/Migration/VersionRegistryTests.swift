@@ -291,6 +291,30 @@ struct VersionRegistryTests {
         #expect(try Set(backups().map { $0.split(separator: "-")[1] }).isSuperset(of: ["1.0.0", "1.1.0", "1.2.0"]))
     }
 
+    @Test func `a task that is cancelled leaves the store as it was, its steps rolled back`() async throws {
+        let notes = Notes()
+        let mayGoOn = Mutex(false)
+        let waiting = VersionedMigration(
+            from: SemanticVersion(1, 0), to: SemanticVersion(1, 1), type: .dataTransformation,
+            customMigrationSteps: [
+                notes.step("wait"),
+                MigrationStep(name: "long", description: "It takes long.") { _ in
+                    while !mayGoOn.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+                },
+            ], description: "A long way.")
+        let registry = try Self.registry(notes, more: [waiting])
+        try await makeStore(registry)
+        let bytes = try Data(contentsOf: url)
+        let task = Task { [url] in try await registry.migrate(storeAt: url) }
+        while notes.list.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(2)) }
+        task.cancel()
+        mayGoOn.withLock { $0 = true }
+        let error = await #expect(throws: MigrationError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(notes.list.withLock { $0 } == ["wait", "undo wait"])
+        #expect(try Data(contentsOf: url) == bytes)
+    }
+
     @Test func `a store goes back to a version by its number`() async throws {
         let registry = try Self.registry()
         try await makeStore(registry)

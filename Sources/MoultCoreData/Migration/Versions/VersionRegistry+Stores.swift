@@ -5,6 +5,7 @@ import MoultPlan
 import MoultStore
 import MoultSystem
 import MoultTransform
+import Synchronization
 
 /// What a store says of its version.
 public struct StoreVersionStatus: Sendable, Hashable {
@@ -42,7 +43,8 @@ extension VersionRegistry {
     ///   - registry: more of the app's code, such as policies; the versions' own steps need not be in it.
     ///   - progressHandler: told the part that is done, 0 to 1, and what has just been done, after it was done.
     /// - Returns: the migrations that have run; none where the store is of the version already.
-    /// - Throws: `incompatibleVersion` where the store is later than the target; `stageFailed` naming the step, and what
+    /// - Throws: `cancelled` where the task was; `incompatibleVersion` where the store is later than the target;
+    ///   `stageFailed` naming the step, and what
     ///   the engine throws. The store is as it was then.
     @discardableResult
     public func migrate(
@@ -50,7 +52,7 @@ extension VersionRegistry {
         registry: MigrationRegistry = MigrationRegistry(),
         progressHandler: @escaping @Sendable (Double, String) -> Void = { _, _ in }
     ) async throws -> [VersionedMigration] {
-        try await offThread {
+        try await offThread { isCancelled in
             let status = try self.status(ofStoreAt: url, target: target)
             let path = try self.path(from: status.version, to: status.target)
             guard !path.isEmpty else { return [] }
@@ -62,9 +64,9 @@ extension VersionRegistry {
             let keepsBackup = path.contains(where: \.backupRequired)
             _ = try Migrator(options: MigrationOptions(isFrugal: !keepsBackup)).run(
                 prepared,
-                MigrationObserver(onProgress: { now in
-                    if let message = now.message { progressHandler(now.fraction, message) }
-                }))
+                MigrationObserver(
+                    onProgress: { now in if let message = now.message { progressHandler(now.fraction, message) } },
+                    isCancelled: isCancelled))
             return path
         }
     }
@@ -73,7 +75,7 @@ extension VersionRegistry {
     ///
     /// - Throws: `backupNotFound` where there is none of that version; `backupInvalid` before anything is done.
     public func rollBack(storeAt url: URL, to version: SemanticVersion) async throws {
-        try await offThread {
+        try await offThread { _ in
             let migrator = Migrator()
             let backup = try migrator.backups(of: url.path).newest(ofVersion: version.description)
             let present = try? self.status(ofStoreAt: url).version.description
@@ -81,11 +83,25 @@ extension VersionRegistry {
         }
     }
 
-    private func offThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-            DispatchQueue.global(qos: .userInitiated).async { continuation.resume(with: Result { try body() }) }
+    /// - Parameter body: asks its argument whether the task was cancelled.
+    private func offThread<Value: Sendable>(
+        _ body: @escaping @Sendable (@escaping @Sendable () -> Bool) throws -> Value
+    ) async throws -> Value {
+        let flag = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+                DispatchQueue.global(qos: .userInitiated).async {
+                    continuation.resume(with: Result { try body { flag.isSet.load(ordering: .relaxed) } })
+                }
+            }
+        } onCancel: {
+            flag.isSet.store(true, ordering: .relaxed)
         }
     }
+}
+
+private final class CancellationFlag: Sendable {
+    let isSet = Atomic(false)
 }
 
 extension VersionRegistry {
