@@ -53,7 +53,10 @@ let package = Package(
             ]),
         module(
             "MoultReport",
-            ["MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultEngine"]),
+            [
+                "MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultEngine",
+                "MoultTransform",
+            ]),
         module("Moult", ["MoultEngine", "MoultReport"]),
         module(
             "MoultCoreData",
@@ -110,7 +113,7 @@ let package = Package(
             "MoultEngineTests",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
-                "MoultSystem", "MoultEngine", "MoultObjects", "MoultTransform", "MoultReport",
+                "MoultSystem", "MoultEngine", "MoultObjects", "MoultTransform", "MoultReport", "MoultVerify",
                 "TestSupport", "engine-child",
             ]),
         // A process for the engine's tests to kill.
@@ -125,7 +128,7 @@ let package = Package(
             name: "moult-fuzz",
             dependencies: [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
-                "MoultObjects", "MoultEngine", "MoultReport", "MoultSystem", "TestSupport",
+                "MoultObjects", "MoultEngine", "MoultTransform", "MoultReport", "MoultSystem", "TestSupport",
             ],
             path: "Tests/Fuzz"),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),

@@ -3,8 +3,8 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        status, inspect, dump, hash, ddl, create, lock, diff, answer, plan, migrate, resume, validate, backup,
-        rollback, runs, log, completions,
+        status, inspect, dump, hash, ddl, create, lock, diff, answer, plan, migrate, resume, validate, quarantine,
+        backup, rollback, runs, log, completions,
     ]
 
     /// Words that other tools use, and the verb that does this here.

@@ -25,6 +25,8 @@ package struct PreparedMigration: Sendable {
         package var isExperimental: Bool
         /// Migrate a store that is mirrored to CloudKit, the careful way.
         package var allowsCloudKit: Bool
+        /// Whether this is one of several commits on the way to a version.
+        var isStop = false
 
         package init(
             answers: Answers = .none, registered: [RegisteredStage] = [],
@@ -54,6 +56,7 @@ package struct PreparedMigration: Sendable {
     let options: Options
     let versions: ModelVersions
     let system: any System
+    let ruleLog = RuleLog()
 
     /// Looks at the store without changing a byte, and plans.
     ///
@@ -100,7 +103,7 @@ package struct PreparedMigration: Sendable {
     }
 
     /// A store that is mirrored or half migrated is refused before anything is planned.
-    private static func refuse(_ snapshot: StoreSnapshot, _ options: Options) throws {
+    static func refuse(_ snapshot: StoreSnapshot, _ options: Options) throws {
         if snapshot.metadata.hasDeferredWork {
             throw MigrationError(
                 .deferredWork, "A lightweight migration of this store has put work off that is still to be done.",
@@ -123,6 +126,7 @@ package struct PreparedMigration: Sendable {
     package func migration(inPlace: Bool = false) throws -> Migration? {
         guard let bound, let first = plan.passes.first else { return nil }
         try checkCode()
+        try checkRules()
         if inPlace { try checkInPlace() }
         let ledger = PolicyLedger()
         var migration = try migration(bound, first, ledger, inPlace: inPlace)
@@ -133,11 +137,12 @@ package struct PreparedMigration: Sendable {
             pass.steps.contains { options.registry.steps[$0.name]?.undo != nil }
         }
         migration.next = next(after: 0, ledger)
-        return migration
+        addRules(to: &migration, of: bound, isLast: plan.passes.count == 1)
+        return withRulesBefore(migration, bound, ledger)
     }
 
     /// The pass after the one at `position`, bound when that one has run.
-    private func next(after position: Int, _ ledger: PolicyLedger) -> (@Sendable (Connection) throws -> Migration)? {
+    func next(after position: Int, _ ledger: PolicyLedger) -> (@Sendable (Connection) throws -> Migration)? {
         guard plan.passes.indices.contains(position + 1) else { return nil }
         let pass = plan.passes[position + 1]
         return { connection in
@@ -145,6 +150,7 @@ package struct PreparedMigration: Sendable {
             var migration = try migration(bound, pass, ledger, workingCopy: connection.path)
             migration.span = span(of: position + 1)
             migration.next = next(after: position + 1, ledger)
+            addRules(to: &migration, of: bound, isLast: position + 2 == plan.passes.count)
             return migration
         }
     }
@@ -177,6 +183,11 @@ package struct PreparedMigration: Sendable {
 
 extension PreparedMigration {
     private func checkInPlace() throws {
+        guard options.registry.rules.isEmpty else {
+            throw MigrationError(
+                .unsupported, "The rules of this program are checked on a copy, which a run in place does not make.",
+                place: store, remedy: "Leave --in-place out, so that Moult works on a copy.")
+        }
         let steps = plan.passes.flatMap(\.steps)
         guard plan.passes.count > 1 || !steps.isEmpty else { return }
         throw MigrationError(

@@ -30,6 +30,8 @@ package struct OutcomeReport: Sendable {
     private var rows: Int64 { rehearsal?.rows ?? outcome?.rows ?? 0 }
     private var bytesBefore: Int64 { rehearsal?.bytesBefore ?? outcome?.bytesBefore ?? 0 }
     private var bytesAfter: Int64 { rehearsal?.bytesAfter ?? outcome?.bytesAfter ?? 0 }
+    private var rules: [RuleReport] { rehearsal?.rules ?? outcome?.rules ?? [] }
+    private var quarantined: Int64 { rehearsal?.quarantined ?? outcome?.quarantined ?? 0 }
     private var space: SpaceRequirement? { rehearsal?.space ?? outcome?.space }
 
     package var document: JSONValue {
@@ -44,6 +46,7 @@ package struct OutcomeReport: Sendable {
             "space": .array(space?.parts.map(\.document) ?? []),
             "recovery": JSONValue(outcome?.recovery.rawValue),
             "prunedBackups": JSONValue(outcome?.pruned ?? []), "losses": .array(losses.map(\.document)),
+            "rules": .array(rules.map(\.document)), "quarantined": .integer(quarantined),
         ]
     }
 
@@ -60,6 +63,10 @@ package struct OutcomeReport: Sendable {
         lines += table.lines(style: style)
         if let recovery = outcome?.recovery, recovery != .nothing {
             lines.append("An earlier run that had not ended was \(recovery.rawValue) first.")
+        }
+        for report in rules { lines += report.lines(style: style, isRehearsed: rehearsal != nil) }
+        if quarantined > 0 {
+            lines.append("\(Quantity.count(Int(clamping: quarantined), "object")) went to the quarantine.")
         }
         for loss in losses { lines.append("\(style.red("!")) \(loss.sentence.printable)") }
         if let backup = outcome?.backup { lines.append("The old store is kept as the backup \(backup.name).") }

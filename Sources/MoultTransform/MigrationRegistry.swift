@@ -20,6 +20,8 @@ public struct MigrationRegistry: Sendable {
     public var models: (@Sendable () throws -> ModelVersions)?
     /// What must be true of the data before and after a migration and after steps that are named.
     public var rules: [ValidationRule] = []
+    /// Whether the fixes of the rules are applied in a migration; without it rules only find.
+    public var appliesFixes = false
 
     /// Registers what makes a migration policy.
     ///

@@ -13,6 +13,7 @@ import TestSupport
 // engine-child infer STORE      an inferred migration to the second of KillableVersions
 // engine-child stages STORE     the three stages of FlightVersions, code between them, in one commit
 // engine-child stops STORE      the same with a stop at each version
+// engine-child mend STORE       sends the topics of a BrokenForum that are in no forum to the quarantine
 // engine-child hold STORE       takes the lock and waits to be killed
 
 /// Prints a phase once, at once.
@@ -76,6 +77,10 @@ do {
             store, versions: FlightVersions.make(),
             options: .init(registry: registry, stopsAtEachVersion: CommandLine.arguments[1] == "stops"))
         _ = try Migrator().run(prepared, observer)
+    case "mend":
+        let homeless = ValidationRule("homeless", of: "Topic", .orphan(relationship: "forum"), fix: .quarantine)
+        let audit = try RuleAudit(store, [homeless], version: BrokenForum.versions().versions[0])
+        if let migration = try audit.mending() { _ = try Migrator().run(migration, on: store, observer) }
     case "hold":
         let lock = try StoreLock(store, POSIXSystem())
         printer.print("held")

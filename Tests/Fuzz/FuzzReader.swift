@@ -4,6 +4,7 @@ import MoultModelFiles
 import MoultPlan
 import MoultPropertyList
 import MoultStore
+import MoultTransform
 
 /// Everything of Moult that reads bytes which somebody else wrote.
 enum FuzzReader: String, CaseIterable, Sendable {
@@ -14,6 +15,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
     case metadata, lock, answers, expression, store
     case mapping
     case compiledMapping = "compiled-mapping"
+    case rules
 
     /// The one that this process fuzzes.
     nonisolated(unsafe) static var current = FuzzReader.xml
@@ -39,6 +41,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
         case .store: try FuzzStore.shared.get().read(bytes)
         case .mapping: try Self.use(MappingModelFile.Content(bytes, isCompiled: false, file: "xcmapping.xml"))
         case .compiledMapping: try Self.use(MappingModelFile.Content(bytes, isCompiled: true, file: "Model.cdm"))
+        case .rules: try Self.rules(bytes)
         }
     }
 
@@ -69,6 +72,15 @@ enum FuzzReader: String, CaseIterable, Sendable {
         }
         guard let (source, destination) = content.versions else { return }
         _ = content.mapping.completed(from: source, to: destination)
+    }
+
+    /// What is read is checked against a model, and says what it asks for.
+    private static func rules(_ bytes: [UInt8]) throws {
+        let rules = try RulesFile(json: bytes, place: "rules.json").rules
+        for rule in rules { _ = RuleFinding(rule).sentence }
+        guard let model = try forum.get().versions.last?.model else { return }
+        var check = RuleModelCheck(model)
+        try check.check(rules)
     }
 
     private static func propertyList(_ bytes: [UInt8]) throws {

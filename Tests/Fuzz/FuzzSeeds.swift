@@ -53,6 +53,7 @@ enum FuzzSeeds {
         case .store: return try [230, 1526].map(store)
         case .mapping: return [mapping()]
         case .compiledMapping: return [compiledMapping()]
+        case .rules: return [Array(rules.utf8)]
         }
     }
 
@@ -159,6 +160,17 @@ enum FuzzSeeds {
         {"from":"2","to":"3","entity":"User","property":"age","is":"keep"}]}
         """
 
+    private static let rules = """
+        {"format":1,"rules":[
+        {"name":"a","entity":"Post","predicate":"text != ''","fix":{"set":{"text":"'x'"}},"when":["before"]},
+        {"name":"b","severity":"warning","entity":"Topic","orphan":"forum","fix":{"assign":"forum","to":"title == 'x'",
+        "orNewWith":{"title":"'x'","position":0}}},{"name":"c","entity":"Forum","noCycle":"parent","fix":{"nullify":"parent"}},
+        {"name":"d","entity":"User","minimum":{"ofSource":0.5,"fewer":1,"sourceEntity":"U"},"when":[{"afterStep":"s"}]},
+        {"name":"e","entity":"Forum","count":{"attribute":"position","of":"topics","where":"subject != nil"},"fix":"recount"},
+        {"name":"f","entity":"Forum","count":{"attribute":"position","equals":"topics.@count + 1"},"fix":"delete"},
+        {"name":"g","entity":"User","unique":["name","email"],"fix":"quarantine"},{"name":"h","entity":"User","minimum":1}]}
+        """
+
     private static let expressions = [
         "canonical:(name)", "pages.@count", "now()", "1 + 2 * -x ** 2", "children.@sum.size",
         "FUNCTION(a, \"lowercase:\", 'b')", "{1, 2.5e3, 0xFF}", "$source.name", "TERNARY(a > 1, b, c)",
@@ -195,7 +207,7 @@ enum FuzzSeeds {
         case .metadata: return try snapshots().map(\.metadata.propertyList).filter { $0.count <= greatestSize }
         case .store: return try read(Corpus.stores, atMost: greatestStore)
         case .compiledMapping: return try files { $0.hasSuffix(".cdm") }
-        case .json, .lock, .answers, .expression, .mapping: return []
+        case .json, .lock, .answers, .expression, .mapping, .rules: return []
         }
     }
 

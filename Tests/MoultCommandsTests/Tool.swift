@@ -64,6 +64,8 @@ extension Tool {
         let folder = try ScratchFolder()
         try FileManager.default.copyItem(
             atPath: examples + "/Forum.xcdatamodeld", toPath: folder.path + "/Forum.xcdatamodeld")
+        try FileManager.default.copyItem(
+            atPath: examples + "/Forum.rules.json", toPath: folder.path + "/Forum.rules.json")
         return Tool(folder: folder)
     }
 }

@@ -15,7 +15,7 @@ extension Verb {
             All versions on the way are one commit, all or nothing. With --stop-at-each-version each is a backup and a
             commit of its own: a chain that was interrupted goes on from the last one when it is run again.
             """,
-        operands: [.store], options: migrateOptions,
+        operands: [.store], options: migrateOptions + [.rules, .fix],
         examples: [
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --dry-run",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld",

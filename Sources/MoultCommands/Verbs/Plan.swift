@@ -4,6 +4,8 @@ import MoultModelFiles
 import MoultPlan
 import MoultReport
 import MoultStore
+import MoultSystem
+import MoultTransform
 
 extension Verb {
     static let plan = Verb(
@@ -56,6 +58,11 @@ extension Invocation {
         let registered = try mappings.map {
             try RegisteredStage(
                 $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(registry.policies.keys))
+        }
+        var registry = registry
+        if self[.fix] { registry.appliesFixes = true }
+        if let path = self[value: .rules] {
+            registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
         }
         return try PreparedMigration(
             store, versions: versions, to: self[value: .target],

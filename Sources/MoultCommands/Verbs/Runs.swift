@@ -31,7 +31,8 @@ extension RunRecord {
             "run": .string(run), "operation": .string(operation.rawValue), "result": .string(result.rawValue),
             "from": .string(from), "to": .string(to), "startedAt": .string(startedAt), "endedAt": .string(endedAt),
             "seconds": .double(seconds), "rows": .integer(rows), "bytes": .integer(bytes),
-            "backup": JSONValue(backup), "error": JSONValue(error),
+            "backup": JSONValue(backup), "error": JSONValue(error), "quarantined": .integer(quarantined),
+            "fixed": .integer(fixed),
         ]
     }
 }

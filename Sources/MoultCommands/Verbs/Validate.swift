@@ -3,40 +3,160 @@ import MoultModel
 import MoultPlan
 import MoultReport
 import MoultStore
+import MoultSystem
+import MoultTransform
 
 extension Verb {
     static let validate = Verb(
-        "validate", "Read a whole store and report every fault in it.",
+        "validate", "Read a whole store and report every fault in it; with rules, what breaks them.",
         discussion: """
-            Pages, tables, entity numbers, references and their inverses, required values, uniqueness, external files.
-            Exits with 0 where the store is sound, 1 with findings, 4 where it cannot be read.
+            Pages, tables, entity numbers, references and their inverses, required values, uniqueness, external files;
+            with --rules, the rules of a file too. Exits with 0 where the store is sound and no rule of severity error
+            is broken, 1 with findings, 4 where it cannot be read. With --fix, objects that break a rule which has a fix
+            are mended as a migration would: backed up, on a copy, verified, and only then in place. --fix --dry-run
+            says what would change and leaves everything as it is.
             """,
-        operands: [.store], options: [.model, full, .order],
-        examples: ["moult validate forum.sqlite --model Forum.xcdatamodeld"]
+        operands: [.store], options: [.model, full, .rules, source, .fix, .dryRun, .frugal, .backups, .order],
+        examples: [
+            "moult validate forum.sqlite --model Forum.xcdatamodeld",
+            "moult validate forum.sqlite --model Forum.xcdatamodeld --rules Forum.rules.json --fix",
+        ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let versions = try invocation.versions(console)
-        let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
-        guard let position = versions.position(matching: hashes) else {
-            throw MigrationError.storeUnknown(nearest: versions.nearest(to: hashes))
+        let version = try versions.version(ofStore: store)
+        let (rules, place) = try invocation.rulesToCheck()
+        guard invocation[value: .rules] != nil || !(invocation[.fix] || invocation[value: source] != nil) else {
+            throw invocation.wrong("--fix and --source are for rules; name their file with --rules.")
         }
-        let version = versions.versions[position]
+        guard invocation[.fix] || !invocation[.dryRun] else {
+            throw invocation.wrong("--dry-run is for --fix; without it nothing is changed anyway.")
+        }
+        let compared = try invocation[value: source].map { (path: $0, version: try versions.version(ofStore: $0)) }
+        // What does not fit the model is said before the store is read.
+        var names = RuleModelCheck(version.model)
+        try names.check(rules, place: place)
         let audit = try StoreAudit(store, model: version.model, full: invocation[full])
-        let counts = audit.rowCounts.sorted { $0.key.precedesInByteOrder($1.key) }
-        console.print([
-            "format": 1, "sound": .bool(audit.isSound), "version": .string(version.name),
-            "entities": .array(counts.map { ["name": .string($0.key), "rows": .integer($0.value)] }),
-            "findings": .array(audit.findings.map(\.document)),
-        ]) { style in
-            let total = Int(clamping: counts.reduce(0) { $0 + $1.value })
-            let verdict = audit.isSound ? style.green("sound") : style.red("not sound")
-            return audit.findings.flatMap { $0.lines(style: style) } + [
-                "The store is \(verdict): version \(version.name.printable), \(Quantity.count(total, "object")) in "
-                    + "\(Quantity.count(counts.count, "entity", plural: "entities"))."
-            ]
+        let ruled = try RuleAudit(store, rules, version: version, source: compared, place: place)
+        var report = ValidationReport(version: version.name, audit: audit, rules: ruled.findings)
+        if invocation[.fix], let migration = try ruled.mending() {
+            try report.mend(migration, store, invocation, console)
         }
-        return audit.isSound ? .done : .findings
+        console.print(report.document) { report.lines(style: $0) }
+        return report.isSound ? .done : .findings
     }
 
     private static let full = Option.flag("full", "Compare every index with its table too, which takes longer.")
+    private static let source = Option.value(
+        "source", "STORE", "A store to compare numbers of objects with, such as a backup's.", completes: .files)
+}
+
+extension Option {
+    static let rules = value(
+        "rules", "FILE", "Rules of the app as JSON (Documentation/Rules.md).", completes: .files)
+    static let fix = flag("fix", "Apply the fixes that rules have; opt-in, for they change data.")
+}
+
+extension Invocation {
+    /// The rules of the file, and those that the app checks after a migration; where they came from.
+    fileprivate func rulesToCheck() throws -> ([ValidationRule], String) {
+        let own = registry.rules.filter { $0.when.contains(.after) }
+        guard let path = self[value: .rules] else { return (own, "the rules of the app") }
+        return (own + (try RulesFile(json: try POSIXSystem().read(path), place: path)).rules, path)
+    }
+}
+
+extension ModelVersions {
+    /// - Throws: `storeUnknown` for a store of no version that is here.
+    fileprivate func version(ofStore store: String) throws -> ModelVersion {
+        let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
+        guard let position = position(matching: hashes) else {
+            throw MigrationError.storeUnknown(nearest: nearest(to: hashes))
+        }
+        return versions[position]
+    }
+}
+
+/// What the validation of a store has found, and what was mended.
+private struct ValidationReport {
+    let version: String
+    let audit: StoreAudit
+    let rules: [RuleFinding]
+    private var mended: (report: RuleReport, run: String?, quarantined: Int64, backup: String?)?
+
+    init(version: String, audit: StoreAudit, rules: [RuleFinding]) {
+        self.version = version
+        self.audit = audit
+        self.rules = rules
+    }
+
+    private var present: [RuleFinding] {
+        // A dry run leaves the store with all its faults.
+        guard let mended, mended.run != nil else { return rules }
+        return mended.report.present
+    }
+
+    var isSound: Bool { audit.isSound && present.errors.isEmpty }
+
+    mutating func mend(
+        _ migration: Migration, _ store: String, _ invocation: Invocation, _ console: Console
+    ) throws {
+        let progress = ProgressDisplay(console)
+        defer { progress.end() }
+        let migrator = invocation.migrator
+        if invocation[.dryRun] {
+            let outcome = try migrator.rehearse(migration, on: store, progress.observer)
+            mended = outcome.rules.last.map { ($0, nil, outcome.quarantined, nil) }
+        } else {
+            let outcome = try migrator.run(migration, on: store, progress.observer)
+            mended = outcome.rules.last.map { ($0, outcome.run, outcome.quarantined, outcome.backup?.name) }
+        }
+    }
+
+    private var counts: [(key: String, value: Int64)] {
+        audit.rowCounts.sorted { $0.key.precedesInByteOrder($1.key) }
+    }
+
+    var document: JSONValue {
+        [
+            "format": 1, "sound": .bool(isSound), "version": .string(version),
+            "entities": .array(counts.map { ["name": .string($0.key), "rows": .integer($0.value)] }),
+            "findings": .array(audit.findings.map(\.document)), "rules": .array(rules.map(\.document)),
+            "dryRun": .bool(mended != nil && mended?.run == nil),
+            "fixes": .array((mended?.report.fixes ?? []).map(\.document)),
+            "remaining": .array((mended?.report.remaining ?? []).map(\.document)),
+            "quarantined": .integer(mended?.quarantined ?? 0), "run": JSONValue(mended?.run),
+            "backup": JSONValue(mended?.backup),
+        ]
+    }
+
+    func lines(style: TextStyle) -> [String] {
+        let total = Int(clamping: counts.reduce(0) { $0 + $1.value })
+        let verdict = audit.isSound ? style.green("sound") : style.red("not sound")
+        return audit.findings.flatMap { $0.lines(style: style) } + rules.flatMap { $0.lines(style: style) } + [
+            "The store is \(verdict): version \(version.printable), \(Quantity.count(total, "object")) in "
+                + "\(Quantity.count(counts.count, "entity", plural: "entities"))."
+        ] + ruleLines(style) + mendedLines(style)
+    }
+
+    private func ruleLines(_ style: TextStyle) -> [String] {
+        guard !rules.isEmpty else { return [] }
+        let broken = rules.count(where: \.isBroken)
+        let number = Quantity.count(rules.count, "rule")
+        return broken == 0
+            ? ["\(style.green("All hold")): \(number)."]
+            : ["\(style.red("Broken")): \(broken) of \(number), \(rules.errors.count) of severity error."]
+    }
+
+    private func mendedLines(_ style: TextStyle) -> [String] {
+        guard let mended else { return [] }
+        let isRehearsed = mended.run == nil
+        var lines = mended.report.fixes.flatMap { $0.lines(style: style, isRehearsed: isRehearsed) }
+        if isRehearsed {
+            lines.append("Rehearsed and verified on a copy; the store is as it was.")
+        } else if let backup = mended.backup {
+            lines.append("The old store is kept as the backup \(backup).")
+        }
+        return lines
+    }
 }

@@ -25,6 +25,10 @@ package struct RunRecord: Sendable, Equatable {
     package var bytes: Int64
     /// The error's code and sentence.
     package var error: String?
+    /// Objects that it put into the quarantine.
+    package var quarantined: Int64 = 0
+    /// Objects that the fixes of rules changed, deleted or made.
+    package var fixed: Int64 = 0
 }
 
 /// All runs on a store, oldest first; written once each, never changed.
@@ -59,7 +63,8 @@ extension RunRecord {
             .init("startedAt", .string(startedAt)), .init("endedAt", .string(endedAt)),
             .init("seconds", .double(seconds)), .init("backup", backup.map(JSONValue.string) ?? .null),
             .init("rows", .integer(rows)), .init("bytes", .integer(bytes)),
-            .init("error", error.map(JSONValue.string) ?? .null),
+            .init("error", error.map(JSONValue.string) ?? .null), .init("quarantined", .integer(quarantined)),
+            .init("fixed", .integer(fixed)),
         ])
     }
 
@@ -73,6 +78,7 @@ extension RunRecord {
             to: json["to"]?.string ?? "", startedAt: json["startedAt"]?.string ?? "",
             endedAt: json["endedAt"]?.string ?? "", seconds: json["seconds"]?.double ?? 0,
             backup: json["backup"]?.string, rows: json["rows"]?.integer ?? 0, bytes: json["bytes"]?.integer ?? 0,
-            error: json["error"]?.string)
+            error: json["error"]?.string, quarantined: json["quarantined"]?.integer ?? 0,
+            fixed: json["fixed"]?.integer ?? 0)
     }
 }

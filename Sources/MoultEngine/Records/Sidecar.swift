@@ -13,6 +13,8 @@ package struct Sidecar: Sendable, Hashable {
     package var runs: String { Path.join(folder, "runs.jsonl") }
     package var log: String { Path.join(folder, "log.txt") }
     package var backups: String { Path.join(folder, "backups") }
+    /// The objects that runs took out of the store.
+    package var quarantine: String { Path.join(folder, "quarantine.sqlite") }
     /// Where a store that could not be opened is put before a backup takes its place.
     package var damaged: String { Path.join(folder, "damaged") }
 

@@ -20,6 +20,10 @@ package struct Migration: Sendable {
     package var policies = PolicyLedger()
     /// Steps that change objects freely, after `verify`; nothing of the old store can be asked of what they leave.
     package var steps: [Step] = []
+    /// Look at what the steps have left, such as the rules of an app; they throw where it must not be.
+    package var checks: [@Sendable (MigrationSite) throws -> Void] = []
+    /// What rules have found; one for all passes.
+    package var ruleLog: RuleLog?
     /// The part of all passes' work that this one is, 0 to 1.
     package var span: ClosedRange<Double> = 0...1
     /// How many working copies are kept until the end, because steps may have to be undone on them.
@@ -111,6 +115,10 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var pruned: [String]
     /// What became of the objects of entity mappings with migration policies, pass by pass.
     package var policies: [InstanceCounts] = []
+    /// What rules have found and their fixes have changed.
+    package var rules: [RuleReport] = []
+    /// Objects that lie in the quarantine since this run.
+    package var quarantined: Int64 = 0
 
     package struct Timing: Sendable, Equatable {
         package var phase: MigrationProgress.Phase

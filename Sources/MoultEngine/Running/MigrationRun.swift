@@ -23,6 +23,8 @@ final class MigrationRun {
     private let trail: StepTrail
     /// Files of external data that code has written, beside the working copy.
     private var stagedFiles: [String] = []
+    /// Objects that this run has put into the quarantine.
+    private var quarantined: Int64 = 0
 
     var sidecar: Sidecar { lock.sidecar }
     var work: String { sidecar.work(identifier) }
@@ -102,6 +104,7 @@ extension MigrationRun {
             backup = try measure(.backup) { try finish(draft, proof) }
             try measure(.verify) { try migration.verify(copy.connection) }
             try measure(.change) { try copy.runSteps(of: migration, noting: trail, observer) }
+            try keepQuarantined(by: copy)
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum
         }
@@ -126,12 +129,18 @@ extension MigrationRun {
             try measure(.change) { try copy.run(pass, observer) }
             try measure(.verify) { try pass.verify(copy.connection) }
             try measure(.change) { try copy.runSteps(of: pass, noting: trail, observer) }
+            try keepQuarantined(by: copy)
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum
             if !trail.needs(path) { try system.remove(path) }
             path = copy.path
         }
         return path
+    }
+
+    /// The objects that a pass took out are durable before the commit, under this run's name.
+    private func keepQuarantined(by copy: WorkingCopy) throws {
+        quarantined += try Quarantine(sidecar, system).keep(from: copy.connection, run: identifier)
     }
 
     private func makeCopy(of path: String) throws -> WorkingCopy {
@@ -310,7 +319,8 @@ extension MigrationRun {
         return MigrationOutcome(
             run: identifier, backup: backup, rows: observer.totalRows, bytesBefore: before.size, bytesAfter: after.size,
             seconds: timings, recovery: recovery, space: space, pruned: pruned.map(\.name),
-            policies: migration.policies.counts)
+            policies: migration.policies.counts,
+            rules: migration.ruleLog?.reports ?? [], quarantined: quarantined)
     }
 
     /// Takes back everything but the backup, should it be whole already; the error that led here is the one that counts.
@@ -321,7 +331,13 @@ extension MigrationRun {
         _ = try? system.removeTree(work)
         try? RunHistory(sidecar, system).append(record(result, error))
         log.append("Run \(identifier): \(result.rawValue): \(error)")
-        try? Journal.remove(sidecar, system)
+        do {
+            // Where they cannot be taken back now, the journal stays and the next run does it.
+            try Quarantine(sidecar, system).remove(run: identifier)
+            try Journal.remove(sidecar, system)
+        } catch {
+            log.append("Run \(identifier): tidying up failed: \(error)")
+        }
     }
 
     private func record(_ result: RunRecord.Result, _ error: (any Error)?) -> RunRecord {
@@ -329,7 +345,9 @@ extension MigrationRun {
             run: identifier, operation: .migrate, result: result, from: migration.from, to: migration.to,
             startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds,
             backup: journal.backup, rows: result == .done ? observer.totalRows : 0, bytes: bytes,
-            error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\($0)" })
+            error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\($0)" },
+            quarantined: result == .done ? quarantined : 0,
+            fixed: result == .done ? migration.ruleLog?.reports.fixed ?? 0 : 0)
     }
 
     private var seconds: Double { (system.now.seconds(since: startedAt) * 1000).rounded() / 1000 }

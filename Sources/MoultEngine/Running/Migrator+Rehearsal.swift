@@ -2,6 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 import MoultSystem
+import MoultTransform
 
 /// What a rehearsal has shown.
 package struct RehearsalOutcome: Sendable, Equatable {
@@ -13,6 +14,10 @@ package struct RehearsalOutcome: Sendable, Equatable {
     package var space: SpaceRequirement
     /// How the store was looked at; `readOnly` where side files may have changed.
     package var way: StoreProbe.Way
+    /// What rules have found and their fixes would change.
+    package var rules: [RuleReport] = []
+    /// Objects that would lie in the quarantine.
+    package var quarantined: Int64 = 0
 }
 
 extension Migrator {
@@ -67,6 +72,7 @@ extension Migrator {
         try measure(.backup) {
             try BackupFolder(folder, system).copyPages(from: probe.connection, to: source, observer)
         }
+        var quarantined: Int64 = 0
         var (pass, path, size) = (migration as Migration?, source, before.size)
         while let current = pass {
             let copy = try measure(.copy) {
@@ -80,12 +86,14 @@ extension Migrator {
             try measure(.change) { try copy.run(bound, observer) }
             try measure(.verify) { try bound.verify(copy.connection) }
             try measure(.change) { try copy.runSteps(of: bound, noting: trail, observer) }
+            try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }
             size = try StoreState(copy.connection).size
             path = copy.path
             pass = bound.next == nil ? nil : bound
         }
         return RehearsalOutcome(
             rows: observer.totalRows, bytesBefore: before.size, bytesAfter: size,
-            seconds: timings, space: space, way: probe.way)
+            seconds: timings, space: space, way: probe.way, rules: migration.ruleLog?.reports ?? [],
+            quarantined: quarantined)
     }
 }

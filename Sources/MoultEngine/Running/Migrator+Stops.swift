@@ -22,9 +22,12 @@ extension Migrator {
         let count = prepared.plan.edges.count
         for (number, edge) in prepared.plan.edges.enumerated() {
             do {
+                var options = prepared.options
+                options.registry.rules = options.registry.rules.atStop(number, of: count)
+                options.isStop = true
                 // Earlier stops have changed the store: what its rows say now is asked of them now.
                 let next = try PreparedMigration(
-                    prepared.store, versions: prepared.versions, to: edge.to, options: prepared.options,
+                    prepared.store, versions: prepared.versions, to: edge.to, options: options,
                     system: system)
                 guard let migration = try next.migration() else { continue }
                 outcomes.append(try run(adjusting(migration), on: prepared.store, observer.part(number, of: count)))

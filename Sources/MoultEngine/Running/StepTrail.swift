@@ -35,7 +35,7 @@ final class StepTrail {
     /// What a step threw, with the step's name; that somebody ended the run is no failure.
     func failure(of step: Migration.Step, _ error: any Error) -> any Error {
         let known = error as? MigrationError
-        if known?.code == .cancelled { return error }
+        if let known, [.cancelled, .rulesBroken, .verificationFailed].contains(known.code) { return error }
         return MigrationError(
             .stageFailed, "The \(step.title) failed: \(known?.message ?? "\(error)")",
             place: known.flatMap { $0.place.isEmpty ? nil : $0.place } ?? step.name,

@@ -65,6 +65,13 @@ final class WorkingCopy {
     ///
     /// - Throws: `stageFailed` naming the step; `verificationFailed`.
     func runSteps(of pass: Migration, noting trail: StepTrail, _ observer: MigrationObserver) throws {
+        try run(pass.steps, of: pass, noting: trail, observer)
+        for check in pass.checks { try check(site(observer)) }
+    }
+
+    private func run(
+        _ steps: [Migration.Step], of pass: Migration, noting trail: StepTrail, _ observer: MigrationObserver
+    ) throws {
         guard !pass.steps.isEmpty else { return }
         let digest = try StoreSnapshot(connection).catalogueDigest
         for (number, step) in pass.steps.enumerated() {

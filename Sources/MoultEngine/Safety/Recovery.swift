@@ -27,13 +27,18 @@ package enum Recovery {
         }
         let state = isEmpty ? nil : try StoreState(lock.connection)
         let outcome: Outcome = state.map { isNew($0, journal) } == true ? .completed : .undone
-        if outcome == .undone { try removeNewExternalFiles(journal, sidecar, system) }
+        let quarantine = Quarantine(sidecar, system)
+        if outcome == .undone {
+            try removeNewExternalFiles(journal, sidecar, system)
+            try quarantine.remove(run: journal.run)
+        }
         try removeLeftovers(sidecar, BackupFolder(journal.backups, system), system)
         try RunHistory(sidecar, system).append(
             RunRecord(
                 run: journal.run, operation: journal.operation, result: outcome == .completed ? .recovered : .undone,
                 from: journal.from, to: journal.to, startedAt: journal.startedAt, endedAt: system.now.iso8601,
-                seconds: 0, backup: journal.backup, rows: 0, bytes: state?.size ?? 0, error: nil))
+                seconds: 0, backup: journal.backup, rows: 0, bytes: state?.size ?? 0, error: nil,
+                quarantined: try quarantine.count(run: journal.run)))
         MigrationLog(sidecar, system).append(
             outcome == .completed
                 ? "Run \(journal.run) had committed before it died; the store is the new one."

@@ -30,7 +30,9 @@ struct RuleCycles {
     }
 
     /// Calls `body` for each object of each cycle, those of a cycle behind each other, the smallest key first.
-    func forEachMember(_ body: (Row) throws -> Void) throws {
+    ///
+    /// - Parameter onlyFirst: whether of each cycle only that one is wanted.
+    func forEachMember(onlyFirst: Bool = false, _ body: (Row) throws -> Void) throws {
         try store.withConnection { connection in
             try collect(connection)
             defer { try? connection.execute("DROP TABLE IF EXISTS \(Self.left)") }
@@ -38,7 +40,7 @@ struct RuleCycles {
             defer { parent.finalise() }
             while let start = try connection.integer("SELECT min(k) FROM \(Self.left)") {
                 let first = try smallest(onCycleAbove: start, parent)
-                try walk(from: first, parent, connection, body)
+                try walk(from: first, onlyFirst: onlyFirst, parent, connection, body)
                 // A whole component leaves: what hangs below the cycle, and the cycle.
                 try connection.run(
                     """
@@ -102,7 +104,8 @@ struct RuleCycles {
     }
 
     private func walk(
-        from first: Int64, _ parent: Statement, _ connection: Connection, _ body: (Row) throws -> Void
+        from first: Int64, onlyFirst: Bool, _ parent: Statement, _ connection: Connection,
+        _ body: (Row) throws -> Void
     ) throws {
         let number = try connection.prepare("SELECT Z_ENT FROM \(table) WHERE Z_PK = ?")
         defer { number.finalise() }
@@ -114,6 +117,6 @@ struct RuleCycles {
             number.reset()
             try body(Row(key: key, number: entity))
             here = try next(key, parent)
-        } while here != first
+        } while here != first && !onlyFirst
     }
 }

@@ -75,12 +75,13 @@ package struct RuleModelCheck {
                 check(expression, of: entity)
             }
         case .nullify(let name):
-            guard let relationship = relationship(name, of: entity) else { return }
+            guard let relationship = toOne(name, of: entity) else { return }
             if !relationship.isOptional { report("\(entity.name).\(name) is required and cannot be ended.") }
         case .assign(let name, let object):
             guard let relationship = toOne(name, of: entity),
                 let destination = model.entity(relationship.destinationEntityName)
             else { return }
+            checkSettable(name, of: entity)
             check(object.predicate, of: destination)
             for (name, expression) in object.values ?? [:] {
                 checkSettable(name, of: destination)
@@ -101,8 +102,10 @@ package struct RuleModelCheck {
             if attribute.derivation != nil || !attribute.isStored {
                 report("\(entity.name).\(name) is derived or transient and cannot be set.")
             }
-        } else {
-            _ = toOne(name, of: entity)
+        } else if let relationship = toOne(name, of: entity), let inverse = model.inverse(of: relationship),
+            !inverse.isToMany
+        {
+            report("\(entity.name).\(name) is one to one: giving it an object would take that from another.")
         }
     }
 

@@ -19,13 +19,15 @@ struct RuleViolations {
     }
 
     /// Calls `body` for each object that breaks the rule; what it writes must not be what the rule reads.
-    func forEachObject(breaking rule: ValidationRule, _ body: (ObjectID) throws -> Void) throws {
+    func forEachObject(
+        breaking rule: ValidationRule, onlyFirstOfCycle: Bool = false, _ body: (ObjectID) throws -> Void
+    ) throws {
         if case .code(let isRight) = rule.kind {
             return try forEachObject(failing: isRight, rule, body)
         }
         if case .noCycle(let relationship) = rule.kind {
             let numbers = try numbers(of: rule.entityName)
-            return try RuleCycles(store, rule, relationship).forEachMember { row in
+            return try RuleCycles(store, rule, relationship).forEachMember(onlyFirst: onlyFirstOfCycle) { row in
                 if numbers.contains(Int(clamping: row.number)) { try body(id(row.key, row.number)) }
             }
         }

@@ -5,7 +5,7 @@ extension ValidationRule {
     public enum Fix: Sendable {
         /// Sets attributes and to-one relationships to expressions over the object as it was.
         case set([String: Expression])
-        /// Ends a relationship. Of a cycle one link is cut, that of the object with the smallest key.
+        /// Ends a to-one relationship. Of a cycle one link is cut, that of the object with the smallest key.
         case nullify(relationship: String)
         /// Deletes the object; the delete rules of the model hold.
         case delete

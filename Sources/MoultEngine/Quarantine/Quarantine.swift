@@ -1,0 +1,152 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+import MoultTransform
+
+/// The objects that runs took out of a store, with all that they held: `<name>.moult/quarantine.sqlite`.
+///
+/// A run writes its objects, durably, before its commit. They count as soon as it has committed: a run that fails takes
+/// them back, and of one that dies the recovery does.
+package struct Quarantine: Sendable {
+    /// One object as the quarantine keeps it.
+    package struct Entry: Sendable, Hashable {
+        package var id: Int64
+        package var run: String
+        /// When it was taken out, in ISO 8601.
+        package var time: String
+        package var object: QuarantinedObject
+    }
+
+    package let sidecar: Sidecar
+    private let system: any System
+
+    package init(_ sidecar: Sidecar, _ system: any System = POSIXSystem()) {
+        self.sidecar = sidecar
+        self.system = system
+    }
+
+    private static let format: Int64 = 1
+
+    // MARK: - Writing
+
+    /// Keeps what the connection of a working copy has collected, in one transaction.
+    ///
+    /// - Returns: how many objects that were.
+    func keep(from connection: Connection, run: String) throws -> Int64 {
+        var count: Int64 = 0
+        var file: Connection?
+        var insert: Statement?
+        defer { file?.close() }
+        let time = system.now.iso8601
+        try QuarantinedObject.forEach(on: connection) { object in
+            if insert == nil {
+                let opened = try open(isNew: true)
+                try opened.execute("BEGIN IMMEDIATE")
+                insert = try opened.prepare(
+                    "INSERT INTO quarantine (run, time, entity, key, reason, origin, object) VALUES (?, ?, ?, ?, ?, ?, ?)"
+                )
+                file = opened
+            }
+            try insert?.run([
+                .text(run), .text(time), .text(object.entity), .integer(object.key), .text(object.reason),
+                .text(object.origin), .text(object.object),
+            ])
+            insert?.reset()
+            count += 1
+        }
+        insert?.finalise()
+        try file?.execute("COMMIT")
+        if count > 0 {
+            try system.synchronise(sidecar.quarantine)
+            try system.synchronise(sidecar.folder)
+        }
+        return count
+    }
+
+    /// Takes back the objects of a run that did not commit.
+    func remove(run: String) throws {
+        guard try system.exists(sidecar.quarantine) else { return }
+        let file = try open()
+        defer { file.close() }
+        // A run that died before its table was there has kept nothing.
+        guard try file.catalogue().table("quarantine") != nil else { return }
+        try file.run("DELETE FROM quarantine WHERE run = ?", [.text(run)])
+    }
+
+    // MARK: - Reading
+
+    /// Calls `body` for each object, oldest first; those of a run that may not have committed are left out.
+    package func forEachEntry(_ body: (Entry) throws -> Void) throws { try read("ORDER BY id", [], body) }
+
+    /// The object of that number; nil where there is none.
+    package func entry(_ id: Int64) throws -> Entry? {
+        var found: Entry?
+        try read("AND id = ?", [.integer(id)]) { found = $0 }
+        return found
+    }
+
+    /// The object that was taken out last.
+    package func newest() throws -> Entry? {
+        var found: Entry?
+        try read("ORDER BY id DESC LIMIT 1", []) { found = $0 }
+        return found
+    }
+
+    /// How many objects a run took out.
+    package func count(run: String) throws -> Int64 {
+        guard try system.exists(sidecar.quarantine) else { return 0 }
+        let file = try open()
+        defer { file.close() }
+        guard try file.catalogue().table("quarantine") != nil else { return 0 }
+        return try file.integer("SELECT count(*) FROM quarantine WHERE run = ?", [.text(run)]) ?? 0
+    }
+
+    private func read(_ rest: String, _ values: [SQLiteValue], _ body: (Entry) throws -> Void) throws {
+        guard try system.exists(sidecar.quarantine) else { return }
+        let file = try open()
+        defer { file.close() }
+        guard try file.catalogue().table("quarantine") != nil else { return }
+        let unfinished = try Journal.read(sidecar, system)?.run
+        let sql = "SELECT id, run, time, entity, key, reason, origin, object FROM quarantine"
+        try file.forEachRow("\(sql) WHERE run IS NOT ? \(rest)", [.init(unfinished)] + values) { row in
+            try body(
+                Entry(
+                    id: row.integer(0), run: row.text(1) ?? "", time: row.text(2) ?? "",
+                    object: QuarantinedObject(
+                        entity: row.text(3) ?? "", key: row.integer(4), reason: row.text(5) ?? "",
+                        origin: row.text(6) ?? "", object: row.text(7) ?? "{}")))
+        }
+    }
+
+    // MARK: - The file
+
+    private func open(isNew: Bool = false) throws -> Connection {
+        if isNew { try sidecar.make(system) }
+        let isThere = try system.exists(sidecar.quarantine)
+        let file = try Connection(sidecar.quarantine, mode: isNew ? .create : .readWrite, busyTimeout: 5_000)
+        if !isThere { try system.setMode(0o600, of: sidecar.quarantine) }
+        let format = try file.integer("PRAGMA user_version") ?? 0
+        guard format <= Self.format else {
+            throw MigrationError(
+                .unsupported, "The quarantine is of format \(format), which this Moult does not know.",
+                place: sidecar.quarantine, remedy: "Use the version of Moult that wrote it.")
+        }
+        guard isNew else { return file }
+        try file.execute(
+            """
+            PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA;
+            BEGIN IMMEDIATE;
+            CREATE TABLE IF NOT EXISTS quarantine (
+                id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, time TEXT NOT NULL, entity TEXT NOT NULL,
+                key INTEGER NOT NULL, reason TEXT NOT NULL, origin TEXT NOT NULL, object TEXT NOT NULL);
+            CREATE INDEX IF NOT EXISTS quarantine_run ON quarantine (run);
+            PRAGMA user_version = \(Self.format);
+            COMMIT
+            """)
+        return file
+    }
+}
+
+extension SQLiteValue {
+    fileprivate init(_ text: String?) { self = text.map(SQLiteValue.text) ?? .null }
+}

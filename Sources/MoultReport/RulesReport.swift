@@ -1,0 +1,104 @@
+import MoultEngine
+import MoultModel
+import MoultTransform
+
+extension RuleFinding {
+    package var document: JSONValue {
+        [
+            "rule": .string(rule), "severity": .string(severity.rawValue), "entity": .string(entityName),
+            "sentence": .string(sentence), "count": .integer(count), "objects": .array(examples.map(\.document)),
+            "notChecked": JSONValue(obstacle),
+        ]
+    }
+
+    /// A line for the rule, and one for each object that is shown; none for a rule that holds.
+    package func lines(style: TextStyle) -> [String] {
+        if let obstacle { return ["\(style.cyan("note")) [\(rule.printable)] not checked: \(obstacle)"] }
+        guard isBroken else { return [] }
+        let word = severity == .error ? style.red("error") : style.yellow("warning")
+        let number = Quantity.count(Int(clamping: count))
+        return ["\(word) [\(rule.printable)] \(entityName.printable): \(number) × \(sentence.printable)"]
+            + examples.map(\.line) + (count > Int64(examples.count) && !examples.isEmpty ? ["  …"] : [])
+    }
+}
+
+extension RuleFinding.Example {
+    fileprivate var document: JSONValue {
+        [
+            "entity": .string(id.entityName), "pk": .integer(id.key), "uri": .string(id.description),
+            "detail": .string(detail),
+        ]
+    }
+
+    fileprivate var line: String {
+        "  \(id.entityName.printable) \(id.key)\(detail.isEmpty ? "" : ": \(detail.printable)")"
+    }
+}
+
+extension RuleFixOutcome {
+    package var document: JSONValue {
+        [
+            "rule": .string(rule), "fix": .string(fix), "changed": .integer(changed), "deleted": .integer(deleted),
+            "quarantined": .integer(quarantined), "inserted": .integer(inserted),
+            "objects": .array(examples.map(\.document)),
+        ]
+    }
+
+    /// - Parameter isRehearsed: whether it was done on a copy that nobody keeps.
+    package func lines(style: TextStyle, isRehearsed: Bool) -> [String] {
+        let parts = [
+            (changed, "changed"), (deleted, "deleted"), (quarantined, "quarantined"), (inserted, "made"),
+        ].filter { $0.0 > 0 }.map { "\(Quantity.count(Int(clamping: $0.0), "object")) \($0.1)" }
+        guard !parts.isEmpty else { return [] }
+        let verb = isRehearsed ? "would be" : "fixed:"
+        let total = changed + deleted + quarantined
+        return ["\(style.green(verb)) [\(rule.printable)] \(parts.joined(separator: ", "))"] + examples.map(\.line)
+            + (total > Int64(examples.count) ? ["  …"] : [])
+    }
+}
+
+extension RuleReport {
+    package var document: JSONValue {
+        [
+            "moment": .string(moment), "findings": .array(findings.map(\.document)),
+            "fixes": .array(fixes.map(\.document)), "remaining": .array(remaining.map(\.document)),
+        ]
+    }
+
+    package func lines(style: TextStyle, isRehearsed: Bool) -> [String] {
+        let lines =
+            findings.flatMap { $0.lines(style: style) }
+            + fixes.flatMap { $0.lines(style: style, isRehearsed: isRehearsed) }
+        return lines.isEmpty ? [] : ["Rules \(moment.printable):"] + lines
+    }
+}
+
+extension Quarantine.Entry {
+    package var document: JSONValue {
+        get throws {
+            [
+                "id": .integer(id), "run": .string(run), "time": .string(time), "entity": .string(object.entity),
+                "pk": .integer(object.key), "reason": .string(object.reason), "by": .string(object.origin),
+                "object": try JSONValue(
+                    parsing: Array(object.object.utf8), place: "quarantine \(id)", code: .metadataInvalid),
+            ]
+        }
+    }
+
+    /// The object for a person: where it was and why it left, then a property a line.
+    package func lines(style: TextStyle) throws -> [String] {
+        let properties = try document["object"]?.members ?? []
+        var table = TextTable([.left(""), .left("")])
+        for property in properties { table.add("  \(property.key)", Self.text(property.value)) }
+        return [
+            style.bold("\(object.entity.printable) \(object.key)"),
+            "taken out \(time) by \(object.origin.printable), run \(run.printable)", object.reason.printable,
+        ] + table.lines(style: style)
+    }
+
+    private static func text(_ value: JSONValue) -> String {
+        if let list = value["toMany"]?.array { return list.compactMap(\.string).joined(separator: ", ") }
+        guard let held = value["toOne"] ?? value["value"], held != .null else { return "nil" }
+        return held.string ?? held.compact
+    }
+}

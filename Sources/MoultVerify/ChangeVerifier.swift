@@ -1,0 +1,172 @@
+import MoultModel
+import MoultSQLite
+
+/// Compares a store with what it was before some of its objects were mended: `main` with the attached schema `source`.
+///
+/// Whoever mended them has noted what it meant to change in the temporary tables `moult_fixed` (table, key, property),
+/// `moult_gone` and `moult_new` (table, key). Everything else must be as it was.
+package struct ChangeVerifier {
+    /// The rows of objects, in one table.
+    package struct Table: Sendable, Equatable {
+        package var name: String
+        package var columns: [Column]
+
+        package init(name: String, columns: [Column]) {
+            self.name = name
+            self.columns = columns
+        }
+    }
+
+    package struct Column: Sendable, Equatable {
+        package var name: String
+        /// The property that may be noted as changed; nil for a column that nothing changes.
+        package var property: String?
+        /// The table of the objects that a key leads to: it ends where its object is gone.
+        package var destination: String?
+
+        package init(name: String, property: String? = nil, destination: String? = nil) {
+            self.name = name
+            self.property = property
+            self.destination = destination
+        }
+    }
+
+    /// The pairs of a many-to-many relationship.
+    package struct Pairs: Sendable, Equatable {
+        package var name: String
+        /// The key columns, each with the table that it leads to.
+        package var keys: [Column]
+
+        package init(name: String, keys: [Column]) {
+            self.name = name
+            self.keys = keys
+        }
+    }
+
+    private let connection: Connection
+    private let tables: [Table]
+    private let pairs: [Pairs]
+    /// Tables that grow as objects are written: history and the counters of keys.
+    private let growing: Set<String>
+
+    package init(
+        _ connection: Connection, tables: [Table], pairs: [Pairs], growing: Set<String> = []
+    ) {
+        self.connection = connection
+        self.tables = tables
+        self.pairs = pairs
+        self.growing = growing
+    }
+
+    /// - Throws: `verificationFailed` where anything differs that was not noted.
+    package func verify() throws {
+        for table in tables { try verify(table) }
+        for pairs in pairs { try verify(pairs) }
+        let known = Set(tables.map(\.name) + pairs.map(\.name)).union(growing)
+        let others = try connection.catalogue(schema: "source").tables.filter { !known.contains($0.name) }
+        let virtual = others.filter { $0.sql?.uppercased().hasPrefix("CREATE VIRTUAL") == true }.map(\.name)
+        // The rows of a virtual table lie in tables that are named after it, and follow the objects by triggers.
+        for other in others where !virtual.contains(where: { other.name == $0 || other.name.hasPrefix($0 + "_") }) {
+            try verifySame(other.name)
+        }
+    }
+
+    // MARK: - Objects
+
+    private func verify(_ table: Table) throws {
+        let name = table.name.quotedName
+        try refuse(
+            table.name, "rows are gone",
+            """
+            SELECT s.Z_PK FROM source.\(name) AS s WHERE NOT EXISTS (SELECT 1 FROM main.\(name) AS d WHERE d.Z_PK = s.Z_PK) \
+            AND NOT \(isNoted("moult_gone", table.name, "s.Z_PK"))
+            """)
+        try refuse(
+            table.name, "rows were to go and are there",
+            "SELECT d.Z_PK FROM main.\(name) AS d WHERE \(isNoted("moult_gone", table.name, "d.Z_PK"))")
+        try refuse(
+            table.name, "rows are new",
+            """
+            SELECT d.Z_PK FROM main.\(name) AS d WHERE NOT EXISTS (SELECT 1 FROM source.\(name) AS s WHERE s.Z_PK = d.Z_PK) \
+            AND NOT \(isNoted("moult_new", table.name, "d.Z_PK"))
+            """)
+        // One pass over the rows finds those that differ anywhere, which are few.
+        let any = table.columns.map { "d.\($0.name.quotedName) IS NOT s.\($0.name.quotedName)" }
+        guard !any.isEmpty else { return }
+        let rows = "source.\(name) AS s JOIN main.\(name) AS d ON d.Z_PK = s.Z_PK"
+        for column in try differing(table, rows, any) {
+            try refuse("\(table.name).\(column.name)", "values are others", select(column, table, rows))
+        }
+    }
+
+    /// The columns in which some row differs.
+    private func differing(_ table: Table, _ rows: String, _ any: [String]) throws -> [Column] {
+        let flags = any.map { "max(\($0))" }.joined(separator: ", ")
+        var found: [Column] = []
+        try connection.forEachRow("SELECT \(flags) FROM \(rows)") { row in
+            found = table.columns.indices.filter { row.integer($0) == 1 }.map { table.columns[$0] }
+        }
+        return found
+    }
+
+    private func select(_ column: Column, _ table: Table, _ rows: String) -> String {
+        let name = column.name.quotedName
+        var allowed: [String] = []
+        if let property = column.property {
+            allowed.append(
+                """
+                EXISTS (SELECT 1 FROM temp.moult_fixed AS f WHERE f.tbl = \(table.name.quotedLiteral) \
+                AND f.key = s.Z_PK AND f.property = \(property.quotedLiteral))
+                """)
+        }
+        if let destination = column.destination {
+            allowed.append("(d.\(name) IS NULL AND \(isNoted("moult_gone", destination, "s.\(name)")))")
+        }
+        let condition = allowed.isEmpty ? "" : " AND NOT (\(allowed.joined(separator: " OR ")))"
+        return "SELECT s.Z_PK FROM \(rows) WHERE d.\(name) IS NOT s.\(name)\(condition)"
+    }
+
+    private func isNoted(_ notes: String, _ table: String, _ key: String) -> String {
+        "EXISTS (SELECT 1 FROM temp.\(notes) AS n WHERE n.tbl = \(table.quotedLiteral) AND n.key = \(key))"
+    }
+
+    // MARK: - Pairs
+
+    private func verify(_ pairs: Pairs) throws {
+        let name = pairs.name.quotedName
+        let same = pairs.keys.map { "q.\($0.name.quotedName) = p.\($0.name.quotedName)" }.joined(separator: " AND ")
+        let gone = pairs.keys.compactMap { key in
+            key.destination.map { isNoted("moult_gone", $0, "p.\(key.name.quotedName)") }
+        }
+        let leaves = gone.isEmpty ? "0" : gone.joined(separator: " OR ")
+        try refuse(
+            pairs.name, "links are gone",
+            """
+            SELECT p.rowid FROM source.\(name) AS p WHERE NOT EXISTS (SELECT 1 FROM main.\(name) AS q WHERE \(same)) \
+            AND NOT (\(leaves))
+            """)
+        try refuse(
+            pairs.name, "links are new",
+            "SELECT p.rowid FROM main.\(name) AS p WHERE NOT EXISTS (SELECT 1 FROM source.\(name) AS q WHERE \(same))")
+    }
+
+    // MARK: - Other tables
+
+    private func verifySame(_ table: String) throws {
+        let name = table.quotedName
+        for (one, other) in [("source", "main"), ("main", "source")] {
+            try refuse(
+                table, "rows are others",
+                "SELECT 0 FROM (SELECT * FROM \(one).\(name) EXCEPT SELECT * FROM \(other).\(name))")
+        }
+    }
+
+    private func refuse(_ place: String, _ fault: String, _ select: String) throws {
+        let count = try connection.integer("SELECT count(*) FROM (\(select))") ?? 0
+        guard count > 0 else { return }
+        let first = try connection.integer("\(select) LIMIT 1") ?? 0
+        throw MigrationError(
+            .verificationFailed, "\(count) \(fault) that no fix was to change.", place: "\(place) \(first)",
+            remedy: "The store is as it was. Report this to Moult with the rules.")
+    }
+}

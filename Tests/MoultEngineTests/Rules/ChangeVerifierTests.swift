@@ -1,0 +1,86 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultTransform
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+@testable import MoultVerify
+
+/// What fixes were to change is accepted, and every other change of any table is found.
+struct ChangeVerifierTests {
+    private static func verify(_ change: String, noting notes: String = "") throws {
+        let forum = try BrokenForum.closed()
+        let copy = forum.folder.path + "/copy.sqlite"
+        _ = try forum.shell("VACUUM INTO '\(copy)'")
+        _ = try SQLiteShell.run(copy, change)
+        let connection = try Connection(copy, mode: .readWrite)
+        defer { connection.close() }
+        try connection.attach(forum.path, as: "source")
+        try connection.execute(
+            """
+            CREATE TEMP TABLE moult_fixed (tbl TEXT, key INTEGER, property TEXT);
+            CREATE TEMP TABLE moult_gone (tbl TEXT, key INTEGER);
+            CREATE TEMP TABLE moult_new (tbl TEXT, key INTEGER);
+            \(notes)
+            """)
+        let layout = try StoreLayout(actual: StoreSnapshot(connection), model: BrokenForum.makeModel())
+        try ChangeVerifier(connection, layout).verify()
+    }
+
+    @Test(arguments: [
+        "UPDATE ZPOST SET ZBODY = 'other' WHERE Z_PK = 7",
+        "UPDATE ZPOST SET ZRATE = 1 WHERE Z_PK = 400",
+        "UPDATE ZTOPIC SET ZFORUM = NULL WHERE Z_PK = 1",
+        "UPDATE ZTOPIC SET ZFORUM = 2 WHERE Z_PK = 99",
+        "UPDATE ZFORUM SET Z_ENT = 1 WHERE Z_PK = 2",
+        "DELETE FROM ZPOST WHERE Z_PK = 3",
+        "INSERT INTO ZPOST (Z_PK, Z_ENT, Z_OPT) VALUES (401, 3, 1)",
+        "DELETE FROM Z_4RELATEDBY WHERE Z_4RELATED = 5",
+        "INSERT INTO Z_4RELATEDBY VALUES (1, 50)",
+        "UPDATE Z_METADATA SET Z_UUID = 'FE8EA8F2-2D16-4A0A-8AD4-4C8A4D9D6F36'",
+    ])
+    func `a change that nobody meant is found`(change: String) {
+        let error = #expect(throws: MigrationError.self) { try Self.verify(change) }
+        #expect(error?.code == .verificationFailed)
+    }
+
+    @Test(arguments: [
+        ("SELECT 1", ""),
+        (
+            "UPDATE ZPOST SET ZBODY = 'other', Z_OPT = 2 WHERE Z_PK = 7",
+            "INSERT INTO moult_fixed VALUES ('ZPOST', 7, 'body')"
+        ),
+        (
+            "UPDATE ZTOPIC SET ZFORUM = 2 WHERE Z_PK = 99", "INSERT INTO moult_fixed VALUES ('ZTOPIC', 99, 'forum')"
+        ),
+        (
+            """
+            DELETE FROM ZTOPIC WHERE Z_PK = 5; UPDATE ZPOST SET ZTOPIC = NULL WHERE ZTOPIC = 5;
+            DELETE FROM Z_4RELATEDBY WHERE Z_4RELATED = 5 OR Z_4RELATEDBY = 5
+            """, "INSERT INTO moult_gone VALUES ('ZTOPIC', 5)"
+        ),
+        (
+            "INSERT INTO ZPOST (Z_PK, Z_ENT, Z_OPT) VALUES (401, 3, 1)",
+            "INSERT INTO moult_new VALUES ('ZPOST', 401)"
+        ),
+    ])
+    func `a change that was meant is accepted`(change: String, notes: String) throws {
+        try Self.verify(change, noting: notes)
+    }
+
+    @Test(arguments: [
+        // Another row, another property, another table.
+        ("UPDATE ZPOST SET ZBODY = 'other' WHERE Z_PK = 8", "INSERT INTO moult_fixed VALUES ('ZPOST', 7, 'body')"),
+        ("UPDATE ZPOST SET ZNUMBER = 99 WHERE Z_PK = 7", "INSERT INTO moult_fixed VALUES ('ZPOST', 7, 'body')"),
+        ("UPDATE ZPOST SET ZBODY = 'other' WHERE Z_PK = 7", "INSERT INTO moult_fixed VALUES ('ZTOPIC', 7, 'body')"),
+        // A key that ends though its object stays; an object that was to go and did not.
+        ("UPDATE ZPOST SET ZTOPIC = NULL WHERE ZTOPIC = 6", "INSERT INTO moult_gone VALUES ('ZTOPIC', 5)"),
+        ("SELECT 1", "INSERT INTO moult_gone VALUES ('ZTOPIC', 5)"),
+        ("DELETE FROM Z_4RELATEDBY WHERE Z_4RELATED = 7", "INSERT INTO moult_gone VALUES ('ZTOPIC', 50)"),
+    ])
+    func `what was meant covers nothing else`(change: String, notes: String) {
+        #expect(throws: MigrationError.self) { try Self.verify(change, noting: notes) }
+    }
+}
