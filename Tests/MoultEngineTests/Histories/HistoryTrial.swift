@@ -41,6 +41,8 @@ struct HistoryTrial {
         var objects = 0
         var passes = 0
         var steps = 0
+        /// Edges with code of an app.
+        var stages = 0
         var returned = 0
         var outcomes: [String: Int] = [:]
     }
@@ -55,7 +57,8 @@ struct HistoryTrial {
             throw Difference(description: "step by step nothing was refused: \(dropped.refusals.map(\.refusals))")
         }
         tally.passes = dropped.passes.count
-        let expected = world(after: [:])
+        tally.stages = ((from + 1)...to).count { history.stages[$0] != nil }
+        let expected = world(at: to)
         let stepwise = try copy("stepwise")
         for position in (from + 1)...to {
             try way("step to V\(position + 1)") { try migrate(stepwise, to: position, history.answers) }
@@ -67,31 +70,37 @@ struct HistoryTrial {
         if !kept.kept.isEmpty {
             let returned = try copy("returned")
             try way("returned") { try migrate(returned, to: to, kept.answers) }
-            try compare(returned, with: world(after: kept.kept), at: to, "composed, with what returned")
+            try compare(returned, with: world(at: to, after: kept.kept), at: to, "composed, with what returned")
             tally.returned = kept.kept.values.reduce(0) { $0 + $1.count }
         }
         let resumed = try copy("resumed")
         for outcome in try interrupted(resumed, dropped.answers, &random) { tally.outcomes[outcome, default: 0] += 1 }
         try way("resumed after \(tally.outcomes)") { try migrate(resumed, to: to, dropped.answers) }
         try sameTables(resumed, composed, "resumed and composed")
+        if to - from > 1 { try stop(&tally, &random) }
         return tally
     }
 
     // MARK: - Ways
 
-    private func way<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
+    func way<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch { throw Difference(description: "\(name): \(error)") }
     }
 
-    private func world(after kept: [Int: Set<HistoryWorld.Return>]) -> HistoryWorld {
-        ((from + 1)...to).reduce(world) { world, position in
-            world.advanced(
-                from: history.models[position - 1], to: history.models[position], kept: kept[position] ?? [])
+    /// The objects as they must be at a version.
+    func world(at end: Int, after kept: [Int: Set<HistoryWorld.Return>] = [:]) -> HistoryWorld {
+        (from...end).dropFirst().reduce(world) { world, position in
+            let (old, new, stage) = (
+                history.models[position - 1], history.models[position], history.stages[position]
+            )
+            return world.changed(by: stage?.before, in: old)
+                .advanced(from: old, to: new, kept: kept[position] ?? [])
+                .changed(by: stage?.after, in: new)
         }
     }
 
     /// A copy of the store in a folder of its own, external data included.
-    private func copy(_ name: String) throws -> String {
+    func copy(_ name: String) throws -> String {
         try FileManager.default.copyItem(atPath: folder.path + "/start", toPath: "\(folder.path)/\(name)")
         return "\(folder.path)/\(name)/World.sqlite"
     }
@@ -102,7 +111,7 @@ struct HistoryTrial {
     ) throws {
         let prepared = try PreparedMigration(
             store, versions: history.versions, to: history.versions.versions[position].name,
-            options: .init(answers: Answers(answers)), system: system)
+            options: .init(answers: Answers(answers), registry: history.registry), system: system)
         guard let migration = try prepared.migration() else { return }
         _ = try Migrator(options: MigrationOptions(isFrugal: position % 3 == 0), system: system)
             .run(migration, on: store, observer)
@@ -136,7 +145,7 @@ struct HistoryTrial {
 
     // MARK: - Comparing
 
-    private func compare(_ store: String, with world: HistoryWorld, at position: Int, _ name: String) throws {
+    func compare(_ store: String, with world: HistoryWorld, at position: Int, _ name: String) throws {
         let expected = world.witnessed(in: history.models[position])
         let found = try WitnessStore(store, by: witness).objects
         guard found != expected else { return }
@@ -160,7 +169,7 @@ struct HistoryTrial {
 }
 
 /// Counts from any thread.
-private final class Counter: @unchecked Sendable {
+final class Counter: @unchecked Sendable {
     private let lock = NSLock()
     private var number = 0
     var value: Int { lock.withLock { number } }
@@ -168,7 +177,7 @@ private final class Counter: @unchecked Sendable {
 }
 
 /// A machine that dies at one of its writing calls: from then on nothing is written, tidied or healed.
-private final class DyingSystem: ForwardingSystem, @unchecked Sendable {
+final class DyingSystem: ForwardingSystem, @unchecked Sendable {
     private let lock = NSLock()
     private var left: Int
 

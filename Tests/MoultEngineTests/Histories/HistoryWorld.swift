@@ -77,6 +77,12 @@ struct HistoryWorld {
         numbers.sorted { (objects[$0]?.key ?? 0) < (objects[$1]?.key ?? 0) }
     }
 
+    /// Appends to a text that is there.
+    mutating func append(_ suffix: String, to attribute: Int, of number: Int) {
+        guard let text = objects[number]?.values[attribute], text != "-" else { return }
+        objects[number]?.values[attribute] = text + Array(suffix.utf8).hexadecimal
+    }
+
     func members(of entity: Int, in model: HistoryModel) -> [Int] {
         objects.filter { model.isKind($0.value.entity, of: entity) }.keys.sorted()
     }

@@ -8,6 +8,8 @@ struct ModelHistory {
     private(set) var versions = ModelVersions(versions: [])
     /// The answers about neighbouring versions.
     private(set) var answers: [Answer] = []
+    /// The app's code, by the position of the version that it leads to.
+    var stages: [Int: HistoryStage] = [:]
     /// How often each kind of edit was made, and how often an edge was refused for each reason.
     private(set) var edits: [String: Int] = [:]
     private(set) var refusals: [String: Int] = [:]
@@ -56,7 +58,8 @@ struct ModelHistory {
     func path(from: Int, to: Int, keepsReturned: Bool) throws -> AnsweredPath {
         var (given, kept) = (answers, [Int: Set<HistoryWorld.Return>]())
         for _ in 0..<100 {
-            let path = try MigrationPath(versions, from: from, to: to, answers: Answers(given))
+            let path = try MigrationPath(
+                versions, from: from, to: to, answers: Answers(given), registered: registry.stages)
             if path.questions.isEmpty || !path.refusals.isEmpty {
                 return AnsweredPath(answers: given, refusals: path.refusals, passes: path.passes, kept: kept)
             }
@@ -74,7 +77,8 @@ struct ModelHistory {
 
     /// What happens on the way, a line for each edge, for whoever looks into a difference.
     func changes(from: Int, to: Int) -> String {
-        let path = try? MigrationPath(versions, from: from, to: to, answers: Answers(answers))
+        let path = try? MigrationPath(
+            versions, from: from, to: to, answers: Answers(answers), registered: registry.stages)
         return (path?.edges ?? []).map { "\n  \($0.to): \($0.sentences.joined(separator: " "))" }.joined()
     }
 
