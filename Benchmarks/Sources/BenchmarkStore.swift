@@ -9,6 +9,12 @@ struct BenchmarkStore {
     let path: String
     let rows: Int
 
+    /// A store that somebody has made.
+    init(path: String, rows: Int) {
+        self.path = path
+        self.rows = rows
+    }
+
     /// Makes a store of so many rows of about 190 bytes, in WAL mode, auto_vacuum 2, framework 1526.
     init(rows: Int, in folder: String) throws {
         path = "\(folder)/template-\(rows).sqlite"

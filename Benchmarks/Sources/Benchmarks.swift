@@ -33,6 +33,9 @@ final class Benchmarks {
         group("memory") { try memory(store) }
         group("command") { try commandLine() }
         group("objects") { try objects() }
+        group("transform-closure") { try closure() }
+        group("transform-policy") { try policy() }
+        group("transform-memory") { try memoryOfTransforming() }
         report()
         try write()
         if let failure { throw failure }

@@ -16,6 +16,8 @@ enum ChildWork {
         case ("alter", let store?, _): try alter(store)
         case ("objects", let work?, let store?):
             try ObjectsWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
+        case ("transform", let work?, let store?):
+            try TransformWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
         case ("make", let folder?, let rows?): _ = try BenchmarkStore(rows: Int(rows) ?? 0, in: folder)
         default: throw MigrationError(.usage, "There is no such work: \(arguments).", remedy: "See ChildWork.")
         }
@@ -28,6 +30,11 @@ enum ChildWork {
         let prepared = try PreparedMigration(
             store, versions: change.versions, options: .init(answers: change.answers))
         guard let migration = try prepared.migration(inPlace: inPlace) else { return }
+        try run(migration, on: store, since: begun)
+    }
+
+    /// Runs a migration that is prepared since `begun`, and prints its phases.
+    static func run(_ migration: Migration, on store: String, since begun: Double) throws {
         let planned = Clock.now
         let outcome = try Migrator().run(migration, on: store)
         let ended = Clock.now

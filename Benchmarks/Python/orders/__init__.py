@@ -1,0 +1,1 @@
+"""A Django app over the table of the benchmark's group "transform"."""

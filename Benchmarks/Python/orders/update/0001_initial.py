@@ -1,0 +1,1 @@
+from orders.initial import Migration  # noqa: F401

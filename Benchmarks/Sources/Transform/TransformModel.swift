@@ -1,0 +1,89 @@
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+
+/// The model of the group "transform": orders, and what becomes of them by an app's own code.
+enum TransformModel {
+    static let entity = "Order"
+
+    private static let kept: [AttributeDescription] = [
+        AttributeDescription(name: "discount", type: .double, isOptional: false, defaultValue: .double(0)),
+        AttributeDescription(name: "note", type: .string), AttributeDescription(name: "placedAt", type: .date),
+        AttributeDescription(name: "price", type: .double, isOptional: false, defaultValue: .double(0)),
+        AttributeDescription(name: "quantity", type: .integer32, isOptional: false, defaultValue: .integer(0)),
+    ]
+    private static let place = [text("city"), text("street")]
+
+    private static func text(_ name: String) -> AttributeDescription { AttributeDescription(name: name, type: .string) }
+
+    private static func version(_ name: String, _ attributes: [AttributeDescription]) throws -> ModelVersion {
+        try ModelVersion(
+            names: [name],
+            model: ManagedObjectModel(entities: [EntityDescription(name: entity, attributes: attributes)]))
+    }
+
+    static func first() throws -> ModelVersion { try version("V1", kept + place + [text("customer")]) }
+
+    /// Two columns become one.
+    static func joined() throws -> ModelVersion { try version("V2", kept + [text("address"), text("customer")]) }
+
+    /// A name becomes two, and a total is computed.
+    static func split() throws -> ModelVersion {
+        try version(
+            "V2",
+            kept + place + [text("first"), text("last"), AttributeDescription(name: "total", type: .double)])
+    }
+
+    // MARK: - Mappings
+
+    /// The address as a closure over the two columns of its parts.
+    static func joining() throws -> MappingModel {
+        var order = EntityMapping(from: entity, to: entity)
+        order.attributeMappings = [
+            PropertyMapping("address", from: ["street", "city"], ValueTransform("address", address))
+        ]
+        return try MappingModel([order]).completed(from: first(), to: joined())
+    }
+
+    @Sendable private static func address(_ values: [AttributeValue?]) -> AttributeValue? {
+        guard case .string(let street)? = values[0], case .string(let city)? = values[1] else { return nil }
+        return .string(street + ", " + city)
+    }
+
+    static let policy = "OrderPolicy"
+
+    static func splitting() throws -> MappingModel {
+        let order = EntityMapping(from: entity, to: entity, entityMigrationPolicyClassName: policy)
+        return try MappingModel([order]).completed(from: first(), to: split())
+    }
+
+    /// First and last name: the last word is the last name, all before it the first.
+    static func split(_ name: String) -> (first: String, last: String) {
+        guard let space = name.utf8.lastIndex(of: 0x20) else { return ("", name) }
+        return (String(name[..<space]), String(name[name.utf8.index(after: space)...]))
+    }
+
+    // MARK: - Rows
+
+    /// A store of the first version with so many orders.
+    static func makeStore(at path: String, rows: Int) throws {
+        let maker = try StoreMaker(first())
+        try maker.make(at: path)
+        let writer = try ObjectWriter(store: path, layout: maker.layout, speed: .reckless)
+        let names = ["city", "customer", "discount", "note", "placedAt", "price", "quantity", "street"]
+        let inserter = try writer.inserter(entity, names)
+        for row in 0..<rows { try inserter.insert(values(row).map(PropertyValue.attribute)) }
+        try writer.finish()
+    }
+
+    private static func values(_ row: Int) -> [AttributeValue?] {
+        [
+            .string("City \(row * 7919 % 500)"), .string("First\(row % 700) Middle Last\(row * 31 % 900)"),
+            .double(Double(row % 10) / 100),
+            row.isMultiple(of: 3) ? .string("A note of some words about order \(row)") : nil,
+            .date(Double(row * 104_729 % 1_000_000_000)), .double(Double(row * 31 % 1_000_000) / 7),
+            .integer(Int64(row % 17 + 1)), .string("Street of the \(row % 3000) swifts, \(row % 90)"),
+        ]
+    }
+}
