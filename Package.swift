@@ -73,6 +73,16 @@ let package = Package(
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
 
+        // An app with its own tool, as a user of the products would write it.
+        .target(name: "WealthLedger", dependencies: ["MoultCoreData"], path: "Examples/Wealth/Sources/WealthLedger"),
+        .executableTarget(
+            name: "wealth-ledger", dependencies: ["WealthLedger", "MoultCommands"],
+            path: "Examples/Wealth/Sources/wealth-ledger"),
+        .testTarget(
+            name: "WealthLedgerTests",
+            dependencies: ["WealthLedger", "wealth-ledger", "MoultCoreData", "TestSupport"],
+            path: "Examples/Wealth/Tests"),
+
         // Measures Moult beside the sqlite3 shell: Benchmarks/run.
         .executableTarget(
             name: "moult-benchmarks",

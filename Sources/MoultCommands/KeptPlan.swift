@@ -45,5 +45,5 @@ extension Invocation {
 
 extension MigrationRegistry {
     /// Whether there is code of that name.
-    fileprivate func has(_ name: String) -> Bool { steps[name] != nil }
+    fileprivate func has(_ name: String) -> Bool { steps[name] != nil || policies[name] != nil }
 }

@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultTransform
 
 /// What a migration, or the rehearsal of one, has done.
 package struct OutcomeReport: Sendable {
@@ -25,6 +26,7 @@ package struct OutcomeReport: Sendable {
         (from, to, losses, outcome, rehearsal) = (version, version, [], nil, nil)
     }
 
+    private var policies: [InstanceCounts] { outcome?.policies ?? [] }
     private var timings: [MigrationOutcome.Timing] { rehearsal?.seconds ?? outcome?.seconds ?? [] }
     private var seconds: Double { timings.reduce(0) { $0 + $1.seconds } }
     private var rows: Int64 { rehearsal?.rows ?? outcome?.rows ?? 0 }
@@ -40,6 +42,7 @@ package struct OutcomeReport: Sendable {
             "changed": .bool(outcome != nil), "verified": .bool(!timings.isEmpty), "run": JSONValue(outcome?.run),
             "rows": .integer(rows), "bytesBefore": .integer(bytesBefore), "bytesAfter": .integer(bytesAfter),
             "seconds": .double(seconds),
+            "policies": .array(policies.map(\.document)),
             "phases": .array(
                 timings.map { ["phase": .string($0.phase.rawValue), "seconds": .double($0.seconds)] }),
             "backup": outcome?.backup.map { ["name": .string($0.name), "folder": .string($0.folder)] } ?? .null,
@@ -60,7 +63,7 @@ package struct OutcomeReport: Sendable {
             "\(style.green(what)) \(from.printable) → \(to.printable) in \(Quantity.duration(seconds)), verified: "
                 + "\(Quantity.bytes(Int(clamping: bytesBefore))) became \(Quantity.bytes(Int(clamping: bytesAfter)))."
         ]
-        lines += table.lines(style: style)
+        lines += table.lines(style: style) + policies.map(\.line)
         if let recovery = outcome?.recovery, recovery != .nothing {
             lines.append("An earlier run that had not ended was \(recovery.rawValue) first.")
         }

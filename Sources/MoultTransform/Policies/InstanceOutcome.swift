@@ -30,11 +30,18 @@ public struct InstanceCounts: Sendable, Hashable {
     public internal(set) var made: Int64 = 0
     /// How many source objects were dropped, by reason; of more than a hundred reasons the first hundred.
     public internal(set) var reasons: [String: Int64] = [:]
+    /// What the policy has counted itself, with ``MigrationManager/count(_:)``; of more than a hundred the first hundred.
+    public internal(set) var notes: [String: Int64] = [:]
 
     init(mapping: String, policy: String, entityName: String?) {
         self.mapping = mapping
         self.policy = policy
         self.entityName = entityName
+    }
+
+    mutating func count(_ what: String) {
+        guard notes[what] != nil || notes.count < 100 else { return }
+        notes[what, default: 0] += 1
     }
 
     mutating func note(_ reason: String) {
