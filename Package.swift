@@ -73,7 +73,16 @@ let package = Package(
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
 
-        // An app with its own tool, as a user of the products would write it.
+        // Two apps with their own tools, as users of the products would write them.
+        .target(
+            name: "ForumReader", dependencies: ["MoultCoreData"], path: "Examples/Forum/Sources/ForumReader",
+            resources: [.copy("ForumReader.xcdatamodeld")]),
+        .executableTarget(
+            name: "forum-reader", dependencies: ["ForumReader", "MoultCommands"],
+            path: "Examples/Forum/Sources/forum-reader"),
+        .testTarget(
+            name: "ForumReaderTests", dependencies: ["ForumReader", "forum-reader", "MoultCoreData", "TestSupport"],
+            path: "Examples/Forum/Tests"),
         .target(name: "WealthLedger", dependencies: ["MoultCoreData"], path: "Examples/Wealth/Sources/WealthLedger"),
         .executableTarget(
             name: "wealth-ledger", dependencies: ["WealthLedger", "MoultCommands"],
