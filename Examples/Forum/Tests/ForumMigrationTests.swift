@@ -83,6 +83,9 @@ struct ForumMigrationTests {
     func users() throws {
         let forum = try ForumStore()
         #expect(try forum.rows(forum.new, "SELECT ZCUSTOMTITLEHTML FROM ZUSER WHERE ZUSERID = '77'") == ["<u>kept</u>"])
+        #expect(
+            try forum.rows(forum.new, "SELECT DISTINCT ZADMINISTRATOR, ZMODERATOR FROM ZUSER WHERE ZUSERID <> '23'")
+                == ["0|0"])
         let avatars = try forum.rows(
             forum.new,
             "SELECT ZURL FROM ZAVATAR JOIN ZUSER u ON u.ZAVATAR = ZAVATAR.Z_PK OR ZAVATAR.ZUSER = u.Z_PK ORDER BY u.ZUSERID + 0"
