@@ -57,9 +57,9 @@ extension Invocation {
         let mappings = try self[value: .mapping].map { try MappingModelFile.all(at: $0) } ?? []
         let registered = try mappings.map {
             try RegisteredStage(
-                $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(registry.policies.keys))
+                $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(self.registry.policies.keys))
         }
-        var registry = registry
+        var registry = self.registry
         if self[.fix] { registry.appliesFixes = true }
         if let path = self[value: .rules] {
             registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
