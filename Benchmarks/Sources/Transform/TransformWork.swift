@@ -39,9 +39,10 @@ enum TransformWork {
         var count = 0
         for position in migration.script.statements.indices {
             let sql = migration.script.statements[position].sql
-            guard let call = sql.range(of: "moult_transform_0("), let end = sql[call.upperBound...].firstIndex(of: ")")
+            guard let call = sql.range(of: "\"moult_transform_"),
+                let begin = sql[call.upperBound...].firstIndex(of: "("), let end = sql[begin...].firstIndex(of: ")")
             else { continue }
-            let arguments = sql[call.upperBound..<end].split(separator: ",").dropFirst()
+            let arguments = sql[sql.index(after: begin)..<end].split(separator: ",").dropFirst()
             let text = "(\(arguments.joined(separator: " || ', ' ||")))"
             migration.script.statements[position].sql.replaceSubrange(call.lowerBound...end, with: text)
             count += 1
