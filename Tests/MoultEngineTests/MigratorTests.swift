@@ -147,6 +147,17 @@ struct MigratorTests {
         #expect(try Migrator().recover(fixture.store) == .nothing)
         #expect(try fixture.sidecarNames() == (IdentityMigrationTests.tidy + ["journal.json.unreadable"]).sorted())
     }
+
+    @Test func `several runs told as one keep what each has counted`() throws {
+        let fixture = try EngineFixture()
+        var outcomes = try (0..<2).map { _ in try Migrator().run(Migration(), on: fixture.store) }
+        for position in outcomes.indices { outcomes[position].quarantined = Int64(2 + position) }
+        let joined = try #require(MigrationOutcome(joining: outcomes))
+        #expect(joined.quarantined == 5)
+        #expect(joined.backup == outcomes[0].backup)
+        #expect(joined.bytesAfter == outcomes[1].bytesAfter)
+        #expect(MigrationOutcome(joining: []) == nil)
+    }
 }
 
 /// A machine on which one call that writes fails as a full disk does, counted from the beginning.

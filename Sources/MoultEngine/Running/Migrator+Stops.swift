@@ -62,6 +62,9 @@ extension MigrationOutcome {
         (backup, bytesBefore, recovery) = (first.backup, first.bytesBefore, first.recovery)
         rows = outcomes.reduce(0) { $0 + $1.rows }
         pruned = outcomes.flatMap(\.pruned)
+        policies = outcomes.flatMap(\.policies)
+        rules = outcomes.flatMap(\.rules)
+        quarantined = outcomes.reduce(0) { $0 + $1.quarantined }
         seconds = []
         for timing in outcomes.flatMap(\.seconds) {
             if let known = seconds.firstIndex(where: { $0.phase == timing.phase }) {
