@@ -1,4 +1,6 @@
 // swift-tools-version: 6.0
+import CompilerPluginSupport
+import Foundation
 import PackageDescription
 
 /// A target of Moult's, with the targets it may import; CI fails on an import that is not named here.
@@ -14,14 +16,48 @@ func system(_ name: String, _ pkgConfig: String, apt: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
+/// The folder of the toolchain's own SwiftSyntax, `lib/swift/host`, found from the library that runs this manifest; nil
+/// where a toolchain has none.
+func toolchainSwiftSyntax() -> String? {
+    typealias Locate = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> Int32
+    guard let symbol = dlsym(nil, "dladdr") else { return nil }
+    let locate = unsafeBitCast(symbol, to: Locate.self)
+    // A Dl_info: the file, its base, the symbol, its address.
+    let found = UnsafeMutablePointer<UnsafePointer<CChar>?>.allocate(capacity: 4)
+    defer { found.deallocate() }
+    let address = unsafeBitCast(Package.self as AnyClass, to: UnsafeRawPointer.self)
+    guard locate(address, found) != 0, let file = found[0] else { return nil }
+    // …/lib/swift/pm/ManifestAPI/libPackageDescription.so
+    let host = URL(fileURLWithPath: String(cString: file)).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("host").path
+    return FileManager.default.fileExists(atPath: host + "/SwiftSyntaxMacros.swiftmodule") ? host : nil
+}
+
+// Unsafe flags are refused in a dependency that is named by version: there the macros are built with the swift-syntax
+// package, which a path, a branch or this package itself does without.
+let host =
+    Context.packageDirectory.contains("/checkouts/") || Context.environment["MOULT_SWIFT_SYNTAX"] == "package"
+    ? nil : toolchainSwiftSyntax()
+let swiftSyntax: [Package.Dependency] =
+    host == nil ? [.package(url: "https://github.com/swiftlang/swift-syntax.git", "600.0.0"..<"700.0.0")] : []
+let hostModules: [SwiftSetting] = host.map { [.unsafeFlags(["-I", $0])] } ?? []
+let hostLibraries: [LinkerSetting] =
+    host.map { [.unsafeFlags(["-L", $0, "-Xlinker", "-rpath", "-Xlinker", $0])] } ?? []
+
+func swiftSyntaxProducts(_ names: [String]) -> [Target.Dependency] {
+    host == nil ? names.map { .product(name: $0, package: "swift-syntax") } : []
+}
+
 let package = Package(
     name: "Moult",
     products: [
         .library(name: "Moult", targets: ["Moult"]),
         .library(name: "MoultCoreData", targets: ["MoultCoreData"]),
+        .library(name: "MoultData", targets: ["MoultData"]),
         .library(name: "MoultCommands", targets: ["MoultCommands"]),
         .executable(name: "moult", targets: ["moult-cli"]),
     ],
+    dependencies: swiftSyntax,
     targets: [
         system("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", "zlib", apt: "zlib1g-dev"),
@@ -64,6 +100,12 @@ let package = Package(
                 "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
                 "MoultObjects", "MoultEngine", "MoultSystem", "MoultTransform",
             ]),
+        .macro(
+            name: "MoultDataMacros",
+            dependencies: swiftSyntaxProducts([
+                "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics", "SwiftCompilerPlugin",
+            ]), swiftSettings: hostModules, linkerSettings: hostLibraries),
+        module("MoultData", ["MoultDataMacros", "MoultModel", "MoultPropertyList"]),
         module(
             "MoultCommands",
             [
@@ -152,6 +194,13 @@ let package = Package(
             path: "Tests/Fuzz"),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
+        tests("MoultDataTests", ["MoultData", "MoultModel", "MoultStore", "TestSupport"]),
+        .testTarget(
+            name: "MoultDataMacrosTests",
+            dependencies: ["MoultDataMacros"]
+                + swiftSyntaxProducts([
+                    "SwiftSyntax", "SwiftParser", "SwiftSyntaxMacros", "SwiftSyntaxMacroExpansion", "SwiftDiagnostics",
+                ]), swiftSettings: hostModules, linkerSettings: hostLibraries),
         tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),
         tests(
             "MoultCoreDataTests",

@@ -1,0 +1,3 @@
+// SwiftData's import brings Foundation and Observation along; so does this one.
+@_exported import Foundation
+@_exported import Observation

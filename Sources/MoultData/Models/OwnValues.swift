@@ -1,0 +1,56 @@
+import MoultModel
+import Synchronization
+
+/// The values of a model that no context has taken in, in the form that a store keeps them in.
+///
+/// A context that takes the object in copies ``values`` and ``refusals`` of every part in the object's `_$ownValues`,
+/// then sets its `persistentBackingData`.
+public final class OwnValues: BackingData {
+    /// One property's value.
+    package enum Value {
+        case attribute(AttributeValue?)
+        case toOne((any PersistentModel)?)
+        case toMany([any PersistentModel]?)
+    }
+
+    package private(set) var values: [String: Value] = [:]
+    /// Values that could not be kept, by property.
+    package private(set) var refusals: [String: MigrationError] = [:]
+
+    private static let count = Atomic<Int64>(0)
+    private lazy var number = Self.count.add(1, ordering: .relaxed).newValue
+
+    public init() {}
+
+    /// A temporary identity of no entity: a context gives the object its own.
+    public var persistentModelID: PersistentIdentifier {
+        PersistentIdentifier(ObjectID(temporary: -number, entityName: ""))
+    }
+
+    public func attribute(_ key: String) -> AttributeValue? {
+        if case .attribute(let value)? = values[key] { value } else { nil }
+    }
+    public func setAttribute(_ key: String, _ value: AttributeValue?) { set(key, .attribute(value)) }
+
+    public func toOne(_ key: String) -> (any PersistentModel)? {
+        if case .toOne(let model)? = values[key] { model } else { nil }
+    }
+    public func setToOne(_ key: String, _ model: (any PersistentModel)?) { set(key, .toOne(model)) }
+
+    public func toMany(_ key: String) -> [any PersistentModel]? {
+        if case .toMany(let models)? = values[key] { models } else { nil }
+    }
+    public func setToMany(_ key: String, _ models: [any PersistentModel]?) { set(key, .toMany(models)) }
+
+    public func refuse(_ key: String, _ error: MigrationError) { refusals[key] = error }
+
+    private func set(_ key: String, _ value: Value) {
+        values[key] = value
+        if !refusals.isEmpty { refusals[key] = nil }
+    }
+}
+
+/// Stands for a property whose value the backing data has.
+public struct _Kept {
+    public init() {}
+}

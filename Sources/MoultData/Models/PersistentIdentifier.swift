@@ -1,0 +1,66 @@
+import Foundation
+import MoultModel
+
+/// Which object of which store: good in every thread and, once permanent, in every process.
+public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable {
+    /// Core Data's identity of the same object.
+    package let objectID: ObjectID
+
+    package init(_ objectID: ObjectID) { self.objectID = objectID }
+
+    public var id: ID { ID(objectID: objectID) }
+    public var entityName: String { objectID.entityName }
+
+    /// The UUID of the store; nil for an object that is not saved.
+    public var storeIdentifier: String? { objectID.store?.uuidString }
+
+    /// What tells two objects apart.
+    public struct ID: Sendable, Hashable {
+        let objectID: ObjectID
+    }
+
+    /// By store, entity and key: the order of insertion within an entity.
+    public static func < (left: Self, right: Self) -> Bool {
+        (left.storeIdentifier ?? "", left.entityName, left.objectID.key)
+            < (right.storeIdentifier ?? "", right.entityName, right.objectID.key)
+    }
+}
+
+extension PersistentIdentifier: CustomStringConvertible {
+    /// The URI, `x-coredata://UUID/Entity/p1`.
+    public var description: String { objectID.description }
+}
+
+// In the shape that SwiftData encodes: an object `implementation` with the URI and its parts.
+extension PersistentIdentifier: Codable {
+    private enum CodingKeys: String, CodingKey { case implementation }
+
+    private struct Implementation: Codable {
+        var primaryKey: String
+        var uriRepresentation: String
+        var isTemporary: Bool
+        var storeIdentifier: String?
+        var entityName: String
+    }
+
+    /// - Throws: `DecodingError` where the URI is none, or the temporary one of another process.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let found = try container.decode(Implementation.self, forKey: .implementation)
+        guard let objectID = ObjectID(uri: found.uriRepresentation) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .implementation, in: container,
+                debugDescription: "\(found.uriRepresentation) is not the identity of a stored object.")
+        }
+        self.init(objectID)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        let uri = objectID.description
+        let implementation = Implementation(
+            primaryKey: uri.split(separator: "/").last.map(String.init) ?? "", uriRepresentation: uri,
+            isTemporary: objectID.isTemporary, storeIdentifier: storeIdentifier, entityName: entityName)
+        try container.encode(implementation, forKey: .implementation)
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import Observation
+
+/// A class whose objects a store keeps. `@Model` writes the conformance; nobody else should.
+///
+/// An object that no context has taken in keeps its values in itself; from then on its context keeps them, and the
+/// object is a face of them. A model is equal to itself only: a context has one object a row.
+public protocol PersistentModel: AnyObject, Observable, Hashable, Identifiable, SendableMetatype {
+    /// An object whose values a context has.
+    init(backingData: any BackingData)
+
+    /// Where the object's values are.
+    var persistentBackingData: any BackingData { get set }
+
+    /// The values of an object that no context has taken in, one part for each class of its lineage.
+    var _$ownValues: [OwnValues] { get }
+
+    var _$observationRegistrar: ObservationRegistrar { get }
+
+    /// What the class says of itself and its properties, inherited ones included.
+    static var schemaMetadata: Schema.ModelMetadata { get }
+}
+
+extension PersistentModel {
+    /// Which object of which store; a temporary one until the object is saved.
+    public var persistentModelID: PersistentIdentifier { persistentBackingData.persistentModelID }
+
+    public var id: PersistentIdentifier { persistentModelID }
+
+    public static func == (left: Self, right: Self) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

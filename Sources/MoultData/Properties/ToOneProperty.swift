@@ -1,0 +1,23 @@
+import MoultModel
+
+/// A property that is one other model.
+public struct _ToOneProperty<Value: PersistentModel>: _ModelProperty {
+    public func read(_ key: String, of backing: any BackingData) -> Value {
+        if let model = backing.toOne(key) as? Value { return model }
+        absent(key, of: backing)
+    }
+
+    public func write(_ value: Value, _ key: String, to backing: any BackingData) { backing.setToOne(key, value) }
+
+    public var shape: _PropertyShape { .toOne(Value.self, isOptional: false) }
+    public func attributeValue(of value: Value) -> AttributeValue? { nil }
+}
+
+/// A property that is one other model or none.
+public struct _OptionalToOneProperty<Value: PersistentModel>: _ModelProperty {
+    public func read(_ key: String, of backing: any BackingData) -> Value? { backing.toOne(key) as? Value }
+    public func write(_ value: Value?, _ key: String, to backing: any BackingData) { backing.setToOne(key, value) }
+
+    public var shape: _PropertyShape { .toOne(Value.self, isOptional: true) }
+    public func attributeValue(of value: Value?) -> AttributeValue? { nil }
+}

@@ -1,0 +1,80 @@
+import MoultModel
+
+extension Schema {
+    /// The model that SwiftData makes of the same classes (STORE_FORMAT 9), so that version hashes are the same, but
+    /// for the entities in ``unknownMappings``.
+    ///
+    /// - Throws: `MigrationError` with code `modelInvalid`, for the first fault of the models.
+    public func managedObjectModel() throws -> ManagedObjectModel {
+        if let fault = faults.first { throw fault }
+        return try ManagedObjectModel(
+            entities: entities.map(Self.description), versionIdentifiers: [version.description],
+            documentAttributes: ["usedWithSwiftData": "YES"])
+    }
+
+    /// The entities whose version hash may differ from SwiftData's, each with the reason: it is not publicly known how
+    /// SwiftData keeps one of their values. Apple's frameworks may refuse a store with them.
+    public var unknownMappings: [String: String] {
+        let byName = entitiesByName
+        return entities.reduce(into: [:]) { reasons, entity in
+            var current: Entity? = entity
+            while let owner = current {
+                for property in owner.storedProperties {
+                    guard case .attribute(let attribute) = property, !attribute.isTransient,
+                        let reason = attribute.unknown
+                    else { continue }
+                    reasons[entity.name] = reasons[entity.name] ?? "\(owner.name).\(attribute.name): \(reason)"
+                }
+                current = owner.superentityName.flatMap { byName[$0] }
+            }
+        }
+    }
+
+    private static func description(of entity: Entity) -> EntityDescription {
+        EntityDescription(
+            name: entity.name, superentityName: entity.superentityName,
+            attributes: entity.attributes.map(description), relationships: entity.relationships.map(description),
+            fetchIndexes: entity.indices.map(description), uniquenessConstraints: entity.uniquenessConstraints)
+    }
+
+    private static func description(of attribute: Attribute) -> AttributeDescription {
+        AttributeDescription(
+            name: attribute.name, type: attribute.type, isOptional: attribute.isOptional,
+            isTransient: attribute.isTransient, defaultValue: attribute.defaultValue,
+            allowsExternalBinaryDataStorage: attribute.options.contains(.externalStorage),
+            preservesValueInHistoryOnDeletion: attribute.options.contains(.preserveValueOnDeletion),
+            allowsCloudEncryption: attribute.options.contains(.allowsCloudEncryption),
+            valueTransformerName: attribute.transformerName,
+            isIndexedBySpotlight: attribute.options.contains(.spotlight),
+            renamingIdentifier: attribute.originalName == attribute.name ? nil : attribute.originalName,
+            versionHashModifier: attribute.hashModifier)
+    }
+
+    /// A to-one relationship that is not optional has minimum 0 all the same (STORE_FORMAT 9).
+    private static func description(of relationship: Relationship) -> RelationshipDescription {
+        RelationshipDescription(
+            name: relationship.name, destinationEntityName: relationship.destination,
+            inverseName: relationship.inverseName, isOptional: relationship.isOptional,
+            maxCount: relationship.isToOneRelationship ? 1 : relationship.maximumModelCount ?? 0,
+            minCount: relationship.minimumModelCount ?? 0, deleteRule: relationship.deleteRule.coreData,
+            renamingIdentifier: relationship.originalName == relationship.name ? nil : relationship.originalName,
+            versionHashModifier: relationship.hashModifier)
+    }
+
+    /// Named as SwiftData names them (STORE_FORMAT 5).
+    private static func description(of index: Entity.Indexed) -> FetchIndexDescription {
+        FetchIndexDescription(
+            name: "SwiftDataIndexOn\(index.isRTree ? "RTree" : "Binary")\(index.properties.joined())",
+            elements: index.properties.map {
+                .init(subject: .property($0), kind: index.isRTree ? .rTree : .binary)
+            })
+    }
+}
+
+extension ManagedObjectModel {
+    /// The managed object model of SwiftData models: what `NSManagedObjectModel.makeManagedObjectModel(for:)` makes.
+    /// - Throws: `MigrationError` with code `modelInvalid`.
+    public static func makeManagedObjectModel(for types: [any PersistentModel.Type]) throws -> ManagedObjectModel {
+        try Schema(types).managedObjectModel()
+    }
+}

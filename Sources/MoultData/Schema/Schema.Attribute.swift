@@ -1,0 +1,57 @@
+import MoultModel
+
+extension Schema {
+    /// A property that has a value.
+    public struct Attribute: Sendable, Hashable {
+        public let name: String
+        /// The name in an earlier version; the same name where none is given.
+        public let originalName: String
+        public let options: [Option]
+        public let hashModifier: String?
+        public let isOptional: Bool
+        /// The type in the store.
+        package let type: AttributeType
+        /// What new objects begin with, as the store has it.
+        package let defaultValue: AttributeValue?
+        /// Why SwiftData's form of this attribute is not known; nil where it is.
+        public let unknown: String?
+
+        public var isUnique: Bool { options.contains(.unique) }
+        public var isTransient: Bool { options.contains(.ephemeral) }
+        public var isTransformable: Bool { type == .transformable }
+    }
+}
+
+extension Schema.Attribute {
+    /// What `@Attribute` says of a property.
+    public struct Option: Sendable, Hashable {
+        enum Kind: Sendable, Hashable {
+            case unique, externalStorage, preserveValueOnDeletion, spotlight, allowsCloudEncryption, ephemeral
+            case transformable(String)
+        }
+        let kind: Kind
+
+        /// No two objects of the entity have the same value.
+        public static var unique: Option { Option(kind: .unique) }
+        /// Large data lies in a file beside the store.
+        public static var externalStorage: Option { Option(kind: .externalStorage) }
+        /// The history of a deleted object keeps the value.
+        public static var preserveValueOnDeletion: Option { Option(kind: .preserveValueOnDeletion) }
+        public static var spotlight: Option { Option(kind: .spotlight) }
+        public static var allowsCloudEncryption: Option { Option(kind: .allowsCloudEncryption) }
+        /// Changes are tracked, the value is not kept.
+        public static var ephemeral: Option { Option(kind: .ephemeral) }
+        /// A transformer turns values into data.
+        public static func transformable(by transformer: ValueTransformer.Type) -> Option {
+            Option(kind: .transformable("\(transformer)"))
+        }
+        /// The transformer that is registered under a name turns values into data.
+        public static func transformable(by name: String) -> Option { Option(kind: .transformable(name)) }
+    }
+
+    /// The transformer's name.
+    var transformerName: String? {
+        for option in options { if case .transformable(let name) = option.kind { return name } }
+        return nil
+    }
+}

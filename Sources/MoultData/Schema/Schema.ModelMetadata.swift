@@ -1,0 +1,39 @@
+extension Schema {
+    /// What `@Model` says of a class.
+    public struct ModelMetadata {
+        /// The entity's name: the class's, without the types that it lies in.
+        public let name: String
+        /// Inherited ones first, then the class's own in their order in the source.
+        public let properties: [PropertyMetadata]
+        public let parent: (any PersistentModel.Type)?
+        let uniqueness: [[AnyKeyPath]]
+        let indices: [IndexMetadata]
+
+        public init(
+            name: String, properties: [PropertyMetadata], parent: (any PersistentModel.Type)? = nil,
+            uniqueness: [[AnyKeyPath]] = [], indices: [IndexMetadata] = []
+        ) {
+            self.name = name
+            self.properties = properties
+            self.parent = parent
+            self.uniqueness = uniqueness
+            self.indices = indices
+        }
+
+        /// The names of the properties by their key paths from this class.
+        package var namesByKeyPath: [AnyKeyPath: String] {
+            Dictionary(properties.map { ($0.keyPath, $0.name) }) { first, _ in first }
+        }
+
+        /// What the class declares itself.
+        var ownProperties: ArraySlice<PropertyMetadata> {
+            properties.dropFirst(parent?.schemaMetadata.properties.count ?? 0)
+        }
+    }
+
+    /// One index of `#Index`.
+    public enum IndexMetadata {
+        case binary([AnyKeyPath])
+        case rtree([AnyKeyPath])
+    }
+}

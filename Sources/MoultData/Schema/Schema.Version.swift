@@ -1,0 +1,21 @@
+extension Schema {
+    /// What a version is called: three numbers, compared one after the other.
+    public struct Version: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+        public let major: Int
+        public let minor: Int
+        public let patch: Int
+
+        public init(_ major: Int, _ minor: Int, _ patch: Int) {
+            self.major = major
+            self.minor = minor
+            self.patch = patch
+        }
+
+        /// `1.0.0`, as `NSStoreModelVersionIdentifiers` of a store has it.
+        public var description: String { "\(major).\(minor).\(patch)" }
+
+        public static func < (left: Version, right: Version) -> Bool {
+            (left.major, left.minor, left.patch) < (right.major, right.minor, right.patch)
+        }
+    }
+}

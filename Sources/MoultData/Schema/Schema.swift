@@ -1,0 +1,57 @@
+import MoultModel
+
+/// The models of an app in one version, as values: what becomes the managed object model of a store.
+///
+/// Models that relationships lead to, and the parents of models, belong to it without being named.
+public final class Schema: Sendable {
+    public let version: Version
+    /// In the byte order of their names.
+    public let entities: [Entity]
+    /// The class of each entity.
+    package let types: [String: any PersistentModel.Type]
+    /// What is wrong with the models; ``managedObjectModel()`` throws the first of it.
+    package let faults: [MigrationError]
+
+    public init(_ types: [any PersistentModel.Type], version: Version = Version(1, 0, 0)) {
+        var builder = SchemaBuilder()
+        builder.add(types)
+        builder.pairRelationships()
+        self.version = version
+        self.types = builder.types
+        entities = builder.entities.values.sorted { $0.name.precedesInByteOrder($1.name) }
+        faults = builder.faults
+    }
+
+    public convenience init(_ types: any PersistentModel.Type..., version: Version = Version(1, 0, 0)) {
+        self.init(types, version: version)
+    }
+
+    public convenience init(versionedSchema: any VersionedSchema.Type) {
+        self.init(versionedSchema.models, version: versionedSchema.versionIdentifier)
+    }
+
+    public var entitiesByName: [String: Entity] {
+        Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    /// The entity of a model; nil where the schema does not have it.
+    public func entity(for type: any PersistentModel.Type) -> Entity? {
+        let name = type.schemaMetadata.name
+        guard types[name].map({ $0 == type }) ?? false else { return nil }
+        return entities.first { $0.name == name }
+    }
+
+    /// The name of an entity: that of the class, without the types that it lies in.
+    public static func entityName(for type: any PersistentModel.Type) -> String { type.schemaMetadata.name }
+}
+
+extension Schema: Hashable {
+    public static func == (left: Schema, right: Schema) -> Bool {
+        left.version == right.version && left.entities == right.entities
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(version)
+        hasher.combine(entities)
+    }
+}

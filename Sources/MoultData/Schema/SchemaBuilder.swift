@@ -1,0 +1,126 @@
+import MoultModel
+
+/// Gathers the models that belong to a schema, and finds the two sides of their relationships.
+struct SchemaBuilder {
+    private(set) var types: [String: any PersistentModel.Type] = [:]
+    var entities: [String: Schema.Entity] = [:]
+    var faults: [MigrationError] = []
+    /// The inverses that models name, by entity and relationship.
+    private(set) var namedInverses: [String: [String: AnyKeyPath]] = [:]
+
+    mutating func add(_ given: [any PersistentModel.Type]) {
+        var waiting = Array(given.reversed())
+        while let type = waiting.popLast() {
+            let model = type.schemaMetadata
+            if let known = types[model.name] {
+                if known != type { faults.append(.twoClasses(known, type, entity: model.name)) }
+                continue
+            }
+            types[model.name] = type
+            waiting += [model.parent].compactMap { $0 } + destinations(of: model)
+            entities[model.name] = entity(model)
+        }
+    }
+
+    private func destinations(of model: Schema.ModelMetadata) -> [any PersistentModel.Type] {
+        model.properties.compactMap { property in
+            switch property.shape {
+            case .toOne(let type, _), .toMany(let type, _): type
+            case .attribute: nil
+            }
+        }
+    }
+
+    private mutating func entity(_ model: Schema.ModelMetadata) -> Schema.Entity {
+        let names = model.namesByKeyPath
+        let unique = model.ownProperties.filter { $0.isDeclaredUnique }.map { [$0.name] }
+        return Schema.Entity(
+            name: model.name, superentityName: model.parent?.schemaMetadata.name,
+            storedProperties: model.ownProperties.map { property($0, of: model.name) },
+            uniquenessConstraints: unique
+                + model.uniqueness.compactMap { self.names($0, names, of: model.name) }.filter { !unique.contains($0) },
+            indices: model.indices.compactMap { index in
+                switch index {
+                case .binary(let paths):
+                    self.names(paths, names, of: model.name).map { .init(properties: $0, isRTree: false) }
+                case .rtree(let paths):
+                    self.names(paths, names, of: model.name).map { .init(properties: $0, isRTree: true) }
+                }
+            })
+    }
+
+    private mutating func names(_ paths: [AnyKeyPath], _ known: [AnyKeyPath: String], of entity: String) -> [String]? {
+        let names = paths.compactMap { known[$0] }
+        guard names.count == paths.count else {
+            faults.append(
+                .modelInvalid(
+                    "A #Unique or #Index of \(entity) names something that is no persisted property of it.",
+                    place: entity, remedy: "Name stored properties of \(entity) only, one step long."))
+            return nil
+        }
+        return names
+    }
+
+    private mutating func property(
+        _ property: Schema.PropertyMetadata, of entity: String
+    ) -> Schema.Entity.Property {
+        switch property.shape {
+        case .attribute(let type, let isOptional, let unknown):
+            .attribute(attribute(property, type, isOptional: isOptional, unknown: unknown, of: entity))
+        case .toOne(let type, let isOptional):
+            .relationship(relationship(property, type, isToOne: true, isOptional: isOptional, of: entity))
+        case .toMany(let type, let isOptional):
+            .relationship(relationship(property, type, isToOne: false, isOptional: isOptional, of: entity))
+        }
+    }
+
+    private mutating func attribute(
+        _ property: Schema.PropertyMetadata, _ type: AttributeType, isOptional: Bool, unknown: String?,
+        of entity: String
+    ) -> Schema.Attribute {
+        var defaultValue: AttributeValue?
+        do {
+            defaultValue = try property.defaultValue()
+        } catch {
+            faults.append(
+                .modelInvalid(
+                    "The default of \(entity).\(property.name) cannot be kept: \(error)",
+                    place: "\(entity).\(property.name)", remedy: "Give it a value that its type can encode."))
+        }
+        return Schema.Attribute(
+            name: property.name, originalName: property.declared.originalName ?? property.name,
+            options: property.declared.attributeOptions, hashModifier: property.declared.hashModifier,
+            isOptional: isOptional, type: type, defaultValue: defaultValue, unknown: unknown)
+    }
+
+    private mutating func relationship(
+        _ property: Schema.PropertyMetadata, _ destination: any PersistentModel.Type, isToOne: Bool, isOptional: Bool,
+        of entity: String
+    ) -> Schema.Relationship {
+        let declared = property.declared
+        if let inverse = declared.inverse { namedInverses[entity, default: [:]][property.name] = inverse }
+        return Schema.Relationship(
+            name: property.name, originalName: declared.originalName ?? property.name,
+            options: declared.relationshipOptions, hashModifier: declared.hashModifier, isOptional: isOptional,
+            isToOneRelationship: isToOne, destination: destination.schemaMetadata.name, deleteRule: declared.deleteRule,
+            minimumModelCount: declared.minimumModelCount, maximumModelCount: declared.maximumModelCount)
+    }
+}
+
+extension Schema.PropertyMetadata {
+    /// Whether `@Attribute(.unique)` or `@Relationship(.unique)` stands on it.
+    fileprivate var isDeclaredUnique: Bool {
+        declared.attributeOptions.contains(.unique) || declared.relationshipOptions.contains(.unique)
+    }
+}
+
+extension MigrationError {
+    fileprivate static func twoClasses(
+        _ first: any PersistentModel.Type, _ second: any PersistentModel.Type, entity: String
+    ) -> MigrationError {
+        .modelInvalid(
+            "Two classes are the entity \(entity): \(String(reflecting: first)) and \(String(reflecting: second)).",
+            place: entity,
+            remedy: "Name the classes of one version only; a relationship may lead into another version's class.")
+    }
+}

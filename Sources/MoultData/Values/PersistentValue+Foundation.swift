@@ -1,0 +1,56 @@
+import Foundation
+import MoultModel
+
+extension Date: PersistentValue {
+    public static var attributeType: AttributeType { .date }
+    /// 2001-01-01, the date that is stored as 0.
+    public static var missing: Date { Date(timeIntervalSinceReferenceDate: 0) }
+    public init?(attribute: AttributeValue?) {
+        guard case .date(let seconds)? = attribute else { return nil }
+        self.init(timeIntervalSinceReferenceDate: seconds)
+    }
+    public var attributeValue: AttributeValue? { .date(timeIntervalSinceReferenceDate) }
+}
+
+extension Data: PersistentValue {
+    public static var attributeType: AttributeType { .binary }
+    public static var missing: Data { Data() }
+    public init?(attribute: AttributeValue?) {
+        switch attribute {
+        case .binary(let bytes)?, .transformable(let bytes)?: self.init(bytes)
+        default: return nil
+        }
+    }
+    public var attributeValue: AttributeValue? { .binary([UInt8](self)) }
+}
+
+extension UUID: PersistentValue {
+    public static var attributeType: AttributeType { .uuid }
+    /// All zeros.
+    public static var missing: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+    public init?(attribute: AttributeValue?) {
+        guard case .uuid(let bytes)? = attribute, bytes.count == 16 else { return nil }
+        self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+    public var attributeValue: AttributeValue? { .uuid(withUnsafeBytes(of: uuid) { Array($0) }) }
+}
+
+extension URL: PersistentValue {
+    public static var attributeType: AttributeType { .uri }
+    public static var missing: URL { URL(fileURLWithPath: "/") }
+    public init?(attribute: AttributeValue?) {
+        guard case .uri(let text)? = attribute?.fitted(to: .uri) else { return nil }
+        self.init(string: text)
+    }
+    public var attributeValue: AttributeValue? { .uri(absoluteString) }
+}
+
+extension Decimal: PersistentValue {
+    public static var attributeType: AttributeType { .decimal }
+    public static var missing: Decimal { 0 }
+    public init?(attribute: AttributeValue?) {
+        guard case .decimal(let digits)? = attribute?.fitted(to: .decimal) else { return nil }
+        self.init(string: digits)
+    }
+    public var attributeValue: AttributeValue? { .decimal("\(self)") }
+}

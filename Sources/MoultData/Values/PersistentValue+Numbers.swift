@@ -1,0 +1,45 @@
+import MoultModel
+
+// STORE_FORMAT 9: an unsigned number has the attribute type of the signed one of its width, but UInt8 fits Integer 16.
+// A number above the signed range is kept as the same bits.
+
+extension PersistentValue where Self: FixedWidthInteger {
+    public static var missing: Self { 0 }
+    public init?(attribute: AttributeValue?) {
+        guard case .integer(let number)? = attribute?.fitted(to: .integer64) else { return nil }
+        self.init(truncatingIfNeeded: number)
+    }
+    public var attributeValue: AttributeValue? {
+        switch Self.attributeType {
+        case .integer16: .integer(Int64(Int16(truncatingIfNeeded: self)))
+        case .integer32: .integer(Int64(Int32(truncatingIfNeeded: self)))
+        default: .integer(Int64(truncatingIfNeeded: self))
+        }
+    }
+}
+
+extension Int: PersistentValue { public static var attributeType: AttributeType { .integer64 } }
+extension Int8: PersistentValue { public static var attributeType: AttributeType { .integer16 } }
+extension Int16: PersistentValue { public static var attributeType: AttributeType { .integer16 } }
+extension Int32: PersistentValue { public static var attributeType: AttributeType { .integer32 } }
+extension Int64: PersistentValue { public static var attributeType: AttributeType { .integer64 } }
+extension UInt: PersistentValue { public static var attributeType: AttributeType { .integer64 } }
+extension UInt8: PersistentValue { public static var attributeType: AttributeType { .integer16 } }
+extension UInt16: PersistentValue { public static var attributeType: AttributeType { .integer16 } }
+extension UInt32: PersistentValue { public static var attributeType: AttributeType { .integer32 } }
+extension UInt64: PersistentValue { public static var attributeType: AttributeType { .integer64 } }
+
+extension PersistentValue where Self: BinaryFloatingPoint {
+    public static var missing: Self { 0 }
+    public init?(attribute: AttributeValue?) {
+        switch attribute {
+        case .double(let number)?: self.init(number)
+        case .integer(let number)?: self.init(number)
+        default: return nil
+        }
+    }
+    public var attributeValue: AttributeValue? { .double(Double(self)) }
+}
+
+extension Double: PersistentValue { public static var attributeType: AttributeType { .double } }
+extension Float: PersistentValue { public static var attributeType: AttributeType { .float } }

@@ -1,0 +1,45 @@
+import MoultModel
+
+/// A type whose values an attribute has a column for. `Optional` of one is one too.
+public protocol PersistentValue {
+    static var attributeType: AttributeType { get }
+    static var isOptionalAttribute: Bool { get }
+    /// What stands for NULL in an attribute that is not optional.
+    static var missing: Self { get }
+
+    /// Nil where the attribute holds a value of another kind.
+    init?(attribute: AttributeValue?)
+    var attributeValue: AttributeValue? { get }
+}
+
+extension PersistentValue {
+    public static var isOptionalAttribute: Bool { false }
+}
+
+extension Optional: PersistentValue where Wrapped: PersistentValue {
+    public static var attributeType: AttributeType { Wrapped.attributeType }
+    public static var isOptionalAttribute: Bool { true }
+    public static var missing: Wrapped? { nil }
+    public init?(attribute: AttributeValue?) { self = Wrapped(attribute: attribute) }
+    public var attributeValue: AttributeValue? { flatMap(\.attributeValue) }
+}
+
+extension Bool: PersistentValue {
+    public static var attributeType: AttributeType { .boolean }
+    public static var missing: Bool { false }
+    public init?(attribute: AttributeValue?) {
+        guard case .boolean(let flag)? = attribute?.fitted(to: .boolean) else { return nil }
+        self = flag
+    }
+    public var attributeValue: AttributeValue? { .boolean(self) }
+}
+
+extension String: PersistentValue {
+    public static var attributeType: AttributeType { .string }
+    public static var missing: String { "" }
+    public init?(attribute: AttributeValue?) {
+        guard case .string(let text)? = attribute else { return nil }
+        self = text
+    }
+    public var attributeValue: AttributeValue? { .string(self) }
+}

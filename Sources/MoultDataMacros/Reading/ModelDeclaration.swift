@@ -1,0 +1,38 @@
+import SwiftSyntax
+
+/// A class with `@Model`, as far as its source says what it is.
+struct ModelDeclaration {
+    let syntax: ClassDeclSyntax
+    let properties: [PersistedProperty]
+    /// The argument lists of `#Unique` and of `#Index`.
+    let uniqueness: [LabeledExprListSyntax]
+    let indices: [LabeledExprListSyntax]
+
+    init(_ syntax: ClassDeclSyntax) {
+        self.syntax = syntax
+        let members = syntax.memberBlock.members.map(\.decl)
+        properties = members.compactMap { $0.as(VariableDeclSyntax.self).flatMap(PersistedProperty.init) }
+        let constraints = members.compactMap { $0.as(MacroExpansionDeclSyntax.self) }
+        uniqueness = constraints.filter { $0.macroName.text == "Unique" }.map(\.arguments)
+        indices = constraints.filter { $0.macroName.text == "Index" }.map(\.arguments)
+    }
+
+    var name: String { syntax.name.text }
+    var hasInitializer: Bool { syntax.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) } }
+
+    /// The first name after the colon: the class that it inherits from, where it inherits from one.
+    var parent: TypeSyntax? { syntax.inheritanceClause?.inheritedTypes.first?.type }
+
+    /// What a made member is declared with, so that it is seen wherever the class is.
+    func access(isOverridable: Bool) -> String {
+        for modifier in syntax.modifiers {
+            switch modifier.name.tokenKind {
+            case .keyword(.open): return isOverridable ? "open " : "public "
+            case .keyword(.public): return "public "
+            case .keyword(.package): return "package "
+            default: continue
+            }
+        }
+        return ""
+    }
+}

@@ -1,0 +1,84 @@
+import SwiftSyntax
+
+/// A stored property of a model that the store keeps.
+struct PersistedProperty {
+    /// The property's name, without backticks.
+    let name: String
+    let initialValue: ExprSyntax?
+    /// `@Attribute(…)` and `@Relationship(…)`, where the property has them.
+    let attribute: AttributeSyntax?
+    let relationship: AttributeSyntax?
+
+    /// Nil for what is not kept: computed, static, lazy, transient and constant properties.
+    init?(_ variable: VariableDeclSyntax) {
+        guard variable.isInstanceStored, variable.bindingSpecifier.tokenKind == .keyword(.var),
+            variable.attribute(named: "Transient") == nil, !variable.has(.lazy),
+            let binding = variable.bindings.first, variable.bindings.count == 1,
+            let pattern = binding.pattern.as(IdentifierPatternSyntax.self)
+        else { return nil }
+        name = pattern.identifier.identifier?.name ?? pattern.identifier.text
+        initialValue = binding.initializer?.value.trimmed
+        attribute = variable.attribute(named: "Attribute")
+        relationship = variable.attribute(named: "Relationship")
+    }
+
+    /// The transformer of `@Attribute(.transformable(by: …))`.
+    var transformer: ExprSyntax? {
+        let options = attribute?.arguments?.as(LabeledExprListSyntax.self)?.map(\.expression) ?? []
+        for option in options {
+            guard let call = option.as(FunctionCallExprSyntax.self),
+                call.calledExpression.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "transformable"
+            else { continue }
+            return call.arguments.first?.expression.trimmed
+        }
+        return nil
+    }
+
+    /// The name as an expression or a pattern has to spell it.
+    var spelling: String { Keyword.isReserved(name) ? "`\(name)`" : name }
+
+    /// How values of the property are read and written, as an expression of `MoultData`.
+    func access(in model: String) -> String {
+        guard let transformer else { return "MoultData._property(\\\(model).\(spelling))" }
+        return "MoultData._property(\\\(model).\(spelling), transformedBy: \(transformer))"
+    }
+}
+
+extension VariableDeclSyntax {
+    /// Whether every object has storage for it: no accessors but observers, not static.
+    var isInstanceStored: Bool {
+        !has(.static) && !has(.class) && bindings.allSatisfy { $0.accessorBlock.map(\.holdsObserversOnly) ?? true }
+    }
+
+    var hasObservers: Bool { bindings.contains { $0.accessorBlock?.holdsObserversOnly ?? false } }
+
+    func has(_ keyword: Keyword) -> Bool { modifiers.contains { $0.name.tokenKind == .keyword(keyword) } }
+
+    func attribute(named name: String) -> AttributeSyntax? {
+        for case .attribute(let attribute) in attributes {
+            let path = attribute.attributeName.trimmedDescription
+            if path == name || path == "MoultData.\(name)" || path == "SwiftData.\(name)" { return attribute }
+        }
+        return nil
+    }
+}
+
+extension AccessorBlockSyntax {
+    fileprivate var holdsObserversOnly: Bool {
+        guard case .accessors(let accessors) = accessors else { return false }
+        return accessors.allSatisfy { ["willSet", "didSet"].contains($0.accessorSpecifier.text) }
+    }
+}
+
+extension Keyword {
+    /// Whether a name needs backticks to be one. (After a dot or a backslash path, backticks never hurt.)
+    fileprivate static func isReserved(_ name: String) -> Bool {
+        [
+            "associatedtype", "as", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
+            "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import",
+            "in", "init", "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol",
+            "public", "repeat", "rethrows", "return", "self", "Self", "static", "struct", "subscript", "super",
+            "switch", "throw", "throws", "true", "try", "typealias", "var", "where", "while",
+        ].contains(name)
+    }
+}

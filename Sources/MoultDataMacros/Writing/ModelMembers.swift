@@ -1,0 +1,129 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+/// The members that `@Model` adds to a class: its backing data, what observes it, its initialiser for objects that a
+/// context reads, and the description of its properties.
+struct ModelMembers {
+    let model: ModelDeclaration
+    /// The parent's name, for a class whose parent is a model.
+    let parent: String?
+
+    init(_ model: ModelDeclaration, parent: String?) {
+        self.model = model
+        self.parent = parent
+    }
+
+    var all: [DeclSyntax] {
+        let backing: [DeclSyntax] = ["private var _$backingData: any MoultData.BackingData = MoultData.OwnValues()"]
+        let observing: [DeclSyntax] =
+            parent == nil ? ["\(raw: access)let _$observationRegistrar = Observation.ObservationRegistrar()"] : []
+        // A class without an initialiser or properties of its own inherits its parent's.
+        let initializer = parent != nil && !model.hasInitializer && model.properties.isEmpty ? [] : [initializer]
+        return backing + observing + [persistentBackingData, ownValues] + initializer + [properties, metadata]
+    }
+
+    private var access: String { model.access(isOverridable: false) }
+    /// For members that a subclass overrides.
+    private var overridable: String { (parent == nil ? "" : "override ") + model.access(isOverridable: true) }
+
+    private var persistentBackingData: DeclSyntax {
+        parent == nil
+            ? """
+            \(raw: overridable)var persistentBackingData: any MoultData.BackingData {
+                get { _$backingData }
+                set { _$backingData = newValue }
+            }
+            """
+            : """
+            \(raw: overridable)var persistentBackingData: any MoultData.BackingData {
+                get { super.persistentBackingData }
+                set {
+                    super.persistentBackingData = newValue
+                    _$backingData = newValue
+                }
+            }
+            """
+    }
+
+    private var ownValues: DeclSyntax {
+        let inherited = parent == nil ? "" : "super._$ownValues + "
+        return """
+            \(raw: overridable)var _$ownValues: [MoultData.OwnValues] {
+                \(raw: inherited)[_$backingData].compactMap { $0 as? MoultData.OwnValues }
+            }
+            """
+    }
+
+    private var initializer: DeclSyntax {
+        let kept = model.properties.map { "_\($0.name) = MoultData._Kept()" }
+        let rest = parent == nil ? [] : ["super.init(backingData: backingData)"]
+        let lines = (kept + rest + ["_$backingData = backingData"]).joined(separator: "\n    ")
+        return """
+            \(raw: access)required init(backingData: any MoultData.BackingData) {
+                \(raw: lines)
+            }
+            """
+    }
+
+    /// The properties as key paths of a subclass: `\Dog.name` and `\Animal.name` are different key paths.
+    private var properties: DeclSyntax {
+        let list = model.properties.map { "\n        \(description(of: $0))," }.joined()
+        let inherited = parent.map { "\($0)._$properties(of: M.self) + " } ?? ""
+        return """
+            \(raw: access)static func _$properties<M: \(raw: model.name)>(of model: M.Type) -> [MoultData.Schema.PropertyMetadata] {
+                \(raw: inherited)[\(raw: list)
+                ]
+            }
+            """
+    }
+
+    private func description(of property: PersistedProperty) -> String {
+        var arguments = [
+            "\"\(property.name)\"", "\\M.\(property.spelling)", property.access(in: "M"),
+        ]
+        if let value = property.initialValue { arguments.append("default: { \(value) }") }
+        if let attribute = property.attribute { arguments.append(".attribute(\(list(attribute)))") }
+        if let relationship = property.relationship { arguments.append(".relationship(\(list(relationship)))") }
+        return "MoultData.Schema.PropertyMetadata(\(arguments.joined(separator: ", ")))"
+    }
+
+    private func list(_ attribute: AttributeSyntax) -> String {
+        attribute.arguments?.as(LabeledExprListSyntax.self)?.trimmedDescription ?? ""
+    }
+
+    private var metadata: DeclSyntax {
+        var arguments = ["name: \"\(model.name)\"", "properties: _$properties(of: \(model.name).self)"]
+        if let parent { arguments.append("parent: \(parent).self") }
+        let uniqueness = model.uniqueness.flatMap { $0 }.compactMap(keyPaths)
+        if !uniqueness.isEmpty { arguments.append("uniqueness: [\(uniqueness.joined(separator: ", "))]") }
+        let indices = model.indices.flatMap { $0 }.compactMap { argument in
+            keyPaths(argument).map { "\(argument.indexKind)(\($0))" }
+        }
+        if !indices.isEmpty { arguments.append("indices: [\(indices.joined(separator: ", "))]") }
+        return """
+            \(raw: overridable)class var schemaMetadata: MoultData.Schema.ModelMetadata {
+                MoultData.Schema.ModelMetadata(\(raw: arguments.joined(separator: ", ")))
+            }
+            """
+    }
+
+    /// `[\.a, \.b]` as key paths of this class.
+    private func keyPaths(_ argument: LabeledExprSyntax) -> String? {
+        argument.keyPathList.map { paths in
+            let named = paths.map { path in
+                var path = path
+                path.root = path.root ?? "\(raw: model.name)"
+                return path.trimmedDescription
+            }
+            return "[\(named.joined(separator: ", "))]"
+        }
+    }
+}
+
+extension LabeledExprSyntax {
+    /// `.binary`, or what the list is wrapped in.
+    fileprivate var indexKind: String {
+        let called = expression.as(FunctionCallExprSyntax.self)?.calledExpression.as(MemberAccessExprSyntax.self)
+        return ".\(called?.declName.baseName.text ?? "binary")"
+    }
+}

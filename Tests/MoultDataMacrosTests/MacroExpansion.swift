@@ -1,0 +1,45 @@
+import SwiftDiagnostics
+import SwiftParser
+import SwiftSyntax
+import SwiftSyntaxMacroExpansion
+import SwiftSyntaxMacros
+
+@testable import MoultDataMacros
+
+/// What the macros make of a source, expanded in this process.
+struct MacroExpansion {
+    let source: String
+    /// `line:column message`, in the order of reporting.
+    let diagnostics: [String]
+
+    /// - Parameter isSubclass: whether the compiler would say that the class conforms already, by its parent.
+    init(_ text: String, isSubclass: Bool = false) {
+        let file = Parser.parse(source: text)
+        let context = BasicMacroExpansionContext(
+            sourceFiles: [file: .init(moduleName: "App", fullFilePath: "App.swift")])
+        let conformances: [TypeSyntax] =
+            isSubclass ? [] : ["MoultData.PersistentModel", "Observation.Observable", "Hashable"]
+        let specs: [String: MacroSpec] = [
+            "Model": MacroSpec(type: ModelMacro.self, conformances: conformances),
+            "_PersistedProperty": MacroSpec(type: PersistedPropertyMacro.self),
+            "Attribute": MacroSpec(type: PropertyMarkerMacro.self),
+            "Relationship": MacroSpec(type: PropertyMarkerMacro.self),
+            "Transient": MacroSpec(type: PropertyMarkerMacro.self),
+            "Unique": MacroSpec(type: ModelConstraintMacro.self),
+            "Index": MacroSpec(type: ModelConstraintMacro.self),
+        ]
+        let expanded = file.expand(macroSpecs: specs) { syntax in
+            BasicMacroExpansionContext(sharingWith: context, lexicalContext: syntax.allMacroLexicalContexts())
+        }
+        source = expanded.description
+        diagnostics = context.diagnostics.map { found in
+            let place = context.location(for: found.position, anchoredAt: found.node, fileName: "App.swift")
+            return "\(place.line):\(place.column) \(found.message)"
+        }
+    }
+
+    /// The same without white space, so that a test says what is made and not how it is laid out.
+    var words: String { source.filter { !$0.isWhitespace } }
+
+    func contains(_ fragment: String) -> Bool { words.contains(fragment.filter { !$0.isWhitespace }) }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+/// What `@Model` refuses, and where it says so.
+@Suite struct ModelDiagnosticTests {
+    @Test(arguments: ["struct", "enum", "actor"])
+    func `only a class can be a model`(kind: String) {
+        let expansion = MacroExpansion("@Model \(kind) Note {}")
+        #expect(
+            expansion.diagnostics == [
+                "1:8 @Model can only be applied to a class, not to '\(kind)': only a class has an identity that a "
+                    + "store can keep"
+            ])
+    }
+
+    @Test func `a model needs an initialiser`() {
+        #expect(
+            MacroExpansion("@Model final class Note {\n    var title: String\n}").diagnostics
+                == ["1:20 @Model requires an initializer be provided for 'Note'"])
+        let child = MacroExpansion("@Model final class Puppy: Dog { var age: Int }", isSubclass: true)
+        #expect(child.diagnostics == ["1:20 @Model requires an initializer be provided for 'Puppy'"])
+    }
+
+    /// Members of a class that starts on line 1, and what is said of them on line 2.
+    @Test(arguments: [
+        (
+            "let title: String",
+            "2:1 'title' is a let, which a store cannot fill: declare it as var, or mark it @Transient"
+        ),
+        (
+            "lazy var title = \"\"",
+            "2:10 'title' is lazy, which a store cannot fill: give it a plain value, or mark it @Transient"
+        ),
+        ("var a: Int, b: Int", "2:1 A persisted property needs a declaration of its own"),
+        (
+            "var title = \"\" { didSet {} }",
+            "2:5 'title' has willSet or didSet, which a persisted property cannot have: observe the model instead, "
+                + "or mark it @Transient"
+        ),
+        (
+            "@Transient var cache: Int",
+            "2:1 @Transient property 'cache' needs a default value, which objects read from a store begin with"
+        ),
+        (
+            "@Attribute(.unique) @Relationship var owner: Person?",
+            "2:21 'owner' is marked both @Attribute and @Relationship: a property is one or the other"
+        ),
+        (
+            "#Unique<Note>([])",
+            "2:15 #Unique takes lists of key paths, such as #Unique<Item>([\\.name], [\\.shelf, \\.position])"
+        ),
+        (
+            "#Index<Note>(names)",
+            "2:14 #Index takes lists of key paths, such as #Index<Item>([\\.name], [\\.shelf, \\.position])"
+        ),
+    ])
+    func `what cannot be kept is refused where it stands`(member: String, message: String) {
+        let expansion = MacroExpansion("@Model final class Note {\n\(member)\ninit() {} }")
+        #expect(expansion.diagnostics == [message])
+    }
+
+    @Test func `an inverse is named on one side only`() {
+        let expansion = MacroExpansion(
+            """
+            @Model final class Node {
+            @Relationship(inverse: \\Node.children) var parent: Node?
+            @Relationship(inverse: \\Node.parent) var children: [Node] = []
+            init() {}
+            }
+            """)
+        #expect(
+            expansion.diagnostics == [
+                "3:1 'children' and 'parent' each name the other as inverse: name it on one side, the other follows"
+            ])
+    }
+}
