@@ -100,11 +100,17 @@ let package = Package(
                 "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
                 "MoultObjects", "MoultEngine", "MoultSystem", "MoultTransform",
             ]),
+        // The macros; a test of the plugin itself would make SwiftPM build every module twice.
+        .target(
+            name: "MoultDataExpansion",
+            dependencies: swiftSyntaxProducts([
+                "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics",
+            ]), swiftSettings: hostModules, linkerSettings: hostLibraries),
         .macro(
             name: "MoultDataMacros",
-            dependencies: swiftSyntaxProducts([
-                "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics", "SwiftCompilerPlugin",
-            ]), swiftSettings: hostModules, linkerSettings: hostLibraries),
+            dependencies: ["MoultDataExpansion"]
+                + swiftSyntaxProducts(["SwiftSyntaxMacros", "_SwiftCompilerPluginMessageHandling"]),
+            swiftSettings: hostModules, linkerSettings: hostLibraries),
         module("MoultData", ["MoultDataMacros", "MoultModel", "MoultPropertyList"]),
         module(
             "MoultCommands",
@@ -196,8 +202,8 @@ let package = Package(
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
         tests("MoultDataTests", ["MoultData", "MoultModel", "MoultStore", "TestSupport"]),
         .testTarget(
-            name: "MoultDataMacrosTests",
-            dependencies: ["MoultDataMacros"]
+            name: "MoultDataExpansionTests",
+            dependencies: ["MoultDataExpansion"]
                 + swiftSyntaxProducts([
                     "SwiftSyntax", "SwiftParser", "SwiftSyntaxMacros", "SwiftSyntaxMacroExpansion", "SwiftDiagnostics",
                 ]), swiftSettings: hostModules, linkerSettings: hostLibraries),

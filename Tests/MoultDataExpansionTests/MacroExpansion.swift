@@ -4,7 +4,7 @@ import SwiftSyntax
 import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacros
 
-@testable import MoultDataMacros
+@testable import MoultDataExpansion
 
 /// What the macros make of a source, expanded in this process.
 struct MacroExpansion {
