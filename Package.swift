@@ -111,7 +111,12 @@ let package = Package(
             dependencies: ["MoultDataExpansion"]
                 + swiftSyntaxProducts(["SwiftSyntaxMacros", "_SwiftCompilerPluginMessageHandling"]),
             swiftSettings: hostModules, linkerSettings: hostLibraries),
-        module("MoultData", ["MoultDataMacros", "MoultModel", "MoultPropertyList"]),
+        module(
+            "MoultData",
+            [
+                "MoultDataMacros", "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan",
+                "MoultSQLite", "MoultStore", "MoultObjects", "MoultEngine", "MoultSystem", "MoultTransform",
+            ]),
         module(
             "MoultCommands",
             [
@@ -200,7 +205,12 @@ let package = Package(
             path: "Tests/Fuzz"),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
-        tests("MoultDataTests", ["MoultData", "MoultModel", "MoultStore", "TestSupport"]),
+        tests(
+            "MoultDataTests",
+            [
+                "MoultData", "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore",
+                "MoultObjects", "MoultEngine", "MoultSystem", "MoultTransform", "TestSupport",
+            ]),
         .testTarget(
             name: "MoultDataExpansionTests",
             dependencies: ["MoultDataExpansion"]

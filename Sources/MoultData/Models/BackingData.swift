@@ -17,4 +17,17 @@ public protocol BackingData: AnyObject {
 
     /// Remembers that a value cannot be kept. The property has its old value; the next save throws the error.
     func refuse(_ key: String, _ error: MigrationError)
+
+    /// The context that took the object in or read it; nil where none has it.
+    var _context: AnyObject? { get }
+    /// Whether the next save of the context writes the object.
+    var hasChanges: Bool { get }
+    /// Whether the next save of the context deletes the object.
+    var isDeleted: Bool { get }
+}
+
+extension BackingData {
+    public var _context: AnyObject? { nil }
+    public var hasChanges: Bool { false }
+    public var isDeleted: Bool { false }
 }

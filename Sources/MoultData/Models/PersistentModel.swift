@@ -27,6 +27,12 @@ extension PersistentModel {
 
     public var id: PersistentIdentifier { persistentModelID }
 
+    /// Whether the next save of its context writes the object; false for one that no context has taken in.
+    public var hasChanges: Bool { persistentBackingData.hasChanges }
+
+    /// Whether the next save of its context deletes the object; false again after it.
+    public var isDeleted: Bool { persistentBackingData.isDeleted }
+
     public static func == (left: Self, right: Self) -> Bool { left === right }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
