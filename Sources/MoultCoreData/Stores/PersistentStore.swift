@@ -22,7 +22,7 @@ public final class PersistentStore: @unchecked Sendable {
     public let isReadOnly: Bool
     let options: StoreOptions
     /// Used under the coordinator's lock only.
-    let store: ObjectStore
+    package let store: ObjectStore
     private let entry: Mutex<OpenStores.Entry?>
 
     init(
@@ -38,7 +38,7 @@ public final class PersistentStore: @unchecked Sendable {
         entry = Mutex(store.path.isEmpty ? nil : OpenStores.Entry(store.path))
     }
 
-    func close() {
+    package func close() {
         store.close()
         entry.withLock { $0 = nil }
     }

@@ -88,11 +88,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
 
     @discardableResult
     func add(_ description: PersistentStoreDescription) throws -> PersistentStore {
-        let state = description.snapshot
-        let opening = StoreOpening(
-            model: managedObjectModel, versions: modelVersions, url: state.url, type: state.type,
-            configuration: state.configuration, options: try StoreOptions(state.options), description: state)
-        return try add(opening)
+        try add(StoreOpening(description, model: managedObjectModel, versions: modelVersions))
     }
 
     private func add(_ opening: StoreOpening) throws -> PersistentStore {

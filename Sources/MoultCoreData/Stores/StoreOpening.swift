@@ -11,7 +11,7 @@ import MoultTransform
 /// Opens one store for a coordinator: makes it, or recognises it and migrates it where it is behind.
 ///
 /// The store is recognised before anything is opened for writing, so that one which is refused keeps every byte.
-struct StoreOpening {
+package struct StoreOpening {
     let model: ManagedObjectModel
     /// The versions found beside the model; nil where there is only the model.
     var versions: ModelVersions?
@@ -20,11 +20,35 @@ struct StoreOpening {
     let configuration: String?
     let options: StoreOptions
     var description: PersistentStoreDescription.State?
-    let system: any System = POSIXSystem()
+    var system: any System = POSIXSystem()
+
+    init(
+        model: ManagedObjectModel, versions: ModelVersions?, url: URL?, type: PersistentStore.StoreType,
+        configuration: String?, options: StoreOptions
+    ) {
+        self.model = model
+        self.versions = versions
+        self.url = url
+        self.type = type
+        self.configuration = configuration
+        self.options = options
+    }
+
+    /// - Parameter versions: those that the store may be of, oldest first; nil where there is only the model.
+    /// - Throws: `usage` for an option that Moult does not know.
+    package init(
+        _ description: PersistentStoreDescription, model: ManagedObjectModel, versions: ModelVersions?
+    ) throws {
+        let state = description.snapshot
+        self.init(
+            model: model, versions: versions, url: state.url, type: state.type, configuration: state.configuration,
+            options: try StoreOptions(state.options))
+        self.description = state
+    }
 
     /// - Throws: `storeAhead`, `noPath`, `storeUnknown`, `cannotInfer`, `question` where the store does not fit the
     ///   model and cannot be made to; `locked` where somebody else has it; what a damaged store throws.
-    func open() throws -> PersistentStore {
+    package func open() throws -> PersistentStore {
         guard type == .sqlite, let url, url.path != "/dev/null" else {
             let store = try ObjectStore(inMemory: model, configuration: configuration)
             return PersistentStore(store, url: nil, type: .inMemory, configuration: configuration, options: options)

@@ -3,7 +3,7 @@ import MoultModel
 /// A property of a type that has a column type of its own.
 public struct _ValueProperty<Value: PersistentValue>: _ModelProperty {
     public func read(_ key: String, of backing: any BackingData) -> Value {
-        Value(attribute: backing.attribute(key)) ?? Value.missing
+        Value(attribute: backing.attribute(key)) ?? Value.valueForNull
     }
 
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {

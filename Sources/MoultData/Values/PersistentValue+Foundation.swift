@@ -4,7 +4,7 @@ import MoultModel
 extension Date: PersistentValue {
     public static var attributeType: AttributeType { .date }
     /// 2001-01-01, the date that is stored as 0.
-    public static var missing: Date { Date(timeIntervalSinceReferenceDate: 0) }
+    public static var valueForNull: Date { Date(timeIntervalSinceReferenceDate: 0) }
     public init?(attribute: AttributeValue?) {
         guard case .date(let seconds)? = attribute else { return nil }
         self.init(timeIntervalSinceReferenceDate: seconds)
@@ -14,7 +14,7 @@ extension Date: PersistentValue {
 
 extension Data: PersistentValue {
     public static var attributeType: AttributeType { .binary }
-    public static var missing: Data { Data() }
+    public static var valueForNull: Data { Data() }
     public init?(attribute: AttributeValue?) {
         switch attribute {
         case .binary(let bytes)?, .transformable(let bytes)?: self.init(bytes)
@@ -27,7 +27,7 @@ extension Data: PersistentValue {
 extension UUID: PersistentValue {
     public static var attributeType: AttributeType { .uuid }
     /// All zeros.
-    public static var missing: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+    public static var valueForNull: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
     public init?(attribute: AttributeValue?) {
         guard case .uuid(let bytes)? = attribute, bytes.count == 16 else { return nil }
         self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
@@ -37,7 +37,7 @@ extension UUID: PersistentValue {
 
 extension URL: PersistentValue {
     public static var attributeType: AttributeType { .uri }
-    public static var missing: URL { URL(fileURLWithPath: "/") }
+    public static var valueForNull: URL { URL(fileURLWithPath: "/") }
     public init?(attribute: AttributeValue?) {
         guard case .uri(let text)? = attribute?.fitted(to: .uri) else { return nil }
         self.init(string: text)
@@ -47,7 +47,7 @@ extension URL: PersistentValue {
 
 extension Decimal: PersistentValue {
     public static var attributeType: AttributeType { .decimal }
-    public static var missing: Decimal { 0 }
+    public static var valueForNull: Decimal { 0 }
     public init?(attribute: AttributeValue?) {
         guard case .decimal(let digits)? = attribute?.fitted(to: .decimal) else { return nil }
         self.init(string: digits)

@@ -4,7 +4,7 @@ import MoultModel
 // A number above the signed range is kept as the same bits.
 
 extension PersistentValue where Self: FixedWidthInteger {
-    public static var missing: Self { 0 }
+    public static var valueForNull: Self { 0 }
     public init?(attribute: AttributeValue?) {
         guard case .integer(let number)? = attribute?.fitted(to: .integer64) else { return nil }
         self.init(truncatingIfNeeded: number)
@@ -30,7 +30,7 @@ extension UInt32: PersistentValue { public static var attributeType: AttributeTy
 extension UInt64: PersistentValue { public static var attributeType: AttributeType { .integer64 } }
 
 extension PersistentValue where Self: BinaryFloatingPoint {
-    public static var missing: Self { 0 }
+    public static var valueForNull: Self { 0 }
     public init?(attribute: AttributeValue?) {
         switch attribute {
         case .double(let number)?: self.init(number)

@@ -5,7 +5,7 @@ public protocol PersistentValue {
     static var attributeType: AttributeType { get }
     static var isOptionalAttribute: Bool { get }
     /// What stands for NULL in an attribute that is not optional.
-    static var missing: Self { get }
+    static var valueForNull: Self { get }
 
     /// Nil where the attribute holds a value of another kind.
     init?(attribute: AttributeValue?)
@@ -19,14 +19,14 @@ extension PersistentValue {
 extension Optional: PersistentValue where Wrapped: PersistentValue {
     public static var attributeType: AttributeType { Wrapped.attributeType }
     public static var isOptionalAttribute: Bool { true }
-    public static var missing: Wrapped? { nil }
+    public static var valueForNull: Wrapped? { nil }
     public init?(attribute: AttributeValue?) { self = Wrapped(attribute: attribute) }
     public var attributeValue: AttributeValue? { flatMap(\.attributeValue) }
 }
 
 extension Bool: PersistentValue {
     public static var attributeType: AttributeType { .boolean }
-    public static var missing: Bool { false }
+    public static var valueForNull: Bool { false }
     public init?(attribute: AttributeValue?) {
         guard case .boolean(let flag)? = attribute?.fitted(to: .boolean) else { return nil }
         self = flag
@@ -36,7 +36,7 @@ extension Bool: PersistentValue {
 
 extension String: PersistentValue {
     public static var attributeType: AttributeType { .string }
-    public static var missing: String { "" }
+    public static var valueForNull: String { "" }
     public init?(attribute: AttributeValue?) {
         guard case .string(let text)? = attribute else { return nil }
         self = text

@@ -1,0 +1,12 @@
+/// The released versions of an app's models, and how one becomes the next.
+///
+///     enum AppPlan: SchemaMigrationPlan {
+///         static var schemas: [any VersionedSchema.Type] { [SchemaV1.self, SchemaV2.self] }
+///         static var stages: [MigrationStage] { [.lightweight(fromVersion: SchemaV1.self, toVersion: SchemaV2.self)] }
+///     }
+public protocol SchemaMigrationPlan {
+    /// Oldest first; the newest is the one that the app works with.
+    static var schemas: [any VersionedSchema.Type] { get }
+    /// What leads from each version to the next.
+    static var stages: [MigrationStage] { get }
+}

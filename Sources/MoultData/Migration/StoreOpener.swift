@@ -1,0 +1,50 @@
+package import MoultCoreData
+import MoultModel
+
+/// Opens the stores of a container: makes one where there is none, and brings one of an earlier version along the plan.
+///
+/// The store is recognised by its hashes before anything is opened for writing; a migration is backed up, works on a
+/// copy, is verified, and is one commit.
+package struct StoreOpener {
+    /// The model of the schema, with the configurations; all stores of a container are opened with it.
+    package let model: MoultModel.ManagedObjectModel
+    /// The versions of the plan, oldest first; nil without a plan.
+    let versions: MoultModel.ModelVersions?
+    /// Told often while a store is migrated, on the thread that opens it.
+    package var onProgress: (@Sendable (MoultCoreData.MigrationProgress) -> Void)?
+    /// Asked often; true ends a migration with the error `cancelled`, and the store as it was.
+    package var isCancelled: (@Sendable () -> Bool)?
+
+    /// - Parameters:
+    ///   - configurations: which entities each of several stores holds, by name; empty where one store holds all.
+    /// - Throws: `modelInvalid` for the first fault of the models; `stagesInvalid` with every fault of the plan.
+    package init(
+        schema: Schema, plan: (any SchemaMigrationPlan.Type)? = nil, configurations: [String: Set<String>] = [:]
+    ) throws {
+        model = try schema.managedObjectModel().holding(configurations)
+        versions = try plan.map { plan in
+            MoultModel.ModelVersions(versions: try plan.schemas.map { try $0.modelVersion(holding: configurations) })
+        }
+    }
+
+    /// Opens a store, or makes it.
+    ///
+    /// - Parameters:
+    ///   - url: nil or `/dev/null` for a store in memory.
+    ///   - configuration: one of the configurations given; nil where the store holds all entities.
+    /// - Returns: the open store; it stays open until it is closed, and `store` of it is what a coordinator takes.
+    /// - Throws: `storeUnknown` for a store of no version; `storeAhead` for one of a later version, or one that is to be
+    ///   migrated and only opened for reading; `noPath`, `cannotInfer`, `dataConflict`, `stageFailed` where the plan
+    ///   does not bring it here; `locked` where somebody else has it.
+    package func open(
+        at url: URL?, configuration: String? = nil, isReadOnly: Bool = false
+    ) throws -> MoultCoreData.PersistentStore {
+        let description = PersistentStoreDescription(url: url)
+        description.configuration = configuration
+        description.isReadOnly = isReadOnly
+        description.setOption(true, forKey: PersistentStoreOption.historyTracking)
+        description.migrationProgress = onProgress
+        description.isMigrationCancelled = isCancelled
+        return try StoreOpening(description, model: model, versions: versions).open()
+    }
+}
