@@ -101,10 +101,10 @@ extension ManagedObjectContext {
     }
 
     func face(_ object: Object, _ coordinator: PersistentStoreCoordinator) -> ManagedObject {
-        if let face = (object.face as? WeakFace)?.object { return face }
+        if let face = object.face as? ManagedObject { return face }
         let type = coordinator.classes.type(for: object.entityName, in: coordinator.managedObjectModel)
         let face = type.init(ManagedObjectHandle(object: object, context: self))
-        object.face = WeakFace(face)
+        object.face = face
         return face
     }
 
@@ -138,12 +138,6 @@ extension ManagedObjectContext {
 
     /// Keeps an error that could not be thrown where it happened, for the next save to throw.
     func note(_ error: any Error) { state.withLock { $0.notedErrors.append(error) } }
-}
-
-/// What an object keeps of its face: no more than a hint, for the face holds the object.
-final class WeakFace {
-    weak var object: ManagedObject?
-    init(_ object: ManagedObject) { self.object = object }
 }
 
 extension EntityDescription {

@@ -39,7 +39,7 @@ open class ManagedObject {
         }
         self.init(handle)
         context.turn.withLock {
-            object.face = WeakFace(self)
+            object.face = self
             keepWhileChanged()
             awakeFromInsert()
         }

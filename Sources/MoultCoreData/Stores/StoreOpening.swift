@@ -50,7 +50,7 @@ package struct StoreOpening {
     ///   model and cannot be made to; `locked` where somebody else has it; what a damaged store throws.
     package func open() throws -> PersistentStore {
         guard type == .sqlite, let url, url.path != "/dev/null" else {
-            let store = try ObjectStore(inMemory: model, configuration: configuration)
+            let store = try ObjectStore(inMemory: model, configuration: configuration, history: options.tracksHistory)
             return PersistentStore(store, url: nil, type: .inMemory, configuration: configuration, options: options)
         }
         if try system.exists(url.path) {

@@ -14,6 +14,13 @@ public protocol _ModelProperty<Value> {
     /// The value of an attribute as a store has it, for a default or a constant of a predicate; nil for nil, and for
     /// relationships.
     func attributeValue(of value: Value) throws -> AttributeValue?
+
+    /// Whether a stored value is one that the property can have. A context hands out no object without.
+    func canRead(_ value: AttributeValue) -> Bool
+}
+
+extension _ModelProperty {
+    public func canRead(_ value: AttributeValue) -> Bool { true }
 }
 
 /// What a property is in a schema, as far as its type says it.

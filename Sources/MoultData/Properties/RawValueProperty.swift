@@ -14,6 +14,10 @@ where Value.RawValue: PersistentValue {
         backing.setAttribute(key, value.rawValue.attributeValue)
     }
 
+    public func canRead(_ value: AttributeValue) -> Bool {
+        Value.RawValue(attribute: value).flatMap(Value.init(rawValue:)) != nil
+    }
+
     public var shape: _PropertyShape {
         .attribute(Value.RawValue.attributeType, isOptional: false, unknown: unknownEnum)
     }

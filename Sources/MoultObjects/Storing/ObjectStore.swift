@@ -98,12 +98,12 @@ package final class ObjectStore {
     /// Makes a store that lives in memory, and only as long as this object does.
     package convenience init(
         inMemory model: ManagedObjectModel, configuration: String? = nil, identifier: UUID = UUID(),
-        on system: any System = POSIXSystem()
+        history: Bool = false, on system: any System = POSIXSystem()
     ) throws {
         var version = ModelVersion(names: ["memory"], model: model)
         if let configuration { version = try version.restricted(to: configuration) }
         let connection = try Connection(":memory:", mode: .create)
-        try StoreMaker(version, uuid: identifier.uuidString, experimental: true).fill(connection)
+        try StoreMaker(version, history: history, uuid: identifier.uuidString, experimental: true).fill(connection)
         try self.init(connection, path: "", version.model, nil, isReadOnly: false, external: nil, system)
     }
 

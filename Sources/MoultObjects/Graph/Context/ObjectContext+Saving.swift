@@ -7,7 +7,8 @@ extension ObjectContext {
     /// later one fails, what the earlier ones took stays saved.
     /// - Throws: ``ValidationErrors`` with all rules that are broken, ``MergeConflictError`` where the policy is to say
     ///   so; after any error the changes are still there.
-    package func save() throws {
+    /// - Returns: what was written.
+    @discardableResult package func save() throws -> SavedChanges {
         let saved = try lock.withLock { () throws -> (SavedChanges, [SaveObservers.Observer]) in
             try settle()
             forgetUnchanged()
@@ -22,8 +23,8 @@ extension ObjectContext {
             for other in parent.children.compactMap(\.context) where other !== self { other.mergeIfAutomatic(saved) }
             return (saved, observers.bodies)
         }
-        guard !saved.0.isEmpty else { return }
-        for observer in saved.1 { observer(saved.0) }
+        if !saved.0.isEmpty { for observer in saved.1 { observer(saved.0) } }
+        return saved.0
     }
 
     /// Calls `observer` after every save of this context, outside the lock.
@@ -66,7 +67,7 @@ extension ObjectContext {
             } catch let conflicts as SaveConflicts {
                 attempts += 1
                 // A store that others write all the time may conflict again and again.
-                guard mergePolicy != .error, attempts < 16 else { throw conflictError(conflicts.conflicts) }
+                guard resolves(conflicts.conflicts), attempts < 16 else { throw conflictError(conflicts.conflicts) }
                 try resolve(conflicts.conflicts)
                 try settle()
                 forgetUnchanged()

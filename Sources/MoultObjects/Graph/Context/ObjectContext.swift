@@ -26,6 +26,14 @@ package final class ObjectContext: @unchecked Sendable {
     var prefetched: [Object] = []
     var observers = SaveObservers()
     var children: [WeakContext] = []
+    /// Called with the position of a value that changed without having been set through a face, by the other end of a
+    /// relationship or by what the store holds now; without one where any value may have changed.
+    package var noteChange: ((Object, Int?) -> Void)? {
+        didSet { for kind in kinds.values { kind.noteChange = noteChange } }
+    }
+    /// Set, a new object whose unique values are taken gives what it holds to the one that has them, whatever the merge
+    /// policy; it is called with both before the new one goes.
+    package var upserting: ((_ new: Object, _ kept: Object) -> Void)?
     private var kinds: [String: ObjectKind] = [:]
     private var lastKind: ObjectKind?
     private var settings = Settings()

@@ -52,6 +52,7 @@ extension Object {
         deltas = nil
         state.subtract([.updated, .deleted, .listed])
         values = committed
+        kind.noteChange?(self, nil)
     }
 
     /// What it holds now is what the store holds.

@@ -102,6 +102,7 @@ extension Object {
     func put(_ value: ObjectValue, at position: Int) {
         noteUpdate()
         values[position] = value
+        kind.noteChange?(self, position)
     }
 
     func replaceList(_ link: RelationshipLink, _ ids: [ObjectID]) { put(.toMany(ids), at: link.position) }
@@ -147,6 +148,7 @@ extension Object {
             deltas = deltas ?? [:]
             deltas?[link.position] = delta
         }
+        kind.noteChange?(self, link.position)
     }
 
     func exclude(_ id: ObjectID, from name: String) throws { try exclude([id], from: name) }
@@ -172,6 +174,7 @@ extension Object {
             deltas = deltas ?? [:]
             deltas?[link.position] = delta
         }
+        kind.noteChange?(self, link.position)
     }
 }
 

@@ -27,6 +27,7 @@ extension Object {
         let isKept = !kind.derived.contains(position) && keepsOurs(position, ours != base, base != theirs)
         if !isKept { values[position] = theirs }
         committed[position] = theirs
+        if !isKept, ours != theirs { kind.noteChange?(self, position) }
     }
 
     private func rebase(

@@ -21,8 +21,8 @@ package final class Object {
     var deltas: [Int: ListDelta]?
     /// The faults that are filled together with this one.
     var batch: FaultBatch?
-    /// What a typed face keeps for the object; lives as long as it.
-    package var face: AnyObject?
+    /// The object as a typed face shows it, as long as somebody holds that.
+    package weak var face: AnyObject?
 
     struct State: OptionSet {
         let rawValue: UInt8
@@ -70,6 +70,16 @@ extension Object {
     package var id: ObjectID { kind.lock.withLock { identity } }
     package var shape: EntityShape { kind.shape }
     package var entityName: String { kind.entityName }
+    /// What it held last, for one that has left its context; nil where that was never read.
+    package func lastValue(_ name: String) -> ObjectValue? {
+        kind.lock.withLock { kind.shape.position(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil } }
+    }
+
+    /// The first of these positions whose value does not satisfy `isFit`; nil where all do, and for a fault.
+    package func firstUnfit(_ positions: some Sequence<Int>, _ isFit: (Int, ObjectValue?) -> Bool) -> Int? {
+        kind.lock.withLock { state.contains(.fault) ? nil : positions.first { !isFit($0, values[$0]) } }
+    }
+
     /// Nil where the object has left its context, or the context is gone.
     package var context: ObjectContext? { kind.lock.withLock { state.contains(.detached) ? nil : kind.context } }
 
@@ -108,6 +118,7 @@ extension Object {
         batch = nil
         state.insert(.fault)
         state.remove(.updated)
+        kind.noteChange?(self, nil)
     }
 
     /// Leaves the context for good.

@@ -21,6 +21,8 @@ final class ObjectKind {
     /// The positions of lists that the other end's to-one keeps.
     let keptByInverse: [Int]
     let rules: ValidationRules
+    /// See ``ObjectContext/noteChange``.
+    var noteChange: ((Object, Int?) -> Void)?
 
     init(_ shape: EntityShape, context: ObjectContext, model: ManagedObjectModel) throws {
         self.shape = shape
@@ -34,7 +36,10 @@ final class ObjectKind {
         relationships = positions.filter { [links] in links[$0] != nil }
         persistent = positions.filter { !shape.properties[$0].isDerived && !shape.properties[$0].isTransient }
         keptByInverse = positions.filter { [links] in links[$0]?.isKeptByInverse == true }
-        rules = try ValidationRules(shape)
+        // STORE_FORMAT 9: SwiftData's lists are not optional, have no least count, and may be empty.
+        rules = try ValidationRules(
+            shape, allowsEmptyLists: model.documentAttributes["usedWithSwiftData"] == "YES")
+        noteChange = context.noteChange
     }
 
     var entityName: String { shape.entity.name }

@@ -1,6 +1,20 @@
 import MoultModel
 
 extension ObjectContext {
+    /// Whether the save can be tried again: the policy has an answer, or all conflicts are of new objects to upsert.
+    func resolves(_ conflicts: [SaveConflicts.Conflict]) -> Bool {
+        if mergePolicy != .error, upserting == nil { return true }
+        return conflicts.allSatisfy { conflict in
+            guard upserting != nil, case .constraint(_, let ids, let stored) = conflict else {
+                return mergePolicy != .error
+            }
+            let saved = ids.compactMap { registry[$0]?.object }.filter {
+                $0.isPending && !$0.state.contains(.deleted) && !$0.state.contains(.inserted)
+            }
+            return saved.count + (stored == nil ? 0 : 1) < 2
+        }
+    }
+
     /// Changes the objects in conflict as the merge policy says, so that the save can be tried again.
     func resolve(_ conflicts: [SaveConflicts.Conflict]) throws {
         for conflict in conflicts {
@@ -72,6 +86,7 @@ extension ObjectContext {
             return object
         }
         if let saved = objects.first(where: { !$0.state.contains(.inserted) }) { return saved }
+        if upserting != nil { return objects.first }
         switch mergePolicy {
         case .mergeByPropertyObjectTrump, .overwrite: return objects.last
         case .mergeByPropertyStoreTrump, .rollback, .error: return objects.first
@@ -80,6 +95,11 @@ extension ObjectContext {
 
     /// Ends a new object in favour of one with the same unique values.
     private func give(_ object: Object, to keeper: Object, isStored: Bool) throws {
+        if let upserting {
+            try keeper.takeAll(object, in: self)
+            upserting(object, keeper)
+            return try delete(object)
+        }
         switch mergePolicy {
         case .overwrite where isStored:
             return try delete(keeper)
@@ -154,5 +174,17 @@ extension Object {
             default: break
             }
         }
+    }
+
+    /// Takes everything that a new object holds: values, also those that are its defaults, and places in relationships.
+    fileprivate func takeAll(_ other: Object, in context: ObjectContext) throws {
+        let owned = other.kind.persistent.filter { other.kind.links[$0] == nil }
+        for name in owned.map({ other.shape.properties[$0].name }) {
+            guard let position = shape.position(of: name), let place = other.shape.position(of: name),
+                let value = other.values[place], values[position] != value
+            else { continue }
+            put(value, at: position)
+        }
+        try takeOver(other, winning: true, in: context)
     }
 }

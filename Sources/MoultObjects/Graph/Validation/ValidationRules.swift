@@ -12,8 +12,9 @@ struct ValidationRules: Sendable {
 
     let checks: [(position: Int, check: Check)]
 
+    /// - Parameter allowsEmptyLists: whether a list that is not optional may be empty, as SwiftData's may.
     /// - Throws: `modelInvalid` for a further rule that does not parse.
-    init(_ shape: EntityShape) throws {
+    init(_ shape: EntityShape, allowsEmptyLists: Bool = false) throws {
         var checks: [(Int, Check)] = []
         for (position, property) in shape.properties.enumerated() {
             switch property {
@@ -25,15 +26,10 @@ struct ValidationRules: Sendable {
             case .relationship(let relationship, _):
                 guard !relationship.isTransient else { continue }
                 if relationship.isToMany {
-                    guard relationship.minCount > 0 || relationship.maxCount > 0 || !relationship.isOptional else {
-                        continue
-                    }
+                    let mayBeEmpty = relationship.isOptional || (allowsEmptyLists && relationship.minCount == 0)
+                    guard relationship.minCount > 0 || relationship.maxCount > 0 || !mayBeEmpty else { continue }
                     checks.append(
-                        (
-                            position,
-                            .count(
-                                relationship.minCount, relationship.maxCount, isOptional: relationship.isOptional)
-                        ))
+                        (position, .count(relationship.minCount, relationship.maxCount, isOptional: mayBeEmpty)))
                 } else if !relationship.isOptional {
                     checks.append((position, .required))
                 }

@@ -1,0 +1,94 @@
+import Foundation
+internal import MoultCoreData
+import MoultModel
+import MoultObjects
+
+/// Opens every store of a container.
+struct ContainerStores {
+    let schema: Schema
+    let plan: (any SchemaMigrationPlan.Type)?
+    let configurations: [ModelConfiguration]
+
+    func open() throws -> ModelStack {
+        do {
+            try check()
+            let parts = parts
+            let opener = try StoreOpener(schema: schema, plan: plan, configurations: parts)
+            let coordinator = ObjectCoordinator(model: opener.model)
+            var stores: [PersistentStore] = []
+            do {
+                for (number, configuration) in configurations.enumerated() {
+                    try makeFolder(of: configuration)
+                    let store = try opener.open(
+                        at: configuration.isStoredInMemoryOnly ? nil : configuration.url,
+                        configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !configuration.allowsSave)
+                    stores.append(store)
+                    try coordinator.add(store.store)
+                }
+            } catch {
+                for store in stores { store.close() }
+                throw error
+            }
+            return ModelStack(schema, coordinator, stores)
+        } catch let error as MigrationError {
+            throw SwiftDataError(opening: error)
+        }
+    }
+
+    /// The entities that each store holds, by the name of its configuration; empty where one store holds all.
+    private var parts: [String: Set<String>] {
+        let all = Set(schema.entities.map(\.name))
+        guard configurations.count > 1 || configurations.contains(where: { names(of: $0) != all }) else { return [:] }
+        return Dictionary(configurations.enumerated().map { (partName($0), names(of: $1)) }) { first, _ in first }
+    }
+
+    /// Unnamed configurations are all called `default`.
+    private func partName(_ number: Int) -> String {
+        let name = configurations[number].name
+        return configurations.prefix(number).contains { $0.name == name } ? "\(name) \(number + 1)" : name
+    }
+
+    private func names(of configuration: ModelConfiguration) -> Set<String> {
+        Set((configuration.schema ?? schema).entities.map(\.name))
+    }
+
+    private func check() throws {
+        var places: Set<String> = []
+        for configuration in configurations {
+            try configuration.checkName()
+            let path = configuration.url.standardizedFileURL.path
+            guard configuration.isStoredInMemoryOnly || places.insert(path).inserted else {
+                throw SwiftDataError(
+                    .duplicateConfiguration, "Two configurations are of one store.", place: path,
+                    remedy: "Give each configuration a name, or a URL, of its own.")
+            }
+            let foreign = (configuration.schema?.entities ?? []).filter { schema.entitiesByName[$0.name] == nil }
+            guard foreign.isEmpty else {
+                throw SwiftDataError(
+                    .configurationSchemaNotFoundInContainerSchema,
+                    "The configuration \(configuration.name) holds \(foreign.map(\.name).joined(separator: ", ")), "
+                        + "which the container's schema has not.",
+                    place: configuration.name, remedy: "Make the container for these models too.")
+            }
+        }
+        try checkEveryModelHasAStore()
+    }
+
+    private func checkEveryModelHasAStore() throws {
+        let held = configurations.reduce(into: Set<String>()) { $0.formUnion(names(of: $1)) }
+        let homeless = schema.entities.map(\.name).filter { !held.contains($0) }
+        guard !homeless.isEmpty else { return }
+        throw SwiftDataError(
+            .configurationSchemaNotFoundInContainerSchema,
+            "No configuration holds \(homeless.joined(separator: ", ")).", place: homeless.joined(separator: ", "),
+            remedy: "Add the models to the schema of a configuration, or a configuration without a schema.")
+    }
+
+    /// The folder of a store without a place of its own is the container's to make; any other must be there.
+    private func makeFolder(of configuration: ModelConfiguration) throws {
+        guard !configuration.isStoredInMemoryOnly else { return }
+        let folder = configuration.url.deletingLastPathComponent()
+        guard folder == ModelConfiguration.folder(configuration.groupContainer) else { return }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+}

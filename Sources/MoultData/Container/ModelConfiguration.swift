@@ -1,0 +1,66 @@
+import Foundation
+
+/// Which models a store holds, where it lies, and whether it may be written.
+///
+/// A configuration without a schema holds all models of its container. Several of one container need a schema each, and
+/// names of their own.
+public struct ModelConfiguration: Sendable, Hashable, Identifiable {
+    /// The name of the store's file, without `.store`; `default` where none was given.
+    public let name: String
+    /// The models that the store holds; nil for all of the container's.
+    public let schema: Schema?
+    /// Where the store lies; `/dev/null` for one in memory.
+    public let url: URL
+    public let isStoredInMemoryOnly: Bool
+    /// False for a store that is opened for reading only.
+    public let allowsSave: Bool
+    public let groupContainer: GroupContainer
+    public let cloudKitDatabase: CloudKitDatabase
+
+    public var id: String { "\(name) \(url.path)" }
+
+    /// - Parameters:
+    ///   - groupContainer: see ``GroupContainer``.
+    ///   - cloudKitDatabase: accepted, and without effect: see ``CloudKitDatabase``.
+    public init(
+        _ name: String? = nil, schema: Schema? = nil, isStoredInMemoryOnly: Bool = false, allowsSave: Bool = true,
+        groupContainer: GroupContainer = .automatic, cloudKitDatabase: CloudKitDatabase = .automatic
+    ) {
+        let name = name ?? "default"
+        self.init(
+            name, schema,
+            isStoredInMemoryOnly ? Self.nowhere : Self.folder(groupContainer).appendingPathComponent("\(name).store"),
+            isStoredInMemoryOnly, allowsSave, groupContainer, cloudKitDatabase)
+    }
+
+    /// A store at a place of your own.
+    public init(
+        _ name: String? = nil, schema: Schema? = nil, url: URL, allowsSave: Bool = true,
+        cloudKitDatabase: CloudKitDatabase = .automatic
+    ) {
+        let file = url.deletingPathExtension().lastPathComponent
+        self.init(
+            name ?? (file.isEmpty ? "default" : file), schema, url, url.path == Self.nowhere.path, allowsSave, .none,
+            cloudKitDatabase)
+    }
+
+    public init(isStoredInMemoryOnly: Bool) { self.init(nil, isStoredInMemoryOnly: isStoredInMemoryOnly) }
+
+    /// A store of these models, and of those that they lead to.
+    public init(for types: any PersistentModel.Type..., isStoredInMemoryOnly: Bool = false) {
+        self.init(nil, schema: Schema(types), isStoredInMemoryOnly: isStoredInMemoryOnly)
+    }
+
+    private init(
+        _ name: String, _ schema: Schema?, _ url: URL, _ isStoredInMemoryOnly: Bool, _ allowsSave: Bool,
+        _ groupContainer: GroupContainer, _ cloudKitDatabase: CloudKitDatabase
+    ) {
+        self.name = name
+        self.schema = schema
+        self.url = url
+        self.isStoredInMemoryOnly = isStoredInMemoryOnly
+        self.allowsSave = allowsSave
+        self.groupContainer = groupContainer
+        self.cloudKitDatabase = cloudKitDatabase
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import MoultModel
+import MoultObjects
+
+/// A schema and the stores that hold its models.
+///
+///     let container = try ModelContainer(for: Note.self)
+///     let context = ModelContext(container)
+///
+/// A store that is behind is migrated as the plan says, before the container is there.
+public final class ModelContainer: Sendable {
+    public let schema: Schema
+    nonisolated(unsafe) public let migrationPlan: (any SchemaMigrationPlan.Type)?
+    public let configurations: Set<ModelConfiguration>
+    let stack: ModelStack
+    @MainActor private var main: ModelContext?
+
+    package var coordinator: ObjectCoordinator { stack.coordinator }
+
+    /// - Parameter configurations: the stores; none means one called `default` in the program's own folder.
+    /// - Throws: `SwiftDataError` with its name for it: ``SwiftDataError/loadIssueModelContainer``,
+    ///   ``SwiftDataError/unknownSchema`` for a store of models that are not known here,
+    ///   ``SwiftDataError/duplicateConfiguration`` and the others of configurations.
+    public init(
+        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
+        configurations: [ModelConfiguration]
+    ) throws {
+        let given = configurations.isEmpty ? [ModelConfiguration(schema: schema)] : configurations
+        self.schema = schema
+        self.migrationPlan = migrationPlan
+        self.configurations = Set(given)
+        stack = try ContainerStores(schema: schema, plan: migrationPlan, configurations: given).open()
+    }
+
+    public convenience init(
+        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
+        configurations: ModelConfiguration...
+    ) throws {
+        try self.init(for: schema, migrationPlan: migrationPlan, configurations: configurations)
+    }
+
+    public convenience init(
+        for types: any PersistentModel.Type..., migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
+        configurations: ModelConfiguration...
+    ) throws {
+        try self.init(for: Schema(types), migrationPlan: migrationPlan, configurations: configurations)
+    }
+
+    /// A container over stores that are open already.
+    init(_ stack: ModelStack) {
+        schema = stack.schema
+        migrationPlan = nil
+        configurations = []
+        self.stack = stack
+    }
+
+    /// The context of the main actor. It saves by itself (``ModelContext/autosaveEnabled``) and takes in what others
+    /// of this container save.
+    @MainActor public var mainContext: ModelContext {
+        if let main { return main }
+        let context = ModelContext(self)
+        context.becomeMain()
+        main = context
+        return context
+    }
+}
+
+extension ModelContainer: Equatable {
+    public static func == (left: ModelContainer, right: ModelContainer) -> Bool { left === right }
+}

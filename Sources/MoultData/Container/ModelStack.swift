@@ -1,0 +1,48 @@
+internal import MoultCoreData
+import MoultModel
+import MoultObjects
+
+/// A container's schema and its open stores: what the container and all its contexts stand on.
+final class ModelStack: @unchecked Sendable {
+    let schema: Schema
+    let coordinator: ObjectCoordinator
+    /// Kept open as long as any context is used. In the order of the configurations.
+    let stores: [PersistentStore]
+    private let bindings: [String: ModelBinding]
+    private let namesByType: [ObjectIdentifier: String]
+
+    init(_ schema: Schema, _ coordinator: ObjectCoordinator, _ stores: [PersistentStore]) {
+        self.schema = schema
+        self.coordinator = coordinator
+        self.stores = stores
+        bindings = schema.types.reduce(into: [:]) { bindings, entry in
+            bindings[entry.key] = coordinator.shape(of: entry.key).map { ModelBinding(entry.value, $0) }
+        }
+        namesByType = Dictionary(schema.types.map { (ObjectIdentifier($1), $0) }) { first, _ in first }
+    }
+
+    deinit { for store in stores { store.close() } }
+
+    /// What is known of the class of an entity.
+    func binding(_ entityName: String) throws -> ModelBinding {
+        if let binding = bindings[entityName] { return binding }
+        throw unknown(entityName)
+    }
+
+    /// What is known of a class of the schema.
+    ///
+    /// - Throws: ``SwiftDataError/unknownSchema`` for one that the schema has not.
+    func binding(_ type: any PersistentModel.Type) throws -> ModelBinding {
+        if let name = namesByType[ObjectIdentifier(type)], let binding = bindings[name] { return binding }
+        throw unknown(String(reflecting: type))
+    }
+
+    private func unknown(_ name: String) -> SwiftDataError {
+        SwiftDataError(
+            .unknownSchema,
+            MigrationError(
+                .unknownKey, "\(name) is no model of this container's schema.", place: name,
+                remedy: "Make the container for it too; its models are "
+                    + "\(schema.entities.map(\.name).joined(separator: ", "))."))
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import MoultModel
+import MoultObjects
+
+extension ModelContext {
+    /// Whether a save has something to write.
+    public var hasChanges: Bool { objects.hasChanges || !graph.faults.isEmpty || graph.hasRefusals }
+
+    /// Writes every change, in one transaction for each store.
+    ///
+    /// A new object whose unique values a row has already changes that row, which keeps its identity. What somebody
+    /// else changed since it was read is not overwritten.
+    /// - Throws: ``SwiftDataError/modelValidationFailure`` with everything that is not valid,
+    ///   ``SwiftDataError/saveConflict``; after any error nothing is saved and the changes are still there.
+    public func save() throws {
+        guard hasChanges else { return }
+        NotificationCenter.default.post(name: Self.willSave, object: self)
+        let saved = try SwiftDataError.translating {
+            try graph.throwRefusals()
+            return try graph.save()
+        }
+        forgetKept()
+        NotificationCenter.default.post(name: Self.didSave, object: self, userInfo: saved.userInfo)
+    }
+
+    /// Gives up every change since the last save. Models that were never saved leave the context with their values.
+    public func rollback() {
+        graph.rollback()
+        forgetKept()
+    }
+
+    /// Runs `block` and saves. Where either throws, every change that is not saved is given up.
+    public func transaction(block: () throws -> Void) throws {
+        do {
+            try block()
+            try save()
+        } catch {
+            rollback()
+            throw error
+        }
+    }
+
+    /// Follows the delete rules of what was deleted; there is no need to call it.
+    public func processPendingChanges() { noting { try objects.processPendingChanges() } }
+
+    // MARK: - What changed
+
+    /// The models that the next save makes rows of.
+    public var insertedModelsArray: [any PersistentModel] { models(objects.insertedObjects) }
+    /// The models that the next save changes the rows of.
+    public var changedModelsArray: [any PersistentModel] { models(objects.updatedObjects) }
+    /// The models that the next save deletes, those that delete rules lead to included.
+    public var deletedModelsArray: [any PersistentModel] { models(objects.deletedObjects) }
+
+    private func models(_ objects: [Object]) -> [any PersistentModel] {
+        objects.compactMap { try? graph.model(for: $0) }
+    }
+}
+
+extension ModelGraph {
+    var hasRefusals: Bool { refusals.values.contains { !$0.isEmpty } }
+
+    /// Throws what could not be thrown where it happened.
+    func throwRefusals() throws {
+        if let fault = faults.first {
+            faults = []
+            throw fault
+        }
+        let found = refusals.values.flatMap { $0.sorted { $0.key.precedesInByteOrder($1.key) }.map(\.value) }
+        guard let first = found.first else { return }
+        guard found.count > 1 else { throw SwiftDataError(.modelValidationFailure, first) }
+        throw SwiftDataError(
+            .modelValidationFailure,
+            MigrationError(
+                first.code, found.map(\.message).joined(separator: " "),
+                place: found.map(\.place).joined(separator: ", "), remedy: first.remedy))
+    }
+
+    func save() throws -> SavedChanges {
+        let saved = try objects.save()
+        refusals = [:]
+        for (id, holder) in identities where holder.permanent == nil {
+            if let object = holder.object, !object.id.isTemporary {
+                identities[id]?.permanent = object.id
+            } else if holder.object == nil {
+                identities[id] = nil
+            }
+        }
+        return saved
+    }
+
+    /// The identity that an object has now, by one that it was given before its first save.
+    func identity(_ id: PersistentIdentifier) -> ObjectID {
+        guard id.objectID.isTemporary else { return id.objectID }
+        return identities[id.objectID]?.permanent ?? id.objectID
+    }
+
+    func rollback() {
+        for object in objects.insertedObjects {
+            guard let model = object.face as? any PersistentModel,
+                let backing = model.persistentBackingData as? ObjectBacking,
+                let binding = try? stack.binding(object.entityName)
+            else { continue }
+            for case let property? in binding.properties {
+                if case .toOne = property.shape {
+                    backing.lastDestinations[property.name] = backing.toOne(property.name)
+                }
+            }
+        }
+        objects.rollback()
+        refusals = [:]
+        faults = []
+    }
+}

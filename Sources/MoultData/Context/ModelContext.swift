@@ -1,0 +1,135 @@
+import Foundation
+import MoultModel
+import MoultObjects
+
+/// Models that are read, changed and saved together.
+///
+/// A context has one model for a row as long as anybody holds it; models with changes are held by the context. It
+/// belongs to one thread or actor at a time, and so do its models: hand identities to others.
+///
+/// There is no undo.
+public final class ModelContext {
+    let graph: ModelGraph
+    private weak var given: ModelContainer?
+    /// Models with changes.
+    private var kept: [any PersistentModel] = []
+    private var saveIsDue = false
+    private var isMain = false
+
+    /// Whether the context saves by itself. The main context does, and does it when the main actor is free after a
+    /// change: an error is not told, and comes again when ``save()`` is called. No other context has a moment of its
+    /// own at which it could: there it means nothing, and is false at first.
+    public var autosaveEnabled = false
+
+    package var objects: ObjectContext { graph.objects }
+
+    public init(_ container: ModelContainer) {
+        graph = ModelGraph(container.stack)
+        given = container
+        graph.context = self
+    }
+
+    /// The container; another one over the same stores where the first is gone.
+    public var container: ModelContainer { given ?? ModelContainer(graph.stack) }
+
+    /// Who is named in the history as the author of what this context saves.
+    public var author: String? {
+        get { objects.transactionAuthor }
+        set { objects.transactionAuthor = newValue }
+    }
+
+    // MARK: - Inserting and deleting
+
+    /// Takes in a model and every model that it leads to. The next save makes rows of them, or, where their unique
+    /// values are taken, changes the rows that have them.
+    ///
+    /// A model of another context, or of no model of the schema, is not taken in: the next save throws the error.
+    public func insert<Model: PersistentModel>(_ model: Model) {
+        noting { _ = try graph.object(model) }
+    }
+
+    /// Deletes a model at the next save, with all that its delete rules lead to. One that was never inserted is let be.
+    public func delete<Model: PersistentModel>(_ model: Model) {
+        guard let backing = model.persistentBackingData as? ObjectBacking, backing.object.context != nil else { return }
+        noting {
+            let object = try graph.object(model)
+            try objects.delete(object)
+            graph.refusals[ObjectIdentifier(object)] = nil
+            backing.keep()
+        }
+    }
+
+    // MARK: - Identities
+
+    /// The model of an identity, read from the store when it is first asked for something.
+    ///
+    /// There may be none: then its values are empty ones. An identity of another store gives a model with no values and
+    /// no ``PersistentModel/modelContext``. One of an entity that the schema has not can be of no class at all: it ends
+    /// the program, as with SwiftData.
+    public func model(for id: PersistentIdentifier) -> any PersistentModel {
+        let id = graph.identity(id)
+        if let found = try? graph.model(for: objects.object(with: id)) { return found }
+        guard let binding = try? graph.stack.binding(id.entityName) else {
+            preconditionFailure("\(id) is of no model of this container's schema.")
+        }
+        return binding.type.init(backingData: AbsentBacking(PersistentIdentifier(id)))
+    }
+
+    /// The model of an identity, where the context has it already.
+    public func registeredModel<Model: PersistentModel>(for id: PersistentIdentifier) -> Model? {
+        guard let object = objects.registeredObject(for: graph.identity(id)), !object.isDeleted else { return nil }
+        return try? graph.model(for: object, as: Model.self)
+    }
+
+    // MARK: - Keeping
+
+    func keep(_ model: any PersistentModel) {
+        kept.append(model)
+        autosave()
+    }
+
+    /// Lets go of the models that were held for their changes.
+    func forgetKept() {
+        for model in kept { (model.persistentBackingData as? ObjectBacking)?.isKept = false }
+        kept = []
+    }
+
+    /// Runs what cannot throw where it is called; the next save throws the error.
+    func noting(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            graph.faults.append(error)
+        }
+    }
+
+    // MARK: - The main context
+
+    @MainActor func becomeMain() {
+        isMain = true
+        autosaveEnabled = true
+        objects.automaticallyMergesChangesFromParent = true
+    }
+
+    /// Saves when the main actor is free.
+    private func autosave() {
+        guard isMain, autosaveEnabled, !saveIsDue else { return }
+        saveIsDue = true
+        let later = MainReference(self)
+        Task { @MainActor in later.context?.runAutosave() }
+    }
+
+    @MainActor private func runAutosave() {
+        saveIsDue = false
+        if autosaveEnabled, hasChanges { try? save() }
+    }
+}
+
+/// A main context on its way to the main actor, where it belongs.
+private final class MainReference: @unchecked Sendable {
+    weak var context: ModelContext?
+    init(_ context: ModelContext) { self.context = context }
+}
+
+@available(*, unavailable, message: "a context belongs to one thread or actor; make one for each")
+extension ModelContext: Sendable {}

@@ -1,0 +1,110 @@
+import MoultModel
+import MoultObjects
+
+extension ModelGraph {
+    /// The object that a model shows here; a model that no context has is taken in.
+    ///
+    /// - Throws: `usage` for a model of another context; ``SwiftDataError/unknownSchema``.
+    func object(_ model: any PersistentModel) throws -> Object {
+        guard let backing = model.persistentBackingData as? ObjectBacking else { return try insert(model) }
+        if backing.graph === self, backing.object.context != nil { return backing.object }
+        guard backing.object.context == nil else {
+            throw MigrationError(
+                .usage, "\(backing.object.id) belongs to another context.", place: backing.object.id.description,
+                remedy: "Use model(for:) of this context with the object's persistentModelID.")
+        }
+        return try insert(model)
+    }
+
+    /// Takes in a model and every model that it leads to, with all their values.
+    func insert(_ root: any PersistentModel) throws -> Object {
+        var taken: [(object: Object, values: [String: OwnValues.Value])] = []
+        var waiting = [root]
+        var first: Object?
+        while let model = waiting.popLast() {
+            guard isFree(model) else { continue }
+            let (object, values) = try takeIn(model)
+            if first == nil { first = object }
+            taken.append((object, values))
+            for case let destinations in values.values.map(\.destinations) where !destinations.isEmpty {
+                waiting += destinations.reversed()
+            }
+        }
+        for (object, values) in taken { try link(object, values) }
+        guard let first else { return try object(root) }
+        return first
+    }
+
+    /// Whether no context has the model.
+    private func isFree(_ model: any PersistentModel) -> Bool {
+        guard let backing = model.persistentBackingData as? ObjectBacking else { return true }
+        return backing.object.context == nil
+    }
+
+    /// Makes the object of a model, with the values of its attributes.
+    private func takeIn(_ model: any PersistentModel) throws -> (Object, [String: OwnValues.Value]) {
+        let binding = try stack.binding(type(of: model))
+        let object = try objects.insert(binding.entityName)
+        let (values, refusals) = values(of: model, binding)
+        let backing = ObjectBacking(object, self)
+        model.persistentBackingData = backing
+        object.face = model
+        if !refusals.isEmpty { self.refusals[ObjectIdentifier(object)] = refusals }
+        var relationships: [String: OwnValues.Value] = [:]
+        for (name, value) in values {
+            if case .attribute(let value) = value {
+                backing.setAttribute(name, value)
+            } else {
+                relationships[name] = value
+            }
+        }
+        backing.keep()
+        return (object, relationships)
+    }
+
+    private func values(
+        of model: any PersistentModel, _ binding: ModelBinding
+    ) -> ([String: OwnValues.Value], [String: MigrationError]) {
+        guard let backing = model.persistentBackingData as? ObjectBacking else {
+            let parts = model._$ownValues
+            if parts.count == 1, let only = parts.first { return (only.values, only.refusals) }
+            return parts.reduce(into: ([:], [:])) { all, part in
+                all.0.merge(part.values) { $1 }
+                all.1.merge(part.refusals) { $1 }
+            }
+        }
+        let names = binding.properties.compactMap { $0 }
+        return (Dictionary(names.map { ($0.name, backing.lastValue($0)) }) { first, _ in first }, [:])
+    }
+
+    /// Lists first: a to-one that was set says more than the list of the other end, which may never have been told.
+    private func link(_ object: Object, _ values: [String: OwnValues.Value]) throws {
+        guard !values.isEmpty else { return }
+        let sorted = values.sorted { $0.key.precedesInByteOrder($1.key) }
+        for case (let name, .toMany(let models?)) in sorted where !models.isEmpty {
+            for model in models { try object.add(try self.object(model), to: name) }
+        }
+        for case (let name, .toOne(let model?)) in sorted { try object.setToOne(name, try self.object(model)) }
+    }
+}
+
+extension OwnValues.Value {
+    fileprivate var destinations: [any PersistentModel] {
+        switch self {
+        case .attribute: []
+        case .toOne(let model): model.map { [$0] } ?? []
+        case .toMany(let models): models ?? []
+        }
+    }
+}
+
+extension ObjectBacking {
+    /// The value that a model had when it left its context.
+    fileprivate func lastValue(_ property: Schema.PropertyMetadata) -> OwnValues.Value {
+        switch property.shape {
+        case .attribute: .attribute(attribute(property.name))
+        case .toOne: .toOne(toOne(property.name))
+        case .toMany: .toMany(toMany(property.name))
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import MoultModel
+import MoultObjects
+
+/// The objects of one context and the models that show them. A model keeps its graph, so that it can be read as long as
+/// anybody has it; the graph keeps no model.
+final class ModelGraph {
+    let stack: ModelStack
+    let objects: ObjectContext
+    /// Nil once nobody has the context any more.
+    weak var context: ModelContext?
+    /// Values that could not be kept, by object and property: the next save throws them.
+    var refusals: [ObjectIdentifier: [String: MigrationError]] = [:]
+    /// What could not be thrown where it happened, such as the insertion of an object of another context.
+    var faults: [any Error] = []
+    /// The permanent identities of objects whose temporary ones somebody was told.
+    var identities: [ObjectID: WeakHolder] = [:]
+
+    /// An object that somebody asked the temporary identity of.
+    struct WeakHolder {
+        weak var object: Object?
+        var permanent: ObjectID?
+    }
+
+    init(_ stack: ModelStack) {
+        self.stack = stack
+        objects = ObjectContext(coordinator: stack.coordinator)
+        objects.noteChange = { object, position in Self.noteChange(of: object, position) }
+        objects.upserting = { [weak self] new, kept in self?.upsert(new, kept) }
+    }
+
+    // MARK: - Models
+
+    /// The model that shows an object: the one that somebody has, or a new one.
+    func model(for object: Object) throws -> any PersistentModel {
+        if let face = object.face as? any PersistentModel { return face }
+        let model = try stack.binding(object.entityName).type.init(backingData: ObjectBacking(object, self))
+        object.face = model
+        return model
+    }
+
+    /// As ``model(for:)``, where the class is known; nil for an object of another.
+    func model<Model: PersistentModel>(for object: Object, as type: Model.Type) throws -> Model? {
+        if let face = object.face { return face as? Model }
+        return try model(for: object) as? Model
+    }
+
+    // MARK: - Observation
+
+    /// Tells those who observe a model of a change that nobody made through it.
+    private static func noteChange(of object: Object, _ position: Int?) {
+        guard let model = object.face as? any PersistentModel,
+            let backing = model.persistentBackingData as? ObjectBacking,
+            let binding = try? backing.graph.stack.binding(object.entityName)
+        else { return }
+        if let position {
+            if binding.properties.indices.contains(position) { binding.properties[position]?.noteChange(model) }
+        } else {
+            for property in binding.properties { property?.noteChange(model) }
+        }
+    }
+
+    // MARK: - Upserts
+
+    /// A new object's values go to the one that has its unique values; its model shows that one from now on, unless
+    /// another does.
+    private func upsert(_ new: Object, _ kept: Object) {
+        guard kept.face == nil, let model = new.face as? any PersistentModel else { return }
+        new.face = nil
+        model.persistentBackingData = ObjectBacking(kept, self)
+        kept.face = model
+    }
+}

@@ -1,0 +1,105 @@
+import MoultModel
+import MoultObjects
+
+/// The values of a model that a context has: those of an object of it.
+///
+/// Every reading is of what the object holds now. An object that has left its context, deleted and saved or rolled back
+/// before its first save, is read as it was last.
+final class ObjectBacking: BackingData {
+    let object: Object
+    let graph: ModelGraph
+    /// Whether the context holds the model because it has changes.
+    var isKept = false
+    /// Where the to-one relationships of an object led that was never saved and is rolled back.
+    var lastDestinations: [String: any PersistentModel] = [:]
+
+    init(_ object: Object, _ graph: ModelGraph) {
+        self.object = object
+        self.graph = graph
+    }
+
+    var persistentModelID: PersistentIdentifier {
+        let id = object.id
+        if id.isTemporary, graph.identities[id] == nil { graph.identities[id] = .init(object: object) }
+        return PersistentIdentifier(id)
+    }
+
+    // MARK: - Reading
+
+    func attribute(_ key: String) -> AttributeValue? {
+        do {
+            return try object.attribute(key)
+        } catch {
+            // The row is gone, or nobody keeps the context's stores open.
+            if case .attribute(let value)? = object.lastValue(key) { return value }
+            return nil
+        }
+    }
+
+    func toOne(_ key: String) -> (any PersistentModel)? {
+        do {
+            return try object.toOne(key).map(graph.model)
+        } catch {
+            if let model = lastDestinations[key] { return model }
+            guard case .toOne(let id?)? = object.lastValue(key) else { return nil }
+            return try? graph.model(for: graph.objects.object(with: id))
+        }
+    }
+
+    func toMany(_ key: String) -> [any PersistentModel]? {
+        do {
+            return try object.toMany(key).map(graph.model)
+        } catch {
+            guard case .toMany(let ids)? = object.lastValue(key) else { return [] }
+            return ids.compactMap { id in
+                graph.objects.registeredObject(for: id).flatMap { try? graph.model(for: $0) }
+            }
+        }
+    }
+
+    // MARK: - Writing
+
+    func setAttribute(_ key: String, _ value: AttributeValue?) {
+        change(key) { try object.setAttribute(key, value) }
+    }
+
+    func setToOne(_ key: String, _ model: (any PersistentModel)?) {
+        change(key) { try object.setToOne(key, try model.map(graph.object)) }
+    }
+
+    func setToMany(_ key: String, _ models: [any PersistentModel]?) {
+        change(key) { try object.setToMany(key, try (models ?? []).map(graph.object)) }
+    }
+
+    func refuse(_ key: String, _ error: MigrationError) {
+        graph.refusals[ObjectIdentifier(object), default: [:]][key] = error
+        keep()
+    }
+
+    /// What is set of an object that is deleted, or has left its context, is set of nothing.
+    private func change(_ key: String, _ body: () throws -> Void) {
+        guard object.context != nil, !object.isDeleted else { return }
+        do {
+            try body()
+            if !graph.refusals.isEmpty { graph.refusals[ObjectIdentifier(object)]?[key] = nil }
+            keep()
+        } catch let error as MigrationError {
+            refuse(key, error)
+        } catch {
+            refuse(key, MigrationError(.internal, "\(error)", place: key, remedy: "Report it."))
+        }
+    }
+
+    /// Has the context hold the model until the next save, with what only the model has: transient properties.
+    func keep() {
+        guard !isKept, let model = object.face as? any PersistentModel else { return }
+        isKept = true
+        graph.context?.keep(model)
+    }
+
+    // MARK: - State
+
+    var _context: AnyObject? { object.context == nil ? nil : graph.context }
+    var hasChanges: Bool { object.hasChanges }
+    var isDeleted: Bool { object.isDeleted }
+}
