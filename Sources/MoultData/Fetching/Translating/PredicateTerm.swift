@@ -1,0 +1,104 @@
+import MoultModel
+
+typealias StoredPredicate = MoultModel.Predicate
+typealias StoredExpression = MoultModel.Expression
+
+/// What a part of a Swift predicate is for a store.
+indirect enum PredicateTerm {
+    /// A Swift value that is known now, because it depends on no object.
+    case constant(Any)
+    /// One value; null for nil.
+    case value(StoredExpression)
+    /// A model or its identity; null for nil.
+    case object(StoredExpression, any PersistentModel.Type)
+    /// A Bool; nil where `present` does not hold.
+    case condition(StoredPredicate, present: StoredPredicate? = nil)
+    /// The objects of a to-many relationship, or some of them; nil where `present` does not hold.
+    case collection(StoredExpression, any PersistentModel.Type, present: StoredPredicate? = nil)
+    /// A range of values; a bound that is missing is none.
+    case range(lower: PredicateTerm?, upper: PredicateTerm?, isClosed: Bool)
+}
+
+extension StoredPredicate {
+    static func compare(
+        _ left: StoredExpression, _ operator: Operator, _ right: StoredExpression, options: Options = []
+    ) -> StoredPredicate {
+        .comparison(Comparison(left, `operator`, right, options: options))
+    }
+
+    static func isNull(_ expression: StoredExpression) -> StoredPredicate {
+        compare(expression, .equal, .constant(.null))
+    }
+
+    static func isPresent(_ expression: StoredExpression) -> StoredPredicate {
+        compare(expression, .notEqual, .constant(.null))
+    }
+
+    /// Whether a collection has an element.
+    static func hasElement(_ collection: StoredExpression) -> StoredPredicate {
+        .comparison(Comparison(collection, .notEqual, .constant(.null), modifier: .any))
+    }
+
+    /// Both, without brackets in brackets.
+    static func both(_ left: StoredPredicate, _ right: StoredPredicate) -> StoredPredicate {
+        if left == .constant(true) { return right }
+        if right == .constant(true) { return left }
+        return .and(left.conjuncts + right.conjuncts)
+    }
+
+    static func either(_ left: StoredPredicate, _ right: StoredPredicate) -> StoredPredicate {
+        if left == .constant(false) { return right }
+        if right == .constant(false) { return left }
+        return .or(left.disjuncts + right.disjuncts)
+    }
+
+    static func all(_ conditions: StoredPredicate?...) -> StoredPredicate? {
+        let given = conditions.compactMap { $0 }
+        return given.isEmpty ? nil : given.reduce(.constant(true), both)
+    }
+
+    private var conjuncts: [StoredPredicate] { if case .and(let parts) = self { parts } else { [self] } }
+    private var disjuncts: [StoredPredicate] { if case .or(let parts) = self { parts } else { [self] } }
+
+    var negated: StoredPredicate {
+        switch self {
+        case .constant(let holds): .constant(!holds)
+        case .not(let inner): inner
+        case .comparison(let test) where test.operator == .equal && test.modifier == .direct:
+            .compare(test.left, .notEqual, test.right, options: test.options)
+        case .comparison(let test) where test.operator == .notEqual && test.modifier == .direct:
+            .compare(test.left, .equal, test.right, options: test.options)
+        default: .not(self)
+        }
+    }
+}
+
+extension StoredExpression {
+    /// The value of a property of an object.
+    func property(_ name: String) -> StoredExpression {
+        if case .keyPath(let path, let base) = self { return .keyPath("\(path).\(name)", of: base) }
+        return .keyPath(name, of: self)
+    }
+
+    static func boolean(_ condition: StoredPredicate) -> StoredExpression {
+        switch condition {
+        case .constant(let holds): .constant(.boolean(holds))
+        default: .conditional(condition, .constant(.boolean(true)), .constant(.boolean(false)))
+        }
+    }
+
+    /// Whether the expression is null wherever `other` is.
+    func isNull(with other: StoredExpression) -> Bool {
+        if self == other { return true }
+        switch self {
+        case .keyPath(let path, let base):
+            if path.contains("@") { return false }
+            if case .keyPath(let start, let same) = other, same == base, path.hasPrefix("\(start).") { return true }
+            return base.isNull(with: other)
+        case .function(let selector, let arguments):
+            if case .aggregate? = ExpressionFunction(selector) { return false }
+            return arguments.contains { $0.isNull(with: other) }
+        default: return false
+        }
+    }
+}

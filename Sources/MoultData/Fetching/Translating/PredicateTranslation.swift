@@ -1,0 +1,124 @@
+import Foundation
+import MoultModel
+
+/// One translation of a Swift predicate into the words that a store is asked in.
+///
+/// The meaning is that of `Predicate.evaluate`. Parts that depend on no object are evaluated at once.
+struct PredicateTranslation {
+    let schema: Schema
+    /// The entity that is fetched, for errors.
+    let entity: String
+    /// What the variables of the predicate stand for.
+    var terms: [PredicateExpressions.VariableID: PredicateTerm] = [:]
+    /// The values of those that are known now.
+    var bindings = PredicateBindings()
+    private var depth = 0
+    private var size = 0
+    private var variableCount = 0
+
+    init(_ schema: Schema, entity: String) {
+        self.schema = schema
+        self.entity = entity
+    }
+
+    /// How deeply parts may lie in one another: well below what SQLite takes.
+    static var depthLimit: Int { 400 }
+    /// How many parts there may be, those of variables counted wherever these stand.
+    static var sizeLimit: Int { 100_000 }
+
+    // MARK: - Parts
+
+    mutating func term<Part: PredicateExpression>(_ part: Part) throws -> PredicateTerm {
+        depth += 1
+        size += 1
+        defer { depth -= 1 }
+        guard depth <= Self.depthLimit, size <= Self.sizeLimit else {
+            throw MigrationError(
+                .fetchUnsupported,
+                "The predicate is too large for a store: it has more than \(Self.sizeLimit) parts, or more than "
+                    + "\(Self.depthLimit) in one another.",
+                place: entity, remedy: "Put values into one list and ask whether it contains them, or fetch in parts.")
+        }
+        guard let part = part as? any PredicateTranslatable else {
+            throw refuse(part, "Moult does not know \(type(of: part))")
+        }
+        return try part.translated(by: &self)
+    }
+
+    mutating func predicate<Part: PredicateExpression>(_ part: Part) throws -> StoredPredicate {
+        let found = try term(part)
+        guard let condition = try condition(found) else { throw refuse(part, "it is no condition") }
+        return condition
+    }
+
+    mutating func expression<Part: PredicateExpression>(_ part: Part) throws -> StoredExpression {
+        try expression(try term(part), of: part)
+    }
+
+    /// A name for the elements of a collection.
+    mutating func newVariable() -> String {
+        variableCount += 1
+        return "v\(variableCount)"
+    }
+
+    /// The value of a part whose own parts are all known now.
+    func constant<Part: PredicateExpression>(_ part: Part) throws -> PredicateTerm {
+        do {
+            return .constant(try part.evaluate(bindings))
+        } catch let error as PredicateError {
+            throw refuse(part, "\(error)")
+        }
+    }
+
+    // MARK: - Forms of a term
+
+    /// A Bool as a condition; nil for anything else.
+    func condition(_ term: PredicateTerm) throws -> StoredPredicate? {
+        switch term {
+        case .constant(let value): (value as? Bool).map(StoredPredicate.constant)
+        case .condition(let condition, let present): StoredPredicate.all(present, condition)
+        case .value(let expression): .compare(expression, .equal, .constant(.boolean(true)))
+        case .object, .collection, .range: nil
+        }
+    }
+
+    func expression(_ term: PredicateTerm, of part: some PredicateExpression) throws -> StoredExpression {
+        switch term {
+        case .constant(let value):
+            guard let constant = ExpressionValue(predicateConstant: value) else {
+                throw refuse(part, "the store has no form for a value of \(type(of: value))")
+            }
+            return .constant(constant)
+        case .value(let expression), .object(let expression, _): return expression
+        case .condition(let condition, nil): return .boolean(condition)
+        case .condition(let condition, let present?):
+            return .conditional(present, .boolean(condition), .constant(.null))
+        case .collection, .range: throw refuse(part, "many values are asked for as if they were one")
+        }
+    }
+
+    /// When a term is not nil; nil where it never is.
+    func presence(_ term: PredicateTerm) -> StoredPredicate? {
+        switch term {
+        case .constant(let value): isNilValue(value) ? .constant(false) : nil
+        case .value(let expression): .isPresent(expression)
+        case .object(.evaluatedObject, _), .object(.variable, _): nil
+        case .object(let expression, _): .isPresent(expression)
+        case .condition(_, let present), .collection(_, _, let present): present
+        case .range: nil
+        }
+    }
+
+    // MARK: - Errors
+
+    func refuse(_ part: some PredicateExpression, _ reason: String) -> MigrationError {
+        MigrationError(
+            .fetchUnsupported, "\(part) cannot be asked of the store: \(reason).", place: entity,
+            remedy: "Change that part, or fetch without it and test the objects in memory.")
+    }
+}
+
+/// A part of a Swift predicate that a store can be asked for, or that says why it cannot.
+protocol PredicateTranslatable: PredicateExpression {
+    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm
+}

@@ -1,0 +1,81 @@
+import Foundation
+import MoultModel
+
+extension PredicateExpressions.Equal: PredicateTranslatable {
+    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        let terms = (try translation.term(lhs), try translation.term(rhs))
+        if case (.constant, .constant) = terms { return try translation.constant(self) }
+        return .condition(try translation.equality(terms.0, terms.1, of: LHS.Output.self, self))
+    }
+}
+
+extension PredicateExpressions.NotEqual: PredicateTranslatable {
+    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        let terms = (try translation.term(lhs), try translation.term(rhs))
+        if case (.constant, .constant) = terms { return try translation.constant(self) }
+        return .condition(try translation.equality(terms.0, terms.1, of: LHS.Output.self, self).negated)
+    }
+}
+
+extension PredicateExpressions.Comparison: PredicateTranslatable {
+    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        let terms = (try translation.term(lhs), try translation.term(rhs))
+        if case (.constant, .constant) = terms { return try translation.constant(self) }
+        let left = try translation.expression(terms.0, of: lhs)
+        let right = try translation.expression(terms.1, of: rhs)
+        return .condition(try translation.order(left, op.stored, right, of: LHS.Output.self, self))
+    }
+}
+
+extension PredicateExpressions.ComparisonOperator {
+    fileprivate var stored: StoredPredicate.Operator {
+        switch self {
+        case .lessThan: .lessThan
+        case .lessThanOrEqual: .lessThanOrEqual
+        case .greaterThan: .greaterThan
+        case .greaterThanOrEqual: .greaterThanOrEqual
+        @unknown default: .equal
+        }
+    }
+}
+
+extension PredicateTranslation {
+    /// `==` of two values of a type, not both of them known now.
+    func equality(
+        _ left: PredicateTerm, _ right: PredicateTerm, of type: Any.Type, _ part: some PredicateExpression
+    ) throws -> StoredPredicate {
+        switch (left, right) {
+        case (.constant(let value), let other), (let other, .constant(let value)):
+            if isNilValue(value) { return presence(other)?.negated ?? .constant(false) }
+            if case .condition(let condition, let present) = other, let value = plain(value) as? Bool {
+                return .all(present, value ? condition : condition.negated) ?? .constant(true)
+            }
+        case (.collection, _), (_, .collection):
+            throw refuse(part, "two to-many relationships are compared as if they were values")
+        default: break
+        }
+        let (left, right) = (try expression(left, of: part), try expression(right, of: part))
+        return StoredText.isText(type) ? StoredText.equal(left, right) : .compare(left, .equal, right)
+    }
+
+    /// A value without its optionals; nil stays an optional.
+    private func plain(_ value: Any) -> Any {
+        guard let optional = value as? any NilTest, let wrapped = optional.wrapped else { return value }
+        return plain(wrapped)
+    }
+
+    /// `<` and its like of two values of a type.
+    func order(
+        _ left: StoredExpression, _ operator: StoredPredicate.Operator, _ right: StoredExpression, of type: Any.Type,
+        _ part: some PredicateExpression
+    ) throws -> StoredPredicate {
+        if StoredText.isText(type) { return StoredText.compare(left, `operator`, right) }
+        if StoredNumber.isFolded(type) {
+            return .compare(StoredNumber.ordered(left), `operator`, StoredNumber.ordered(right))
+        }
+        guard type is any PersistentValue.Type else {
+            throw refuse(part, "\(type) has an order of its own, which no store knows")
+        }
+        return .compare(left, `operator`, right)
+    }
+}

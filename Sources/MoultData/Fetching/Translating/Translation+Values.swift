@@ -1,0 +1,101 @@
+import Foundation
+import MoultModel
+
+extension PredicateExpressions.Variable: PredicateTranslatable {
+    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        guard let term = translation.terms[key] else {
+            throw translation.refuse(self, "it is a variable of another predicate")
+        }
+        return term
+    }
+}
+
+extension PredicateExpressions.Value: PredicateTranslatable {
+    func translated(by translation: inout PredicateTranslation) -> PredicateTerm { .constant(value) }
+}
+
+extension PredicateExpressions.NilLiteral: PredicateTranslatable {
+    func translated(by translation: inout PredicateTranslation) -> PredicateTerm { .constant(Wrapped?.none as Any) }
+}
+
+extension PredicateExpressions.KeyPath: PredicateTranslatable {
+    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        switch try translation.term(root) {
+        case .constant: return try translation.constant(self)
+        case .object(let object, let model): return try property(of: object, model, by: translation)
+        case .collection(let collection, let model, _):
+            return try element(of: collection, model, by: translation)
+        case .value(let value): return try part(of: value, by: translation)
+        case .condition, .range: throw translation.refuse(self, "only a property of a model has a column")
+        }
+    }
+
+    private func property(
+        of object: StoredExpression, _ model: any PersistentModel.Type, by translation: PredicateTranslation
+    ) throws -> PredicateTerm {
+        guard let property = ModelProperties.of(model)[keyPath] else {
+            // persistentModelID, id: the object itself stands for them in the store.
+            if Output.self == PersistentIdentifier.self { return .object(object, model) }
+            throw translation.refuse(self, "it is no stored property of \(model)")
+        }
+        let expression = object.property(property.name)
+        switch property.shape {
+        case .attribute: return .value(StoredNumber.expression(expression, of: Output.self))
+        case .toOne(let destination, _): return .object(expression, destination)
+        case .toMany(let destination, _): return .collection(expression, destination)
+        }
+    }
+
+    private func element(
+        of collection: StoredExpression, _ model: any PersistentModel.Type, by translation: PredicateTranslation
+    ) throws -> PredicateTerm {
+        switch kind {
+        case .collectionCount: return .value(collection.property("@count"))
+        case .collectionIsEmpty: return .condition(StoredPredicate.hasElement(collection).negated)
+        case .collectionFirst, .bidirectionalCollectionLast, nil: break
+        }
+        throw translation.refuse(self, "of a to-many relationship only count and isEmpty are known")
+    }
+
+    /// Something of an attribute's value.
+    private func part(of value: StoredExpression, by translation: PredicateTranslation) throws -> PredicateTerm {
+        if Root.Output.self == String.self {
+            switch kind {
+            case .collectionIsEmpty: return .condition(.compare(value, .equal, .constant(.string(""))))
+            case .collectionCount: return .value(StoredText.count(value))
+            case .collectionFirst, .bidirectionalCollectionLast, nil: break
+            }
+        }
+        if Root.Output.self == Data.self {
+            switch kind {
+            case .collectionIsEmpty: return .condition(.compare(value, .equal, .constant(.data([]))))
+            case .collectionCount: return .value(.function("length:", [value]))
+            case .collectionFirst, .bidirectionalCollectionLast, nil: break
+            }
+        }
+        if let enumeration = Root.Output.self as? any RawRepresentable.Type, enumeration.hasRawValue(at: keyPath) {
+            return .value(value)
+        }
+        if keyPath == \Date.timeIntervalSinceReferenceDate {
+            return .value(.function("castObject:toType:", [value, .constant(.string("NSNumber"))]))
+        }
+        throw translation.refuse(self, "only the stored property itself has a column")
+    }
+}
+
+extension RawRepresentable {
+    /// Whether a key path means the raw value: seen from all cases, because key paths of the same property can differ.
+    fileprivate static func hasRawValue(at keyPath: AnyKeyPath) -> Bool {
+        guard let path = keyPath as? KeyPath<Self, RawValue>, let type = Self.self as? any CaseIterable.Type else {
+            return keyPath == \Self.rawValue
+        }
+        return type.areAll { value in
+            guard let value = value as? Self, let raw = value[keyPath: path] as? AnyHashable else { return false }
+            return raw == value.rawValue as? AnyHashable
+        }
+    }
+}
+
+extension CaseIterable {
+    fileprivate static func areAll(_ test: (Any) -> Bool) -> Bool { allCases.allSatisfy(test) }
+}
