@@ -13,7 +13,7 @@
 @attached(
     member, conformances: PersistentModel, Observable, names: named(_$backingData), named(persistentBackingData),
     named(_$ownValues), named(_$observationRegistrar), named(init(backingData:)), named(_$properties),
-    named(schemaMetadata))
+    named(_$metadata), named(schemaMetadata))
 @attached(memberAttribute)
 @attached(extension, conformances: PersistentModel, Observable, Hashable)
 public macro Model() = #externalMacro(module: "MoultDataMacros", type: "ModelMacro")
@@ -53,5 +53,5 @@ public macro Index<Model: PersistentModel>(_ indices: Schema.Index<Model>.Types<
 
 /// What `@Model` puts on every property that is kept.
 @attached(accessor, names: named(init), named(get), named(set))
-@attached(peer, names: prefixed(_))
+@attached(peer, names: prefixed(_), prefixed(_$kept_))
 public macro _PersistedProperty() = #externalMacro(module: "MoultDataMacros", type: "PersistedPropertyMacro")

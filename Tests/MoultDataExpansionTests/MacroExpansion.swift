@@ -9,8 +9,10 @@ import SwiftSyntaxMacros
 /// What the macros make of a source, expanded in this process.
 struct MacroExpansion {
     let source: String
-    /// `line:column message`, in the order of reporting.
+    /// `line:column message`, in the order of reporting; warnings say so.
     let diagnostics: [String]
+    /// What an editor offers to do about them.
+    let fixes: [String]
 
     /// - Parameter isSubclass: whether the compiler would say that the class conforms already, by its parent.
     init(_ text: String, isSubclass: Bool = false) {
@@ -34,8 +36,10 @@ struct MacroExpansion {
         source = expanded.description
         diagnostics = context.diagnostics.map { found in
             let place = context.location(for: found.position, anchoredAt: found.node, fileName: "App.swift")
-            return "\(place.line):\(place.column) \(found.message)"
+            let kind = found.diagMessage.severity == .error ? "" : "\(found.diagMessage.severity): "
+            return "\(place.line):\(place.column) \(kind)\(found.message)"
         }
+        fixes = context.diagnostics.flatMap(\.fixIts).map(\.message.message)
     }
 
     /// The same without white space, so that a test says what is made and not how it is laid out.

@@ -33,8 +33,18 @@ import Testing
         ("var a: Int, b: Int", "2:1 A persisted property needs a declaration of its own"),
         (
             "var title = \"\" { didSet {} }",
-            "2:5 'title' has willSet or didSet, which a persisted property cannot have: observe the model instead, "
-                + "or mark it @Transient"
+            "2:5 warning: 'title' has willSet or didSet, which a persisted property never calls: do the work in a "
+                + "method, observe the model, or mark the property @Transient"
+        ),
+        (
+            "var title = \"\" { willSet { print(newValue) } }",
+            "2:5 warning: 'title' has willSet or didSet, which a persisted property never calls: do the work in a "
+                + "method, observe the model, or mark the property @Transient"
+        ),
+        (
+            "var description: String",
+            "2:5 A stored property cannot be named 'description', which is Core Data's: take another name, and "
+                + "@Attribute(originalName: \"description\") where a store has it already"
         ),
         (
             "@Transient var cache: Int",
@@ -56,6 +66,21 @@ import Testing
     func `what cannot be kept is refused where it stands`(member: String, message: String) {
         let expansion = MacroExpansion("@Model final class Note {\n\(member)\ninit() {} }")
         #expect(expansion.diagnostics == [message])
+    }
+
+    @Test func `a let is fixed by an editor`() {
+        let expansion = MacroExpansion("@Model final class Note {\nlet title: String\ninit() {} }")
+        #expect(expansion.fixes == ["declare it as var"])
+    }
+
+    @Test func `every fault of a model is said at once`() {
+        let expansion = MacroExpansion("@Model final class Note {\nlet a: Int\nvar description = 1\nlazy var b = 2\n}")
+        #expect(expansion.diagnostics.map { $0.prefix(3) } == ["2:1", "3:5", "4:10", "1:20"].map { $0.prefix(3) })
+    }
+
+    @Test(arguments: ["var description: String { \"\" }", "static var description = 1"])
+    func `what is not stored may be named as it likes`(member: String) {
+        #expect(MacroExpansion("@Model final class Note {\n\(member)\ninit() {} }").diagnostics.isEmpty)
     }
 
     @Test func `an inverse is named on one side only`() {

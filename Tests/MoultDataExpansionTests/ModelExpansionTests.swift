@@ -1,10 +1,13 @@
+import Foundation
 import Testing
 
 @Suite struct ModelExpansionTests {
     @Test func `a class becomes a persistent, observable model`() {
         let expansion = MacroExpansion("@Model final class Note { var title: String\n init() { title = \"\" } }")
         #expect(expansion.diagnostics.isEmpty)
-        #expect(expansion.contains("extension Note: MoultData.PersistentModel, Observation.Observable, Hashable {}"))
+        #expect(
+            expansion.contains(
+                "nonisolated extension Note: MoultData.PersistentModel, Observation.Observable, Hashable {}"))
         #expect(
             expansion.contains(
                 "private var _$backingData: any MoultData.BackingData = MoultData.OwnValues()"))
@@ -26,45 +29,46 @@ import Testing
                 """
                 @storageRestrictions(accesses: _$backingData, initializes: _title)
                 init(initialValue) {
-                    MoultData._property(\\Note.title).write(initialValue, "title", to: _$backingData)
+                    Note._$kept_title.write(initialValue, "title", to: _$backingData)
                     _title = MoultData._Kept()
                 }
                 get {
                     _$observationRegistrar.access(self, keyPath: \\Note.title)
-                    return MoultData._property(\\Note.title).read("title", of: _$backingData)
+                    return Note._$kept_title.read("title", of: _$backingData)
                 }
                 set {
                     _$observationRegistrar.withMutation(of: self, keyPath: \\Note.title) {
-                        MoultData._property(\\Note.title).write(newValue, "title", to: _$backingData)
+                        Note._$kept_title.write(newValue, "title", to: _$backingData)
                     }
                 }
                 """))
         #expect(expansion.contains("private var _title: MoultData._Kept"))
+        #expect(expansion.contains(#"private static let _$kept_title = MoultData._property(\Note.title)"#))
     }
 
     /// A property as the source has it, and what the description of the class says of it.
     @Test(arguments: [
-        ("var count: Int", #"PropertyMetadata("count", \M.count, MoultData._property(\M.count)),"#),
-        ("var count = 3", #"PropertyMetadata("count", \M.count, MoultData._property(\M.count), default: { 3 }),"#),
-        ("var day: Date?", #"PropertyMetadata("day", \M.day, MoultData._property(\M.day)),"#),
+        ("var count: Int", #"PropertyMetadata("count", \M.count, Note._$kept_count),"#),
+        ("var count = 3", #"PropertyMetadata("count", \M.count, Note._$kept_count, default: { 3 }),"#),
+        ("var day: Date?", #"PropertyMetadata("day", \M.day, Note._$kept_day),"#),
         (
             "var status: Status = .draft",
-            #"PropertyMetadata("status", \M.status, MoultData._property(\M.status), default: { .draft }),"#
+            #"PropertyMetadata("status", \M.status, Note._$kept_status, default: { .draft }),"#
         ),
         (
             "@Attribute(.unique, originalName: \"uid\", hashModifier: \"2\") var id: UUID",
-            #"PropertyMetadata("id", \M.id, MoultData._property(\M.id), .attribute(.unique, originalName: "uid", hashModifier: "2")),"#
+            #"PropertyMetadata("id", \M.id, Note._$kept_id, .attribute(.unique, originalName: "uid", hashModifier: "2")),"#
         ),
         (
             "@Relationship(deleteRule: .cascade, inverse: \\Tag.note) var tags: [Tag] = []",
-            #"PropertyMetadata("tags", \M.tags, MoultData._property(\M.tags), default: { [] }, .relationship(deleteRule: .cascade, inverse: \Tag.note)),"#
+            #"PropertyMetadata("tags", \M.tags, Note._$kept_tags, default: { [] }, .relationship(deleteRule: .cascade, inverse: \Tag.note)),"#
         ),
-        ("@Relationship var owner: Person?", #"MoultData._property(\M.owner), .relationship()),"#),
+        ("@Relationship var owner: Person?", #"Note._$kept_owner, .relationship()),"#),
         (
             "@Attribute(.transformable(by: Colors.self)) var color: Color",
-            #"MoultData._property(\M.color, transformedBy: Colors.self), .attribute(.transformable(by: Colors.self))),"#
+            #"Note._$kept_color, .attribute(.transformable(by: Colors.self))),"#
         ),
-        ("var `default`: Bool", #"PropertyMetadata("default", \M.`default`, MoultData._property(\M.`default`)),"#),
+        ("var `default`: Bool", #"PropertyMetadata("default", \M.`default`, Note._$kept_default),"#),
     ])
     func `a property is described`(property: String, described: String) {
         let expansion = MacroExpansion("@Model final class Note { \(property)\n init() {} }")
@@ -72,15 +76,58 @@ import Testing
         #expect(expansion.contains(described), "\(expansion.source)")
     }
 
+    /// Every type that a property can have; the compiler chooses how it is kept when the program is compiled.
     @Test(arguments: [
-        "@Transient var cache = 0", "static let shared = 1", "static var count = 1", "var twice: Int { 2 }",
+        "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Double", "Float",
+        "Bool", "String", "Date", "Data", "UUID", "URL", "Decimal", "Status", "Place", "[String]", "Array<Int>",
+        "[Status]", "[String: Int]", "Set<String>", "Part", "[Part]", "Set<Part>", "Outer.Part", "Optional<Int>",
+    ])
+    func `a property of every type is kept, optional or not, with a default or without`(type: String) {
+        for declaration in ["x: \(type)", "x: \(type)?", "x: \(type)!", "x: \(type) = .value", "x: \(type)? = nil"] {
+            let expansion = MacroExpansion("@Model final class Note { var \(declaration)\n init() {} }")
+            #expect(expansion.diagnostics.isEmpty)
+            let initial = declaration.components(separatedBy: " = ").dropFirst().first
+            let described = initial.map { ", default: { \($0) }" } ?? ""
+            #expect(
+                expansion.contains(#"PropertyMetadata("x", \M.x, Note._$kept_x\#(described)),"#),
+                "\(expansion.source)")
+            #expect(expansion.contains(#"Note._$kept_x.write(newValue, "x", to: _$backingData)"#))
+            #expect(expansion.contains(#"private static let _$kept_x = MoultData._property(\Note.x)"#))
+            #expect(expansion.contains("private var _x: MoultData._Kept"))
+        }
+    }
+
+    @Test(arguments: ["private ", "private(set) ", "fileprivate ", "public internal(set) ", "package "])
+    func `who may see a property changes nothing of how it is kept`(modifier: String) {
+        let expansion = MacroExpansion("@Model final class Note { \(modifier)var x: Int\n init() {} }")
+        #expect(expansion.diagnostics.isEmpty && expansion.contains(#"PropertyMetadata("x", \M.x,"#))
+    }
+
+    @Test func `a model of the main actor is asked there`() {
+        let expansion = MacroExpansion("@MainActor @Model final class Note { init() {} }")
+        #expect(expansion.source.contains("\nextension Note: @preconcurrency MoultData.PersistentModel, "))
+    }
+
+    @Test(arguments: [
+        "@Transient var cache = 0", "static let shared = 1", "static var count = 1", "class var three: Int { 3 }",
+        "var twice: Int { 2 }",
         "var both: Int { get { 1 } set {} }", "func save() {}", "@Transient let fixed = 1", "@Transient var c: Int?",
+        "@Transient var c: Int!", "@MoultData.Transient var d = 1",
+        "@Transient var seen = 0 { didSet {} }",
     ])
     func `what no store keeps stays as it is`(member: String) {
         let expansion = MacroExpansion("@Model final class Note { \(member)\n init() {} }")
         #expect(expansion.diagnostics.isEmpty)
         #expect(!expansion.contains("PropertyMetadata(\""))
         #expect(!expansion.contains("@storageRestrictions"))
+    }
+
+    @Test func `a transformer is named where the property is chosen`() {
+        let expansion = MacroExpansion(
+            "@Model final class Note { @Attribute(.transformable(by: Colors.self)) var color: Color\n init() {} }")
+        #expect(
+            expansion.contains(
+                #"_$kept_color = MoultData._property(\Note.color, transformedBy: Colors.self)"#), "\(expansion.source)")
     }
 
     @Test func `constraints and indexes become key paths of the class`() {
@@ -106,7 +153,7 @@ import Testing
         #expect(expansion.diagnostics.isEmpty)
         #expect(!expansion.contains("extension Dog"))
         #expect(!expansion.contains("_$observationRegistrar = "))
-        #expect(expansion.contains("override class var schemaMetadata"))
+        #expect(expansion.contains("override class var schemaMetadata: MoultData.Schema.ModelMetadata { _$metadata }"))
         #expect(expansion.contains("Animal._$properties(of: M.self) + ["))
         #expect(expansion.contains("parent: Animal.self"))
         #expect(expansion.contains("super.init(backingData: backingData)"))

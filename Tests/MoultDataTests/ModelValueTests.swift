@@ -136,6 +136,29 @@ import Testing
         #expect(model._$ownValues.first?.refusals.isEmpty == true)
     }
 
+    @Test func `values are read and set by key path`() {
+        let model = Everything()
+        model.setValue(forKey: \.string, to: "by key")
+        model.setValue(forKey: \.partner, to: model)
+        #expect(model.string == "by key" && model.getValue(forKey: \.string) == "by key" && model.partner === model)
+        let guarded = Guarded()
+        guarded.setValue(forKey: \.count, to: 7)
+        #expect(guarded.count == 7)
+        guarded.setValue(forKey: \.twice, to: 1)
+        #expect(guarded._$ownValues.first?.refusals.values.map(\.code) == [.modelInvalid])
+    }
+
+    @Test func `what a class says of itself is made once`() {
+        #expect(Guarded.defaults == 0)
+        let names = (0..<3).map { _ in Guarded.schemaMetadata.name }
+        #expect(names == ["Guarded", "Guarded", "Guarded"])
+        #expect(Guarded.schemaMetadata.propertiesByName["count"]?.keyPath == \Guarded.count)
+    }
+
+    @Test func `an object of no context has no changes and is not deleted`() {
+        #expect(!Part(name: "a").hasChanges && !Part(name: "a").isDeleted)
+    }
+
     @Test func `a model is itself and has an identity of its own`() {
         let (one, two) = (Part(name: "a"), Part(name: "a"))
         #expect(one == one && one != two)
@@ -157,6 +180,13 @@ import Testing
     }
     var value: Value
     init(value: Value) { self.value = value }
+}
+
+@Model final class Guarded {
+    static let defaults = 0
+    private(set) var count = 0
+    var twice: Int { count * 2 }
+    init() {}
 }
 
 @Model final class Identified {

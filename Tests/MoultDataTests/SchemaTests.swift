@@ -76,6 +76,42 @@ import Testing
         #expect(model.entity("Puppy")?.attributes.isEmpty == true)
     }
 
+    @Test func `an entity tells its lineage and all its properties`() throws {
+        let schema = Schema([Puppy.self, Author.self])
+        let (animal, dog) = (schema.entitiesByName["Animal"], schema.entitiesByName["Dog"])
+        #expect(animal?.superentity == nil && animal?.subentities.map(\.name) == ["Dog"])
+        #expect(dog?.superentity == animal && dog?.superentityName == "Animal")
+        #expect(dog?.storedProperties.map(\.name) == ["tricks"])
+        #expect(dog?.inheritedProperties.map(\.name) == ["name", "legs", "owner"])
+        #expect(dog?.properties.map(\.name) == ["name", "legs", "owner", "tricks"])
+        #expect(dog?.storedPropertiesByName["tricks"]?.isAttribute == true)
+        #expect(dog?.inheritedPropertiesByName["owner"]?.isRelationship == true)
+        #expect(String(reflecting: schema) == "Schema(1.0.0: Animal, Author, Book, Dog, Puppy, Reader)")
+        #expect(schema == Schema([Author.self, Animal.self, Puppy.self]) && schema != Schema(Author.self))
+        #expect(schema.entity(for: Dog.self) === dog && schema.entity(for: Options.self) == nil)
+    }
+
+    @Test func `a property tells its type, its default and what was declared of it`() throws {
+        let entity = try #require(Schema(Options.self).entity(for: Options.self))
+        let renamed = try #require(entity.attributesByName["renamed"])
+        #expect(renamed.valueType == String.self && renamed.defaultValue as? String == "" && !renamed.isOptional)
+        #expect(renamed.originalName == "before" && renamed.hashModifier == "v2")
+        let big = try #require(entity.attributesByName["big"])
+        #expect(big.valueType == Data?.self && big.isOptional && big.defaultValue == nil && !big.isUnique)
+        #expect(big.options.contains(.externalStorage) && !big.options.contains(.unique))
+        #expect(entity.attributesByName["key"]?.isUnique == true)
+        #expect(entity.attributesByName["fleeting"]?.isTransient == true)
+        #expect(entity.uniquenessConstraints == [["key"], ["renamed", "key"]])
+        #expect(entity.indices == [["key"], ["renamed", "key"], ["key"]])
+        let friends = try #require(entity.relationshipsByName["friends"])
+        #expect(friends.valueType == [Options].self && friends.destination == "Options" && !friends.isToOneRelationship)
+        #expect(friends.deleteRule == .deny && friends.keypath == \Options.friends && friends.isRelationship)
+        #expect(Schema.Relationship.DeleteRule(rawValue: "cascade") == .cascade)
+        let parts = Schema(EveryKind.Everything.self).entity(for: EveryKind.Everything.self)?.relationshipsByName[
+            "parts"]
+        #expect(parts?.inverseKeyPath == \EveryKind.Part.whole && parts?.inverseName == "whole")
+    }
+
     @Test func `a class in a version is named without it, and two versions do not mix`() throws {
         #expect(Schema(versionedSchema: NotesV1.self).entities.map(\.name) == ["Note"])
         #expect(Schema(versionedSchema: NotesV2.self).entities.map(\.name) == ["Note"])

@@ -2,7 +2,7 @@ import MoultModel
 
 /// How the values of a property of some type are read from backing data and written to it. `_property(_:)` chooses one
 /// by the type of the property, while the program is compiled.
-public protocol _ModelProperty<Value> {
+public protocol _ModelProperty<Value>: Sendable {
     associatedtype Value
 
     func read(_ key: String, of backing: any BackingData) -> Value

@@ -30,6 +30,15 @@ public func _property<Model, Value: Codable>(_ path: KeyPath<Model, Value>) -> _
     _CodableProperty()
 }
 
+@available(
+    *, unavailable,
+    message: "a persisted property has to be Codable, a model, or a collection of models; or mark it @Transient"
+)
+@_disfavoredOverload
+public func _property<Model, Value>(_ path: KeyPath<Model, Value>) -> _TransformedProperty<Value> {
+    _TransformedProperty(transformer: .name(""))
+}
+
 public func _property<Model, Value>(
     _ path: KeyPath<Model, Value>, transformedBy transformer: ValueTransformer.Type
 ) -> _TransformedProperty<Value> { _TransformedProperty(transformer: .type(transformer)) }

@@ -3,7 +3,7 @@ import MoultModel
 
 /// A property whose values a ``ValueTransformer`` turns into data: `@Attribute(.transformable(by:))`.
 public struct _TransformedProperty<Value>: _ModelProperty {
-    enum Transformer {
+    enum Transformer: Sendable {
         case type(ValueTransformer.Type)
         case name(String)
 

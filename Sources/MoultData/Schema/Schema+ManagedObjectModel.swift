@@ -19,7 +19,7 @@ extension Schema {
         return entities.reduce(into: [:]) { reasons, entity in
             var current: Entity? = entity
             while let owner = current {
-                for property in owner.storedProperties {
+                for property in owner.own {
                     guard case .attribute(let attribute) = property, !attribute.isTransient,
                         let reason = attribute.unknown
                     else { continue }
@@ -34,13 +34,13 @@ extension Schema {
         EntityDescription(
             name: entity.name, superentityName: entity.superentityName,
             attributes: entity.attributes.map(description), relationships: entity.relationships.map(description),
-            fetchIndexes: entity.indices.map(description), uniquenessConstraints: entity.uniquenessConstraints)
+            fetchIndexes: entity.indexes.map(description), uniquenessConstraints: entity.uniquenessConstraints)
     }
 
     private static func description(of attribute: Attribute) -> AttributeDescription {
         AttributeDescription(
             name: attribute.name, type: attribute.type, isOptional: attribute.isOptional,
-            isTransient: attribute.isTransient, defaultValue: attribute.defaultValue,
+            isTransient: attribute.isTransient, defaultValue: attribute.storedDefault,
             allowsExternalBinaryDataStorage: attribute.options.contains(.externalStorage),
             preservesValueInHistoryOnDeletion: attribute.options.contains(.preserveValueOnDeletion),
             allowsCloudEncryption: attribute.options.contains(.allowsCloudEncryption),

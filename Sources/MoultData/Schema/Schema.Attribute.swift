@@ -2,23 +2,40 @@ import MoultModel
 
 extension Schema {
     /// A property that has a value.
-    public struct Attribute: Sendable, Hashable {
+    public struct Attribute: SchemaProperty, @unchecked Sendable {
         public let name: String
-        /// The name in an earlier version; the same name where none is given.
         public let originalName: String
+        public let valueType: any Any.Type
+        /// What new objects begin with; nil where the source gives none.
+        public let defaultValue: Any?
         public let options: [Option]
         public let hashModifier: String?
         public let isOptional: Bool
         /// The type in the store.
         package let type: AttributeType
-        /// What new objects begin with, as the store has it.
-        package let defaultValue: AttributeValue?
+        /// ``defaultValue`` as the store has it.
+        package let storedDefault: AttributeValue?
         /// Why SwiftData's form of this attribute is not known; nil where it is.
         public let unknown: String?
 
+        public var isAttribute: Bool { true }
         public var isUnique: Bool { options.contains(.unique) }
         public var isTransient: Bool { options.contains(.ephemeral) }
         public var isTransformable: Bool { type == .transformable }
+    }
+}
+
+extension Schema.Attribute: Hashable {
+    public static func == (left: Schema.Attribute, right: Schema.Attribute) -> Bool {
+        left.name == right.name && left.originalName == right.originalName && left.valueType == right.valueType
+            && left.options == right.options && left.hashModifier == right.hashModifier
+            && left.isOptional == right.isOptional && left.type == right.type
+            && left.storedDefault == right.storedDefault
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(type)
     }
 }
 

@@ -1,45 +1,65 @@
 extension Schema {
-    /// One model: its own properties; inherited ones are the parent's.
-    public struct Entity: Sendable, Hashable {
+    /// One model: its own properties, and those of its parents.
+    public final class Entity: @unchecked Sendable {
         public let name: String
         public let superentityName: String?
-        /// In the order of the source.
-        public internal(set) var storedProperties: [Property]
         /// The names of the properties that no two objects share together, `.unique` ones first.
         public let uniquenessConstraints: [[String]]
-        public let indices: [Indexed]
+        /// The names of the properties of each index.
+        public var indices: [[String]] { indexes.map(\.properties) }
+        package let indexes: [Indexed]
 
-        public var attributes: Set<Attribute> { Set(attributesByName.values) }
-        public var relationships: Set<Relationship> { Set(relationshipsByName.values) }
+        // What follows is set while the schema is made, and never after.
 
-        public var attributesByName: [String: Attribute] {
-            storedProperties.reduce(into: [:]) {
-                if case .attribute(let attribute) = $1 { $0[attribute.name] = attribute }
-            }
-        }
+        /// What the class declares itself, in the order of the source.
+        package internal(set) var own: [Property]
+        /// The entity of the parent class, as long as the schema is there.
+        public internal(set) weak var superentity: Entity?
+        public internal(set) var subentities: Set<Entity> = []
 
-        public var relationshipsByName: [String: Relationship] {
-            storedProperties.reduce(into: [:]) { if case .relationship(let found) = $1 { $0[found.name] = found } }
+        init(
+            name: String, superentityName: String?, uniquenessConstraints: [[String]], indexes: [Indexed],
+            own: [Property]
+        ) {
+            self.name = name
+            self.superentityName = superentityName
+            self.uniquenessConstraints = uniquenessConstraints
+            self.indexes = indexes
+            self.own = own
         }
     }
 }
 
 extension Schema.Entity {
-    public enum Property: Sendable, Hashable {
+    package enum Property: Sendable, Hashable {
         case attribute(Schema.Attribute)
         case relationship(Schema.Relationship)
 
-        public var name: String {
+        package var name: String { described.name }
+
+        var described: any SchemaProperty {
             switch self {
-            case .attribute(let attribute): attribute.name
-            case .relationship(let relationship): relationship.name
+            case .attribute(let attribute): attribute
+            case .relationship(let relationship): relationship
             }
         }
     }
 
     /// Properties that are looked up together.
-    public struct Indexed: Sendable, Hashable {
-        public let properties: [String]
-        public let isRTree: Bool
+    package struct Indexed: Sendable, Hashable {
+        package let properties: [String]
+        package let isRTree: Bool
     }
+}
+
+extension Schema.Entity: Hashable, CustomDebugStringConvertible {
+    public static func == (left: Schema.Entity, right: Schema.Entity) -> Bool {
+        left === right
+            || left.name == right.name && left.superentityName == right.superentityName && left.own == right.own
+                && left.uniquenessConstraints == right.uniquenessConstraints && left.indexes == right.indexes
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+
+    public var debugDescription: String { "Schema.Entity(\(name): \(properties.map(\.name).joined(separator: ", ")))" }
 }

@@ -1,11 +1,14 @@
 extension Schema {
-    /// What `@Model` says of a class.
-    public struct ModelMetadata {
+    /// What `@Model` says of a class: made once, and never changed.
+    public struct ModelMetadata: @unchecked Sendable {
         /// The entity's name: the class's, without the types that it lies in.
         public let name: String
         /// Inherited ones first, then the class's own in their order in the source.
         public let properties: [PropertyMetadata]
         public let parent: (any PersistentModel.Type)?
+        /// The names of the properties by their key paths from this class.
+        package let namesByKeyPath: [AnyKeyPath: String]
+        package let propertiesByName: [String: PropertyMetadata]
         let uniqueness: [[AnyKeyPath]]
         let indices: [IndexMetadata]
 
@@ -18,11 +21,8 @@ extension Schema {
             self.parent = parent
             self.uniqueness = uniqueness
             self.indices = indices
-        }
-
-        /// The names of the properties by their key paths from this class.
-        package var namesByKeyPath: [AnyKeyPath: String] {
-            Dictionary(properties.map { ($0.keyPath, $0.name) }) { first, _ in first }
+            namesByKeyPath = Dictionary(properties.map { ($0.keyPath, $0.name) }) { first, _ in first }
+            propertiesByName = Dictionary(properties.map { ($0.name, $0) }) { first, _ in first }
         }
 
         /// What the class declares itself.

@@ -8,9 +8,10 @@ extension Schema {
         public let keyPath: AnyKeyPath
         package let shape: _PropertyShape
         package let declared: Declaration
-        /// The value that new objects begin with, as the store has it.
-        /// - Throws: what the value's encoding throws.
-        package let defaultValue: () throws -> AttributeValue?
+        /// The Swift type of the property.
+        package let valueType: any Any.Type
+        /// The value that the source gives, computed anew; nil where it gives none.
+        package let initialValue: (() -> Any)?
         /// Tells those who observe an object that the property changed without having been set: by the other side of a
         /// relationship, or by a context that reads the object again.
         package let noteChange: (any PersistentModel) -> Void
@@ -29,7 +30,8 @@ extension Schema {
             self.keyPath = keyPath
             self.declared = declared
             shape = property.shape
-            defaultValue = { try initial.flatMap { try property.attributeValue(of: $0()) } }
+            valueType = Property.Value.self
+            initialValue = initial.map { initial in { initial() } }
             noteChange = { model in
                 guard let model = model as? Model else { return }
                 model._$observationRegistrar.withMutation(of: model, keyPath: keyPath) {}

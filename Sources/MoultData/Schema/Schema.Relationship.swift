@@ -2,10 +2,11 @@ import MoultModel
 
 extension Schema {
     /// A property that is other objects.
-    public struct Relationship: Sendable, Hashable {
+    public struct Relationship: SchemaProperty, @unchecked Sendable {
         public let name: String
-        /// The name in an earlier version; the same name where none is given.
         public let originalName: String
+        public let valueType: any Any.Type
+        public let keypath: AnyKeyPath?
         public let options: [Option]
         public let hashModifier: String?
         public let isOptional: Bool
@@ -18,12 +19,31 @@ extension Schema {
         /// The relationship of the other entity that leads back, named on either side, or found where only one pair is
         /// possible.
         public internal(set) var inverseName: String?
+        /// The key path that the source names as the inverse; nil on the side that names none.
+        public let inverseKeyPath: AnyKeyPath?
+
+        public var isRelationship: Bool { true }
+    }
+}
+
+extension Schema.Relationship: Hashable {
+    public static func == (left: Schema.Relationship, right: Schema.Relationship) -> Bool {
+        left.name == right.name && left.originalName == right.originalName && left.options == right.options
+            && left.hashModifier == right.hashModifier && left.isOptional == right.isOptional
+            && left.isToOneRelationship == right.isToOneRelationship && left.destination == right.destination
+            && left.deleteRule == right.deleteRule && left.minimumModelCount == right.minimumModelCount
+            && left.maximumModelCount == right.maximumModelCount && left.inverseName == right.inverseName
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(destination)
     }
 }
 
 extension Schema.Relationship {
     /// What happens to the other objects when one is deleted.
-    public enum DeleteRule: Sendable, Hashable, CaseIterable {
+    public enum DeleteRule: String, Sendable, Hashable, Codable, CaseIterable {
         case noAction, nullify, cascade, deny
 
         var coreData: MoultModel.DeleteRule {

@@ -7,6 +7,7 @@ public final class Schema: Sendable {
     public let version: Version
     /// In the byte order of their names.
     public let entities: [Entity]
+    public let entitiesByName: [String: Entity]
     /// The class of each entity.
     package let types: [String: any PersistentModel.Type]
     /// What is wrong with the models; ``managedObjectModel()`` throws the first of it.
@@ -16,9 +17,11 @@ public final class Schema: Sendable {
         var builder = SchemaBuilder()
         builder.add(types)
         builder.pairRelationships()
+        builder.linkLineages()
         self.version = version
         self.types = builder.types
         entities = builder.entities.values.sorted { $0.name.precedesInByteOrder($1.name) }
+        entitiesByName = builder.entities
         faults = builder.faults
     }
 
@@ -30,22 +33,22 @@ public final class Schema: Sendable {
         self.init(versionedSchema.models, version: versionedSchema.versionIdentifier)
     }
 
-    public var entitiesByName: [String: Entity] {
-        Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
-    }
-
     /// The entity of a model; nil where the schema does not have it.
     public func entity(for type: any PersistentModel.Type) -> Entity? {
         let name = type.schemaMetadata.name
         guard types[name].map({ $0 == type }) ?? false else { return nil }
-        return entities.first { $0.name == name }
+        return entitiesByName[name]
     }
 
     /// The name of an entity: that of the class, without the types that it lies in.
     public static func entityName(for type: any PersistentModel.Type) -> String { type.schemaMetadata.name }
 }
 
-extension Schema: Hashable {
+extension Schema: Hashable, CustomDebugStringConvertible {
+    public var debugDescription: String {
+        "Schema(\(version): \(entities.map(\.name).joined(separator: ", ")))"
+    }
+
     public static func == (left: Schema, right: Schema) -> Bool {
         left.version == right.version && left.entities == right.entities
     }

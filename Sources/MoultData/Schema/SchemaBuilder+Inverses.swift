@@ -50,8 +50,8 @@ extension SchemaBuilder {
     }
 
     private mutating func setInverse(_ inverse: String, of name: String, in entity: String, place: String) {
-        guard let position = entities[entity]?.storedProperties.firstIndex(where: { $0.name == name }),
-            case .relationship(var relationship)? = entities[entity]?.storedProperties[position]
+        guard let owner = entities[entity], let position = owner.own.firstIndex(where: { $0.name == name }),
+            case .relationship(var relationship) = owner.own[position]
         else { return }
         if let other = relationship.inverseName, other != inverse {
             faults.append(
@@ -61,7 +61,7 @@ extension SchemaBuilder {
             return
         }
         relationship.inverseName = inverse
-        entities[entity]?.storedProperties[position] = .relationship(relationship)
+        owner.own[position] = .relationship(relationship)
     }
 
     /// Pairs relationships without inverse where each of two entities has exactly one that leads to the other.

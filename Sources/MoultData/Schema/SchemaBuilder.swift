@@ -22,6 +22,15 @@ struct SchemaBuilder {
         }
     }
 
+    /// Lets every entity know its parent and its children.
+    func linkLineages() {
+        for entity in entities.values {
+            guard let parent = entity.superentityName.flatMap({ entities[$0] }) else { continue }
+            entity.superentity = parent
+            parent.subentities.insert(entity)
+        }
+    }
+
     private func destinations(of model: Schema.ModelMetadata) -> [any PersistentModel.Type] {
         model.properties.compactMap { property in
             switch property.shape {
@@ -36,17 +45,16 @@ struct SchemaBuilder {
         let unique = model.ownProperties.filter { $0.isDeclaredUnique }.map { [$0.name] }
         return Schema.Entity(
             name: model.name, superentityName: model.parent?.schemaMetadata.name,
-            storedProperties: model.ownProperties.map { property($0, of: model.name) },
             uniquenessConstraints: unique
                 + model.uniqueness.compactMap { self.names($0, names, of: model.name) }.filter { !unique.contains($0) },
-            indices: model.indices.compactMap { index in
+            indexes: model.indices.compactMap { index in
                 switch index {
                 case .binary(let paths):
                     self.names(paths, names, of: model.name).map { .init(properties: $0, isRTree: false) }
                 case .rtree(let paths):
                     self.names(paths, names, of: model.name).map { .init(properties: $0, isRTree: true) }
                 }
-            })
+            }, own: model.ownProperties.map { property($0, of: model.name) })
     }
 
     private mutating func names(_ paths: [AnyKeyPath], _ known: [AnyKeyPath: String], of entity: String) -> [String]? {
@@ -78,9 +86,10 @@ struct SchemaBuilder {
         _ property: Schema.PropertyMetadata, _ type: AttributeType, isOptional: Bool, unknown: String?,
         of entity: String
     ) -> Schema.Attribute {
-        var defaultValue: AttributeValue?
+        let initial = property.initialValue?()
+        var stored: AttributeValue?
         do {
-            defaultValue = try property.defaultValue()
+            if let initial { stored = try property.attributeValue(initial) ?? nil }
         } catch {
             faults.append(
                 .modelInvalid(
@@ -89,8 +98,9 @@ struct SchemaBuilder {
         }
         return Schema.Attribute(
             name: property.name, originalName: property.declared.originalName ?? property.name,
-            options: property.declared.attributeOptions, hashModifier: property.declared.hashModifier,
-            isOptional: isOptional, type: type, defaultValue: defaultValue, unknown: unknown)
+            valueType: property.valueType, defaultValue: initial, options: property.declared.attributeOptions,
+            hashModifier: property.declared.hashModifier, isOptional: isOptional, type: type, storedDefault: stored,
+            unknown: unknown)
     }
 
     private mutating func relationship(
@@ -101,9 +111,11 @@ struct SchemaBuilder {
         if let inverse = declared.inverse { namedInverses[entity, default: [:]][property.name] = inverse }
         return Schema.Relationship(
             name: property.name, originalName: declared.originalName ?? property.name,
-            options: declared.relationshipOptions, hashModifier: declared.hashModifier, isOptional: isOptional,
+            valueType: property.valueType, keypath: property.keyPath, options: declared.relationshipOptions,
+            hashModifier: declared.hashModifier, isOptional: isOptional,
             isToOneRelationship: isToOne, destination: destination.schemaMetadata.name, deleteRule: declared.deleteRule,
-            minimumModelCount: declared.minimumModelCount, maximumModelCount: declared.maximumModelCount)
+            minimumModelCount: declared.minimumModelCount, maximumModelCount: declared.maximumModelCount,
+            inverseKeyPath: declared.inverse)
     }
 }
 

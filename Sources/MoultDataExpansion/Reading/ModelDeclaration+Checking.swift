@@ -25,8 +25,7 @@ extension ModelDeclaration {
         guard variable.isInstanceStored, let binding = variable.bindings.first else { return nil }
         let property = binding.pattern.trimmedDescription
         if let transient = variable.attribute(named: "Transient") {
-            let startsAsNil = binding.typeAnnotation?.type.is(OptionalTypeSyntax.self) ?? false
-            guard binding.initializer == nil, !startsAsNil else { return nil }
+            guard binding.initializer == nil, !binding.startsAsNil else { return nil }
             return Diagnostic(node: transient, message: ModelDiagnostic.transientWithoutValue(property: property))
         }
         if variable.bindingSpecifier.tokenKind == .keyword(.let) {
@@ -35,6 +34,9 @@ extension ModelDeclaration {
                 fixIt: .replace(
                     message: ModelFix(message: "declare it as var"), oldNode: variable.bindingSpecifier,
                     newNode: TokenSyntax.keyword(.var, trailingTrivia: .space)))
+        }
+        if property == "description" {
+            return Diagnostic(node: binding.pattern, message: ModelDiagnostic.reservedName(property: property))
         }
         if variable.has(.lazy) { return Diagnostic(node: binding, message: ModelDiagnostic.lazy(property: property)) }
         if variable.bindings.count > 1 { return Diagnostic(node: variable, message: ModelDiagnostic.severalBindings) }
@@ -78,6 +80,14 @@ extension ModelDeclaration {
                     Diagnostic(node: argument, message: ModelDiagnostic.constraintNotOfKeyPaths(macro: macro)))
             }
         }
+    }
+}
+
+extension PatternBindingSyntax {
+    /// Whether it is nil until it is set: `Int?` and `Int!`.
+    fileprivate var startsAsNil: Bool {
+        typeAnnotation?.type.is(OptionalTypeSyntax.self) ?? false
+            || typeAnnotation?.type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) ?? false
     }
 }
 

@@ -9,13 +9,15 @@ enum ModelDiagnostic: DiagnosticMessage {
     case constant(property: String)
     case lazy(property: String)
     case observers(property: String)
+    case reservedName(property: String)
     case severalBindings
     case transientWithoutValue(property: String)
     case attributeAndRelationship(property: String)
     case inverseOnBothSides(property: String, inverse: String)
     case constraintNotOfKeyPaths(macro: String)
 
-    var severity: DiagnosticSeverity { .error }
+    /// SwiftData compiles observers and never calls them.
+    var severity: DiagnosticSeverity { if case .observers = self { .warning } else { .error } }
 
     var diagnosticID: MessageID {
         MessageID(domain: "MoultData", id: "\(self)".prefix { $0 != "(" }.description)
@@ -32,8 +34,11 @@ enum ModelDiagnostic: DiagnosticMessage {
         case .lazy(let property):
             "'\(property)' is lazy, which a store cannot fill: give it a plain value, or mark it @Transient"
         case .observers(let property):
-            "'\(property)' has willSet or didSet, which a persisted property cannot have: observe the model instead, "
-                + "or mark it @Transient"
+            "'\(property)' has willSet or didSet, which a persisted property never calls: do the work in a method, "
+                + "observe the model, or mark the property @Transient"
+        case .reservedName(let property):
+            "A stored property cannot be named '\(property)', which is Core Data's: take another name, and "
+                + "@Attribute(originalName: \"\(property)\") where a store has it already"
         case .severalBindings:
             "A persisted property needs a declaration of its own"
         case .transientWithoutValue(let property):

@@ -37,8 +37,13 @@ struct PersistedProperty {
     /// The name as an expression or a pattern has to spell it.
     var spelling: String { Keyword.isReserved(name) ? "`\(name)`" : name }
 
-    /// How values of the property are read and written, as an expression of `MoultData`.
-    func access(in model: String) -> String {
+    /// How values of the property are read and written: what the model has chosen once.
+    func access(in model: String) -> String { "\(model).\(choiceName)" }
+
+    var choiceName: String { "_$kept_\(name)" }
+
+    /// The choice, as an expression of `MoultData`.
+    func choice(in model: String) -> String {
         guard let transformer else { return "MoultData._property(\\\(model).\(spelling))" }
         return "MoultData._property(\\\(model).\(spelling), transformedBy: \(transformer))"
     }
@@ -54,8 +59,14 @@ extension VariableDeclSyntax {
 
     func has(_ keyword: Keyword) -> Bool { modifiers.contains { $0.name.tokenKind == .keyword(keyword) } }
 
+    func attribute(named name: String) -> AttributeSyntax? { attributes.attribute(named: name) }
+}
+
+extension AttributeListSyntax {
+    func contains(named name: String) -> Bool { attribute(named: name) != nil }
+
     func attribute(named name: String) -> AttributeSyntax? {
-        for case .attribute(let attribute) in attributes {
+        for case .attribute(let attribute) in self {
             let path = attribute.attributeName.trimmedDescription
             if path == name || path == "MoultData.\(name)" || path == "SwiftData.\(name)" { return attribute }
         }

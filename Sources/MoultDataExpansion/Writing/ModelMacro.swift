@@ -24,7 +24,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
         guard declaration.is(ClassDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self),
-            !variable.hasObservers, PersistedProperty(variable) != nil
+            PersistedProperty(variable) != nil
         else { return [] }
         return ["@_PersistedProperty"]
     }
@@ -42,8 +42,15 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
             return []
         }
         guard !protocols.isEmpty else { return [] }
-        let names = protocols.map(\.trimmedDescription).joined(separator: ", ")
-        return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: names) {}")]
+        // What the main actor has is asked there, or the program stops. Everything else is asked from anywhere, also in
+        // a module whose declarations belong to the main actor by default.
+        let isMainActors = declaration.attributes.contains(named: "MainActor")
+        let names = protocols.map { (isMainActors && $0.isPersistentModel ? "@preconcurrency " : "") + "\($0.trimmed)" }
+        let word = isMainActors ? "" : "nonisolated "
+        return [
+            try ExtensionDeclSyntax(
+                "\(raw: word)extension \(type.trimmed): \(raw: names.joined(separator: ", ")) {}")
+        ]
     }
 }
 

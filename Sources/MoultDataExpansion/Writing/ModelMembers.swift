@@ -19,7 +19,7 @@ struct ModelMembers {
             parent == nil ? ["\(raw: access)let _$observationRegistrar = Observation.ObservationRegistrar()"] : []
         // A class without an initialiser or properties of its own inherits its parent's.
         let initializer = parent != nil && !model.hasInitializer && model.properties.isEmpty ? [] : [initializer]
-        return backing + observing + [persistentBackingData, ownValues] + initializer + [properties, metadata]
+        return backing + observing + [persistentBackingData, ownValues] + initializer + [properties] + metadata
     }
 
     private var access: String { model.access(isOverridable: false) }
@@ -79,7 +79,7 @@ struct ModelMembers {
 
     private func description(of property: PersistedProperty) -> String {
         var arguments = [
-            "\"\(property.name)\"", "\\M.\(property.spelling)", property.access(in: "M"),
+            "\"\(property.name)\"", "\\M.\(property.spelling)", property.access(in: model.name),
         ]
         if let value = property.initialValue { arguments.append("default: { \(value) }") }
         if let attribute = property.attribute { arguments.append(".attribute(\(list(attribute)))") }
@@ -91,7 +91,15 @@ struct ModelMembers {
         attribute.arguments?.as(LabeledExprListSyntax.self)?.trimmedDescription ?? ""
     }
 
-    private var metadata: DeclSyntax {
+    /// Made once: contexts and fetches ask for it with every object.
+    private var metadata: [DeclSyntax] {
+        [
+            "private static let _$metadata = MoultData.Schema.ModelMetadata(\(raw: metadataArguments))",
+            "\(raw: overridable)class var schemaMetadata: MoultData.Schema.ModelMetadata { _$metadata }",
+        ]
+    }
+
+    private var metadataArguments: String {
         var arguments = ["name: \"\(model.name)\"", "properties: _$properties(of: \(model.name).self)"]
         if let parent { arguments.append("parent: \(parent).self") }
         let uniqueness = model.uniqueness.flatMap { $0 }.compactMap(keyPaths)
@@ -100,11 +108,7 @@ struct ModelMembers {
             keyPaths(argument).map { "\(argument.indexKind)(\($0))" }
         }
         if !indices.isEmpty { arguments.append("indices: [\(indices.joined(separator: ", "))]") }
-        return """
-            \(raw: overridable)class var schemaMetadata: MoultData.Schema.ModelMetadata {
-                MoultData.Schema.ModelMetadata(\(raw: arguments.joined(separator: ", ")))
-            }
-            """
+        return arguments.joined(separator: ", ")
     }
 
     /// `[\.a, \.b]` as key paths of this class.

@@ -9,9 +9,7 @@ struct PersistedPropertyMacro: AccessorMacro, PeerMacro {
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AccessorDeclSyntax] {
-        guard let property = persisted(declaration),
-            let model = context.lexicalContext.first?.as(ClassDeclSyntax.self)?.name.text
-        else { return [] }
+        guard let property = persisted(declaration), let model = model(of: context) else { return [] }
         let (name, path, access) = (property.name, "\\\(model).\(property.spelling)", property.access(in: model))
         return [
             """
@@ -37,17 +35,24 @@ struct PersistedPropertyMacro: AccessorMacro, PeerMacro {
         ]
     }
 
-    /// A property of no size, which the initialiser of every class has to set: so the compiler goes on to ask that
-    /// every property has a value.
+    /// How the property is kept, chosen once; and a property of no size, which the initialiser of every class has to
+    /// set: so the compiler goes on to ask that every property has a value.
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        guard let property = persisted(declaration) else { return [] }
-        return ["private var _\(raw: property.name): MoultData._Kept"]
+        guard let property = persisted(declaration), let model = model(of: context) else { return [] }
+        return [
+            "private static let \(raw: property.choiceName) = \(raw: property.choice(in: model))",
+            "private var _\(raw: property.name): MoultData._Kept",
+        ]
+    }
+
+    private static func model(of context: some MacroExpansionContext) -> String? {
+        context.lexicalContext.first?.as(ClassDeclSyntax.self)?.name.text
     }
 
     private static func persisted(_ declaration: some DeclSyntaxProtocol) -> PersistedProperty? {
-        declaration.as(VariableDeclSyntax.self).flatMap { $0.hasObservers ? nil : PersistedProperty($0) }
+        declaration.as(VariableDeclSyntax.self).flatMap(PersistedProperty.init)
     }
 }

@@ -1,0 +1,26 @@
+import MoultModel
+
+// By key path, in the spelling of SwiftData's generated code.
+extension PersistentModel {
+    public func getValue<Value>(forKey key: KeyPath<Self, Value>) -> Value { self[keyPath: key] }
+
+    /// Sets a property that can be set; for any other, the next save throws what was wrong.
+    public func setValue<Value>(forKey key: KeyPath<Self, Value>, to newValue: Value) {
+        if let path = key as? ReferenceWritableKeyPath<Self, Value> {
+            self[keyPath: path] = newValue
+        } else {
+            let name = Self.schemaMetadata.name
+            persistentBackingData.refuse(
+                "\(key)",
+                .modelInvalid(
+                    "A value was set through a key path of \(name) that cannot be written: \(key).", place: name,
+                    remedy: "Name a stored property of \(name)."))
+        }
+    }
+
+    public func getTransformableValue<Value>(forKey key: KeyPath<Self, Value>) -> Value { getValue(forKey: key) }
+
+    public func setTransformableValue<Value>(forKey key: KeyPath<Self, Value>, to newValue: Value) {
+        setValue(forKey: key, to: newValue)
+    }
+}

@@ -1,0 +1,20 @@
+/// What attributes and relationships have in common.
+public protocol SchemaProperty: Sendable, Hashable {
+    var name: String { get }
+    /// The name in an earlier version; the same name where none is given.
+    var originalName: String { get }
+    /// The Swift type of the property, optional where it is.
+    var valueType: any Any.Type { get }
+    var isAttribute: Bool { get }
+    var isRelationship: Bool { get }
+    /// Whether no store keeps it.
+    var isTransient: Bool { get }
+    var isOptional: Bool { get }
+    var isUnique: Bool { get }
+}
+
+extension SchemaProperty {
+    public var isAttribute: Bool { false }
+    public var isRelationship: Bool { false }
+    public var isTransient: Bool { false }
+}
