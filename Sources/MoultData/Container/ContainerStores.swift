@@ -56,6 +56,7 @@ struct ContainerStores {
         var places: Set<String> = []
         for configuration in configurations {
             try configuration.checkName()
+            if configuration.isSharedWithSwiftData { try (configuration.schema ?? schema).checkMappings() }
             let path = configuration.url.standardizedFileURL.path
             guard configuration.isStoredInMemoryOnly || places.insert(path).inserted else {
                 throw SwiftDataError(

@@ -16,6 +16,9 @@ public struct ModelConfiguration: Sendable, Hashable, Identifiable {
     public let allowsSave: Bool
     public let groupContainer: GroupContainer
     public let cloudKitDatabase: CloudKitDatabase
+    /// True for a store that Apple's SwiftData opens too: models whose form there is not known are then refused, with
+    /// the reason (``Schema/unknownMappings``). Moult's own.
+    public var isSharedWithSwiftData = false
 
     public var id: String { "\(name) \(url.path)" }
 

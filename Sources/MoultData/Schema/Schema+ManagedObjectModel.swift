@@ -30,6 +30,21 @@ extension Schema {
         }
     }
 
+    /// Refuses models whose stores Apple's frameworks may refuse: see ``unknownMappings``.
+    ///
+    /// - Throws: code `unsupported`, with the reason of every such entity.
+    public func checkMappings() throws(MigrationError) {
+        let reasons = unknownMappings.sorted { $0.key.precedesInByteOrder($1.key) }
+        guard !reasons.isEmpty else { return }
+        throw MigrationError(
+            .unsupported,
+            "SwiftData's form of these models is not known: "
+                + reasons.map { "\($0.key) (\($0.value))" }.joined(separator: ", ") + ".",
+            place: reasons.map(\.key).joined(separator: ", "),
+            remedy: "Give these properties types whose form is known, such as String and Data, or do not share the "
+                + "store with Apple's frameworks.")
+    }
+
     private static func description(of entity: Entity) -> EntityDescription {
         EntityDescription(
             name: entity.name, superentityName: entity.superentityName,
