@@ -16,14 +16,13 @@ package enum Digest {
 extension [UInt8] {
     /// Standard base64 with padding.
     package var base64: String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var text: [UInt8] = []
         text.reserveCapacity((count + 2) / 3 * 4)
         for start in stride(from: 0, to: count, by: 3) {
             let group = self[start..<Swift.min(start + 3, count)]
             let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
             for place in 0..<4 {
-                text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+                text.append(place <= group.count ? base64Alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
             }
         }
         return String(decoding: text, as: UTF8.self)
@@ -32,7 +31,13 @@ extension [UInt8] {
     /// Lower-case hexadecimal.
     package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * count)
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }
 
@@ -45,21 +50,19 @@ extension [UInt8] {
         self = []
         reserveCapacity(digits.count / 4 * 3)
         var bits: UInt32 = 0
-        for (place, digit) in digits.dropLast(padding).enumerated() {
-            guard let value = Self.base64Value(digit) else { return nil }
+        for place in 0..<(digits.count - padding) {
+            guard let value = base64Values[Int(digits[place])] else { return nil }
             bits = bits << 6 | value
             if place % 4 != 0 { append(UInt8(truncatingIfNeeded: bits >> (6 - 2 * UInt32(place % 4)))) }
         }
     }
-
-    private static func base64Value(_ digit: UInt8) -> UInt32? {
-        switch digit {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit) - 65
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit) - 71
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit) + 4
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
-    }
 }
+
+private let base64Alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+/// What each byte stands for as a digit of base64.
+private let base64Values: [UInt32?] = {
+    var values = [UInt32?](repeating: nil, count: 256)
+    for (value, digit) in base64Alphabet.enumerated() { values[Int(digit)] = UInt32(value) }
+    return values
+}()

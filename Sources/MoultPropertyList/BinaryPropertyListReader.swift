@@ -200,6 +200,8 @@ struct BinaryPropertyListReader {
 
     /// The number that the last eight of the bytes spell.
     private static func bigEndian(_ digits: ArraySlice<UInt8>) -> UInt64 {
-        digits.reduce(0) { $0 << 8 | UInt64($1) }
+        var number: UInt64 = 0
+        for digit in digits { number = number << 8 | UInt64(digit) }
+        return number
     }
 }

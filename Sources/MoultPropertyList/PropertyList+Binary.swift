@@ -31,9 +31,9 @@ private struct BinaryPropertyListWriter {
         }
         let table = output.count
         let offsetWidth = Self.width(of: table)
-        for offset in offsets { output += Self.bigEndian(offset, width: offsetWidth) }
+        for offset in offsets { append(offset, width: offsetWidth, to: &output) }
         output += [0, 0, 0, 0, 0, 0, UInt8(offsetWidth), UInt8(referenceWidth)]
-        for number in [objects.count, 0, table] { output += Self.bigEndian(number, width: 8) }
+        for number in [objects.count, 0, table] { append(number, width: 8, to: &output) }
         return output
     }
 
@@ -62,10 +62,10 @@ private struct BinaryPropertyListWriter {
         case .leaf(let value): append(value, to: &output)
         case .array(let elements):
             appendMarker(0xA0, count: elements.count, to: &output)
-            for element in elements { output += Self.bigEndian(element, width: referenceWidth) }
+            for element in elements { append(element, width: referenceWidth, to: &output) }
         case .dictionary(let keys, let values):
             appendMarker(0xD0, count: keys.count, to: &output)
-            for reference in keys + values { output += Self.bigEndian(reference, width: referenceWidth) }
+            for reference in keys + values { append(reference, width: referenceWidth, to: &output) }
         }
     }
 
@@ -74,16 +74,22 @@ private struct BinaryPropertyListWriter {
         case .boolean(let flag): output.append(flag ? 0x09 : 0x08)
         case .integer(let number): appendInteger(number, to: &output)
         case .unsignedInteger(let number):
-            output += [0x14, 0, 0, 0, 0, 0, 0, 0, 0] + Self.bigEndian(number)
-        case .real(let number): output += [0x23] + Self.bigEndian(number.bitPattern)
-        case .date(let seconds): output += [0x33] + Self.bigEndian(seconds.bitPattern)
+            output += [0x14, 0, 0, 0, 0, 0, 0, 0, 0]
+            append(number, width: 8, to: &output)
+        case .real(let number):
+            output.append(0x23)
+            append(number.bitPattern, width: 8, to: &output)
+        case .date(let seconds):
+            output.append(0x33)
+            append(seconds.bitPattern, width: 8, to: &output)
         case .data(let bytes):
             appendMarker(0x40, count: bytes.count, to: &output)
             output += bytes
         case .string(let text): appendString(text, to: &output)
         case .uid(let index):
             let width = Self.width(of: index)
-            output += [0x80 | UInt8(width - 1)] + Self.bigEndian(index, width: width)
+            output.append(0x80 | UInt8(width - 1))
+            append(index, width: width, to: &output)
         case .null, .array, .dictionary: output.append(0x00)
         }
     }
@@ -102,7 +108,7 @@ private struct BinaryPropertyListWriter {
     private func appendInteger(_ number: Int64, to output: inout [UInt8]) {
         let width = number < 0 ? 8 : Self.width(of: Int(number))
         output.append(0x10 | UInt8(width.trailingZeroBitCount))
-        output += Self.bigEndian(UInt64(bitPattern: number)).suffix(width)
+        append(UInt64(bitPattern: number), width: width, to: &output)
     }
 
     private func appendMarker(_ marker: UInt8, count: Int, to output: inout [UInt8]) {
@@ -115,11 +121,16 @@ private struct BinaryPropertyListWriter {
         number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
     }
 
-    private static func bigEndian(_ number: Int, width: Int) -> ArraySlice<UInt8> {
-        bigEndian(UInt64(bitPattern: Int64(number))).suffix(width)
+    private func append(_ number: Int, width: Int, to output: inout [UInt8]) {
+        append(UInt64(bitPattern: Int64(number)), width: width, to: &output)
     }
 
-    private static func bigEndian(_ number: UInt64) -> [UInt8] {
-        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }
+    /// The last `width` bytes of the number, the highest first.
+    private func append(_ number: UInt64, width: Int, to output: inout [UInt8]) {
+        var shift = UInt64(8 * width)
+        while shift > 0 {
+            shift -= 8
+            output.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
     }
 }

@@ -25,7 +25,7 @@ import Testing
         for path in Corpus.paths(where: { $0.hasSuffix(".xcmappingmodel") || $0.hasSuffix(".cdm") }) {
             guard let file = try? MappingModelFile(contentsOf: path) else { continue }
             for bundle in bundles where repository(of: bundle) == repository(of: path) {
-                guard let versions = known[bundle] ?? (try? ModelVersions(contentsOf: bundle)) else { continue }
+                guard let versions = known[bundle] ?? (try? Corpus.versions(bundle)) else { continue }
                 known[bundle] = versions
                 let match = try? MappingMatch(of: file.mapping, named: file.name, held: file.versions, in: versions)
                 guard let match else { continue }

@@ -20,7 +20,7 @@ import Testing
         let folder = try ScratchFolder()
         let (store, apple) = (try copy(from, in: folder), try copy(to, in: folder))
         let bundle = try #require(Corpus.paths { $0.hasSuffix("/Migrations/Moody.xcdatamodeld") }.first)
-        let versions = try ModelVersions(contentsOf: bundle)
+        let versions = try Corpus.versions(bundle)
         let prepared = try PreparedMigration(
             store, versions: versions, to: to, options: .init(registered: try mappings(beside: bundle, in: versions)))
         let numbers = [from, to].compactMap { Int($0.suffix(1)) }
@@ -39,7 +39,7 @@ import Testing
         let folder = try ScratchFolder()
         let store = try copy("Moody 5", in: folder)
         let bundle = try #require(Corpus.paths { $0.hasSuffix("/Migrations/Moody.xcdatamodeld") }.first)
-        let versions = try ModelVersions(contentsOf: bundle)
+        let versions = try Corpus.versions(bundle)
         let registered = try mappings(beside: bundle, in: versions)
         let error = #expect(throws: MigrationError.self) {
             try PreparedMigration(store, versions: versions, to: "Moody 6", options: .init(registered: registered))

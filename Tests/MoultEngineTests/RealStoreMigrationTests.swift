@@ -16,7 +16,7 @@ struct RealStoreMigrationTests {
     @Test("every real store goes to every later version, with all its rows")
     func everyStore() throws {
         let bundles = Corpus.paths { $0.hasSuffix(".xcdatamodeld") && !$0.contains("WooCommerce") }
-            .compactMap { try? ModelVersions(contentsOf: $0).versions }.filter { $0.count > 1 }
+            .compactMap { try? Corpus.versions($0).versions }.filter { $0.count > 1 }
         var migrated: Set<String> = []
         var runs = 0
         let begun = Date()

@@ -10,7 +10,7 @@ import Testing
 @Suite(.enabled(if: Corpus.isAvailable)) struct CorpusPlanTests {
     private static let chain = Result<(versions: ModelVersions, open: MigrationPath), any Error> {
         let paths = Corpus.paths { $0.hasSuffix("/WooCommerce.xcdatamodeld") }
-        let versions = try ModelVersions(contentsOf: try #require(paths.first))
+        let versions = try Corpus.versions(try #require(paths.first))
         return (versions, try MigrationPath(versions, from: 0, to: versions.versions.count - 1))
     }
 
@@ -115,7 +115,7 @@ import Testing
         var (bundles, edges, inferable, questions, refused) = (0, 0, 0, 0, 0)
         for path in Corpus.paths(where: { $0.hasSuffix(".xcdatamodeld") && !$0.contains("WooCommerce") }) {
             // Some models of the iPhone OS 3 era have a form that is not read.
-            guard let versions = try? ModelVersions(contentsOf: path), versions.versions.count > 1 else { continue }
+            guard let versions = try? Corpus.versions(path), versions.versions.count > 1 else { continue }
             bundles += 1
             let way = try MigrationPath(versions, from: 0, to: versions.versions.count - 1)
             for edge in way.edges {

@@ -32,7 +32,7 @@ struct MappingMatchTests {
     ) throws {
         let paths = Corpus.paths { $0.hasSuffix(mapping) || $0.hasSuffix(model) && !$0.contains("/@") }
         let file = try MappingModelFile(contentsOf: try #require(paths.first { $0.hasSuffix(mapping) }))
-        let versions = try ModelVersions(contentsOf: try #require(paths.first { $0.hasSuffix(model) }))
+        let versions = try Corpus.versions(try #require(paths.first { $0.hasSuffix(model) }))
         for held in [file.versions, nil] {
             let match = try MappingMatch(of: file.mapping, named: file.name, held: held, in: versions)
             let found = versions.versions[match.source].name + " " + versions.versions[match.destination].name

@@ -120,7 +120,7 @@ private struct CorpusModels {
         }
         // The long chain has no stores.
         for bundle in bundles where !bundle.contains("woocommerce") {
-            versions += (try? ModelVersions(contentsOf: bundle).versions) ?? []
+            versions += (try? Corpus.versions(bundle).versions) ?? []
         }
     }
 

@@ -16,7 +16,7 @@ struct LoweringSchemaTests {
         var refused = 0
         for bundle in Corpus.paths(where: { $0.hasSuffix(".xcdatamodeld") && !$0.contains("WooCommerce") })
         where Tier.matrix.isAsked || !bundle.contains("@") {
-            guard let versions = try? ModelVersions(contentsOf: bundle).versions, versions.count > 1 else { continue }
+            guard let versions = try? Corpus.versions(bundle).versions, versions.count > 1 else { continue }
             for older in versions.indices {
                 // Neighbours in the quick tests, every pair in the matrix tier.
                 for newer in versions.indices where Tier.matrix.isAsked ? newer > older : newer == older + 1 {

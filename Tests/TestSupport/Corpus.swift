@@ -18,20 +18,23 @@ package enum Corpus {
 
     package static var isAvailable: Bool { root != nil }
 
+    private static let all: [String] = {
+        guard let root, let walk = FileManager.default.enumerator(atPath: root.path) else { return [] }
+        return walk.compactMap { $0 as? String }.sorted()
+    }()
+
     /// Every file or folder below the root whose path satisfies `isIncluded`, in path order.
     package static func paths(where isIncluded: (String) -> Bool) -> [String] {
-        guard let root, let walk = FileManager.default.enumerator(atPath: root.path) else { return [] }
-        return walk.compactMap { $0 as? String }.filter(isIncluded).sorted().map { root.path + "/" + $0 }
+        all.filter(isIncluded).map { "\(root?.path ?? "")/\($0)" }
     }
 
     /// Every SQLite store, by its first sixteen bytes.
-    package static var stores: [String] {
+    package static let stores: [String] =
         paths { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.filter { path in
             guard let file = FileHandle(forReadingAtPath: path) else { return false }
             defer { try? file.close() }
             return (try? file.read(upToCount: 16)) == Data("SQLite format 3\0".utf8)
         }
-    }
 }
 
 /// A folder that is gone when the last reference to it is.

@@ -26,7 +26,7 @@ package enum StoreModels {
         let paths = (walk?.compactMap { $0 as? String } ?? []).filter {
             $0.hasSuffix(".xcdatamodel") || $0.hasSuffix(".mom")
         }
-        return paths.flatMap { (try? ModelVersions(contentsOf: project + "/" + $0))?.versions ?? [] }
+        return paths.flatMap { (try? Corpus.versions(project + "/" + $0))?.versions ?? [] }
     }
 }
 

@@ -40,8 +40,9 @@ package enum FlightVersions {
             var values: [String: PropertyValue] = ["name": .attribute(.string("Aircraft \(number)"))]
             let size = number < external ? ExternalStorage.threshold + number : 20 + number % 50
             if number % 10 != 9 {
+                let head = Array("flight \(number) ".utf8)
                 values["flightData"] = .attribute(
-                    .binary((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }))
+                    .binary(head + [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size - head.count)))
             }
             _ = try writer.insert("Aircraft", values)
         }
@@ -62,28 +63,21 @@ package enum FlightVersions {
         try context.save()
     }
 
-    /// Each aircraft's name with its data, by plain SQL over a store of any of the versions; the files of external
-    /// data are read from the disk.
+    /// Each aircraft's name with a hash of its data, by plain SQL over a store of any of the versions; the files of
+    /// external data are read from the disk.
     package static func witness(_ path: String) throws -> [String] {
-        let isOld = try SQLiteShell.run(path, "SELECT count(*) FROM sqlite_master WHERE name = 'ZFLIGHTDATA'") == "0\n"
-        let hasColumn =
-            try SQLiteShell.run(path, "SELECT count(*) FROM pragma_table_info('ZAIRCRAFT') WHERE name = 'ZFLIGHTDATA'")
-            == "1\n"
-        let query =
-            isOld || hasColumn
-            ? "SELECT ZNAME, hex(ZFLIGHTDATA) FROM ZAIRCRAFT ORDER BY Z_PK"
-            : """
-            SELECT a.ZNAME, hex(f.ZDATA) FROM ZAIRCRAFT a LEFT JOIN ZFLIGHTDATA f
-            ON f.Z_PK = a.ZFLIGHT AND f.ZAIRCRAFT = a.Z_PK ORDER BY a.Z_PK
-            """
+        let columns = "SELECT group_concat(name) FROM pragma_table_info('ZAIRCRAFT')"
+        let isNew = try !SQLiteShell.run(path, columns).contains("ZFLIGHTDATA")
+        let join = isNew ? "LEFT JOIN ZFLIGHTDATA f ON f.Z_PK = a.ZFLIGHT AND f.ZAIRCRAFT = a.Z_PK" : ""
+        let data = isNew ? "f.ZDATA" : "a.ZFLIGHTDATA"
         let folder = ExternalStorage(store: path).folder
-        return try SQLiteShell.run(path, query).split(separator: "\n").map { line in
-            let parts = line.split(separator: "|", omittingEmptySubsequences: false)
-            guard parts.count == 2, parts[1].hasPrefix("02") else { return String(line) }
-            let name = text(ofHexadecimal: parts[1].dropFirst(2).dropLast(2))
-            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
-            return "\(parts[0])|01" + bytes.map { String(format: "%02X", $0) }.joined()
-        }
+        // A reference is the byte 2, the name of the file and a zero; data in the row begin with the byte 1.
+        let file = "CAST(substr(\(data), 2, length(\(data)) - 2) AS TEXT)"
+        let bytes = """
+            iif(substr(\(data), 1, 1) = x'02', CAST(x'01' || readfile('\(folder)/' || \(file)) AS BLOB), \(data))
+            """
+        let query = "SELECT a.ZNAME, hex(sha3(\(bytes))) FROM ZAIRCRAFT a \(join) ORDER BY a.Z_PK"
+        return try SQLiteShell.run(path, query).utf8.split(separator: UInt8(ascii: "\n")).map { String(Substring($0)) }
     }
 
     /// The text whose bytes in UTF-8 the digits are.

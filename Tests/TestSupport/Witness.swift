@@ -1,5 +1,6 @@
 import Foundation
 import MoultModel
+import Synchronization
 
 /// `Tests/Witness/dump.py`, which reads stores without any of Moult's code.
 package enum Witness {
@@ -10,29 +11,26 @@ package enum Witness {
     fileprivate static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../Witness/dump.py").standardizedFileURL.path
 
+    private static let idle = Mutex<[Session]>([])
+
     /// What it prints of a store: a line for each object. `model` is a file for a store without a model cache.
+    ///
+    /// Sessions stay for those who ask next, where starting one for each store would take longest.
     package static func lines(of store: String, model: String? = nil) throws -> [String] {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", script, store] + (model.map { [$0] } ?? [])
-        let (output, errors) = (Pipe(), Pipe())
-        (process.standardOutput, process.standardError) = (output, errors)
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(description: "\(store): \(complaint)") }
-        return text.split(separator: "\n").map(String.init)
+        let session = try idle.withLock { $0.popLast() } ?? Session()
+        let lines = try session.lines(of: store, model: model)
+        idle.withLock { $0.append(session) }
+        return lines
     }
 }
 
 extension Witness {
-    /// A witness that stays and reads store after store, where starting one for each would take longest.
-    package final class Session {
+    /// A witness that stays and reads store after store, for one caller at a time.
+    private final class Session: @unchecked Sendable {
         private let process = Process()
         private let (input, output) = (Pipe(), Pipe())
 
-        package init() throws {
+        init() throws {
             process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
             process.arguments = ["python3", Witness.script, "-"]
             (process.standardInput, process.standardOutput) = (input, output)
@@ -44,9 +42,9 @@ extension Witness {
             process.waitUntilExit()
         }
 
-        /// What it prints of a store: a line for each object.
-        package func lines(of store: String) throws -> [String] {
-            try input.fileHandleForWriting.write(contentsOf: Data("\(store)\n".utf8))
+        func lines(of store: String, model: String?) throws -> [String] {
+            let question = store + (model.map { "\t" + $0 } ?? "") + "\n"
+            try input.fileHandleForWriting.write(contentsOf: Data(question.utf8))
             var text = Data()
             while text != Data("\n".utf8), !text.suffix(2).elementsEqual("\n\n".utf8) {
                 let data = output.fileHandleForReading.availableData

@@ -11,7 +11,7 @@ model cache. A line is `Entity key name=value …`, names in byte order, values 
     ?            a value that is not what the model declares
 
 usage: dump.py STORE [MODEL]     (STORE is opened read-only; give a copy)
-       dump.py -                 (reads the path of a store from each line; an empty line ends each answer)
+       dump.py -                 (reads STORE, or STORE, a tab and MODEL, from each line; an empty line ends each answer)
 
 MODEL stands for the model of a store without a cache. It has one line for each entity and property:
 
@@ -270,7 +270,7 @@ class Store:
 def serve():
     for line in sys.stdin:
         try:
-            store = Store(line.rstrip("\n"))
+            store = Store(*line.rstrip("\n").split("\t"))
             store.dump(sys.stdout)
             store.db.close()
         except Exception as error:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Prints a mapping model, by the rules of its format alone: an independent witness for the readers of Moult.
+"""Prints mapping models, by the rules of its format alone: an independent witness for the readers of Moult.
 
 It reads an xcmapping.xml or a compiled .cdm with Python's own XML and property list readers. The lines are
 
+    file PATH                                    before the lines of each file
     mapping NAME TYPE SOURCE DESTINATION POLICY
     from EXPRESSION                              the source expression, where there is one
     hashes SOURCE DESTINATION                    in hexadecimal; of a .cdm only
@@ -11,7 +12,7 @@ It reads an xcmapping.xml or a compiled .cdm with Python's own XML and property 
 
 with - for nothing, entity mappings in their order, properties by name.
 
-usage: mapping.py FILE
+usage: mapping.py FILE ...
 """
 import base64
 import plistlib
@@ -223,6 +224,8 @@ class Source:
                 facts.get("migrationpolicyclassname"), fetch, None, properties)
 
 
-content = open(sys.argv[1], "rb").read()
-for mapping in compiled(content) if content.startswith(b"bplist") else Source(content):
-    mapping.print()
+for path in sys.argv[1:]:
+    content = open(path, "rb").read()
+    print("file", path)
+    for mapping in compiled(content) if content.startswith(b"bplist") else Source(content):
+        mapping.print()

@@ -5,8 +5,8 @@ import MoultModel
 /// It knows the XML that such a file can hold: elements, attributes, character references, comments, CDATA and
 /// processing instructions, in UTF-8. It refuses a document type with declarations of its own, so that nothing outside
 /// the file is ever read and nothing in it multiplies. Foundation's parser stops the process on an attribute name that is
-/// no UTF-8, and takes longer.
-struct MarkupParser {
+/// no UTF-8, and takes longer. It cannot be copied: a build without optimisation would copy it for each byte it looks at.
+struct MarkupParser: ~Copyable {
     private static let depthLimit = 64
     /// Each attribute is compared with those before it; elements of real models have some twenty.
     private static let attributeLimit = 256

@@ -22,7 +22,7 @@ private struct HistoryRun {
     private let first = ProcessInfo.processInfo.environment["MOULT_SEED"].flatMap(UInt64.init) ?? 1
 
     func perform(histories: Int, cases: Int, versions: Int, objects: Int) throws {
-        let (began, witness) = (Date(), try Witness.Session())
+        let began = Date()
         var tally = HistoryTrial.Tally()
         var (edits, refusals) = ([String: Int](), [String: Int]())
         var (done, longest) = (0, 0)
@@ -38,8 +38,7 @@ private struct HistoryRun {
                 let to = Int.random(in: (from + 1)..<history.models.count, using: &random)
                 let data = random.next()
                 do {
-                    let trial = try HistoryTrial(
-                        history, from: from, to: to, objects: objects, seed: data, witness: witness)
+                    let trial = try HistoryTrial(history, from: from, to: to, objects: objects, seed: data)
                     tally.add(try trial.run(seed: data))
                     done += 1
                     longest = max(longest, to - from)

@@ -15,15 +15,13 @@ struct HistoryTrial {
     private let folder: ScratchFolder
     private let store: String
     private let world: HistoryWorld
-    private let witness: Witness.Session
 
     struct Difference: Error, CustomStringConvertible { let description: String }
 
     /// - Parameter objects: of each entity, at most.
-    init(_ history: ModelHistory, from: Int, to: Int, objects: Int, seed: UInt64, witness: Witness.Session) throws {
+    init(_ history: ModelHistory, from: Int, to: Int, objects: Int, seed: UInt64) throws {
         self.history = history
         (self.from, self.to) = (from, to)
-        self.witness = witness
         folder = try ScratchFolder()
         try FileManager.default.createDirectory(atPath: folder.path + "/start", withIntermediateDirectories: true)
         store = folder.path + "/start/World.sqlite"
@@ -147,7 +145,7 @@ struct HistoryTrial {
 
     func compare(_ store: String, with world: HistoryWorld, at position: Int, _ name: String) throws {
         let expected = world.witnessed(in: history.models[position])
-        let found = try WitnessStore(store, by: witness).objects
+        let found = try WitnessStore(store).objects
         guard found != expected else { return }
         let entity = Set(expected.keys).union(found.keys).sorted().first { found[$0] != expected[$0] } ?? ""
         let (theirs, ours) = (expected[entity] ?? [:], found[entity] ?? [:])

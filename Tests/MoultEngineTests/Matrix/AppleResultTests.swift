@@ -30,7 +30,7 @@ struct AppleResultTests {
         let apple = try other.copyStore(#require(Corpus.stores.last { $0.hasSuffix(after) && !$0.contains("@") }))
         let hashes = try StoreProbe.read(apple) { try #require(try StoreSnapshot($0.connection).metadata.hashes) }
         let versions = try #require(
-            Corpus.paths { $0.hasSuffix(model) }.lazy.compactMap { try? ModelVersions(contentsOf: $0) }
+            Corpus.paths { $0.hasSuffix(model) }.lazy.compactMap { try? Corpus.versions($0) }
                 .first { $0.position(matching: hashes) != nil })
         let target = versions.versions[try #require(versions.position(matching: hashes))].name
         let prepared = try PreparedMigration(store, versions: versions, to: target)

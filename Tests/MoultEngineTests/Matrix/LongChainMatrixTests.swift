@@ -11,7 +11,7 @@ import Testing
 @Suite("The long chain", .enabled(if: Corpus.isAvailable))
 struct LongChainMatrixTests {
     private static let versions = Result<ModelVersions, any Error> {
-        try ModelVersions(contentsOf: #require(Corpus.paths { $0.hasSuffix("/WooCommerce.xcdatamodeld") }.first))
+        try Corpus.versions(#require(Corpus.paths { $0.hasSuffix("/WooCommerce.xcdatamodeld") }.first))
     }
 
     @Test("stepwise and composed runs end with the same objects")

@@ -9,12 +9,8 @@ struct WitnessStore: Equatable {
 
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    init(_ path: String) throws { try self.init(lines: Witness.lines(of: path)) }
-
-    init(_ path: String, by session: Witness.Session) throws { try self.init(lines: session.lines(of: path)) }
-
-    private init(lines: [String]) throws {
-        for line in lines {
+    init(_ path: String) throws {
+        for line in try Witness.lines(of: path) {
             let words = line.split(separator: " ", omittingEmptySubsequences: false)
             guard words.count >= 2, let key = Int(words[1]) else { throw Failure(description: "strange line: \(line)") }
             var object: Object = [:]

@@ -159,7 +159,7 @@ struct CorpusPolicyTests {
         _ make: @escaping @Sendable () -> EntityMigrationPolicy
     ) throws -> MigrationOutcome {
         let bundle = try #require(Corpus.paths { $0.hasSuffix(bundle) && !$0.contains("@") }.first)
-        let versions = try ModelVersions(contentsOf: bundle)
+        let versions = try Corpus.versions(bundle)
         var registry = MigrationRegistry()
         registry.register(policy: make, named: policy)
         let path = try #require(Corpus.paths { $0.hasSuffix(mapping) && !$0.contains("@") }.first)

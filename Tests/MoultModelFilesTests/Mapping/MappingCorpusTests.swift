@@ -23,6 +23,23 @@ import Testing
             uniqueKeysWithValues: paths.filter { !isEmpty($0) }.map { ($0, try MappingModelFile(contentsOf: $0)) })
     }
 
+    /// What the witness prints of each file, in one run.
+    private static let witnessLines = Result {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Witness/mapping.py").standardizedFileURL.path
+        let files = paths.filter { !isEmpty($0) }.map { $0.hasSuffix(".cdm") ? $0 : $0 + "/xcmapping.xml" }
+        let output = String(decoding: try outputOfPython([script] + files), as: UTF8.self)
+        var (lines, path) = ([String: [String]](), "")
+        for line in output.split(separator: "\n") {
+            if line.hasPrefix("file ") {
+                path = String(line.dropFirst(5))
+            } else {
+                lines[path, default: []].append(String(line))
+            }
+        }
+        return lines
+    }
+
     private func file(_ path: String) throws -> MappingModelFile { try #require(try Self.files.get()[path]) }
 
     private static func isEmpty(_ path: String) -> Bool { path.contains("/WooCommerceModelV") }
@@ -45,7 +62,7 @@ import Testing
         #expect(!file.mapping.entityMappings.isEmpty)
         let isCompiled = path.hasSuffix(".cdm")
         let found = file.mapping.entityMappings.flatMap { $0.witnessLines(withHashes: isCompiled) }
-        let expected = try witnessLines(ofMapping: isCompiled ? path : path + "/xcmapping.xml")
+        let expected = try #require(try Self.witnessLines.get()[isCompiled ? path : path + "/xcmapping.xml"])
         let different = zip(found, expected).first { $0 != $1 }
         #expect(different == nil && found.count == expected.count, "\(different.debugDescription)")
     }
@@ -145,13 +162,6 @@ extension EntityMapping {
         lines += attributeMappings.map { "attribute \($0.name) \($0.valueExpression?.format ?? "-")" }
         return lines + relationshipMappings.map { "relationship \($0.name) \($0.valueExpression?.format ?? "-")" }
     }
-}
-
-/// What the witness prints of a mapping model.
-private func witnessLines(ofMapping path: String) throws -> [String] {
-    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../Witness/mapping.py").standardizedFileURL.path
-    return String(decoding: try outputOfPython([script, path]), as: UTF8.self).split(separator: "\n").map(String.init)
 }
 
 private func outputOfPython(_ arguments: [String]) throws -> Data {

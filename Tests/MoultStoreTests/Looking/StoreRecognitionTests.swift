@@ -199,7 +199,7 @@ struct CorpusRecognitionTests {
         store: String, model: String, numbers: ClosedRange<Int>, name: String
     ) throws {
         let root = try #require(Corpus.root?.path)
-        let versions = try ModelVersions(contentsOf: root + "/" + model)
+        let versions = try Corpus.versions(root + "/" + model)
         for number in numbers {
             let path = root + "/" + store.replacing("%", with: "\(number)")
             let found = try StoreProbe.read(path) { probe in

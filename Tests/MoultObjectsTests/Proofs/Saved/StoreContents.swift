@@ -62,9 +62,12 @@ struct StoreContents {
     }
 
     private static func text(_ hexadecimal: String) -> String {
-        let digits = Array(hexadecimal.utf8)
-        let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { place in
-            UInt8(String(decoding: digits[place...place + 1], as: UTF8.self), radix: 16) ?? 0
+        var (bytes, high) = ([UInt8](), UInt8?.none)
+        for digit in hexadecimal.utf8 {
+            // Digits come before letters, and the shell writes capitals.
+            let value = digit < 58 ? digit - 48 : digit - 55
+            if let first = high { bytes.append(first << 4 | value) }
+            high = high == nil ? value : nil
         }
         return String(decoding: bytes, as: UTF8.self)
     }
