@@ -25,7 +25,7 @@ package struct SQLiteFunction: Sendable {
 
     /// Functions that the triggers of Core Data's stores call and that only Core Data has: here they do nothing,
     /// so that a row can be written. What such a trigger keeps up to date has to be computed by whoever writes.
-    package static let coreDataStubs: [SQLiteFunction] = [
+    static let coreDataStubs: [SQLiteFunction] = [
         "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",
         "NSCoreDataTriggerUpdateAffectedObjectValue", "NSCoreDataNow",
     ].map { name in
@@ -98,6 +98,11 @@ private final class FunctionBox {
 }
 
 extension Connection {
+    /// Makes ``SQLiteFunction/coreDataStubs`` known, so that rows of a store with triggers can be written.
+    package func registerCoreDataStubs() throws {
+        for stub in SQLiteFunction.coreDataStubs { try register(stub) }
+    }
+
     /// Makes the function known to this connection's statements. What it throws is what the statement's step throws.
     package func register(_ function: SQLiteFunction) throws {
         var flags = SQLITE_UTF8

@@ -32,15 +32,10 @@ extension MigrationRegistry {
                 try versions.version(registered.from, of: registered),
                 try versions.version(registered.to, of: registered)
             )
-            let mapping = registered.mapping.completed(from: from, to: to)
             stages.append(
                 RegisteredStage(
-                    from: from.name, to: to.name, name: registered.name,
-                    sentence: "The mapping model \(registered.name) is followed.",
-                    mapping: Result { () throws(MigrationError) in
-                        try ResolvedMapping(
-                            mapping, from: from.model, to: to.model, policies: Set(policies.keys))
-                    }))
+                    registered.mapping.completed(from: from, to: to), named: registered.name, from: from, to: to,
+                    policies: Set(policies.keys)))
         }
         return stages
     }

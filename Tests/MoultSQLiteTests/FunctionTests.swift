@@ -26,7 +26,7 @@ struct FunctionTests {
     }
 
     @Test func `a trigger may call Core Data's functions and no other`() throws {
-        for stub in SQLiteFunction.coreDataStubs { try connection.register(stub) }
+        try connection.registerCoreDataStubs()
         try connection.register(SQLiteFunction("mine", argumentCount: 0) { _ in 1 })
         try connection.execute(
             """

@@ -225,7 +225,8 @@ extension MigrationRun {
             observer.report(.backup, 1, bytes: bytes, "Made the backup \(backup.name)")
         }
         let connection = lock.connection
-        for function in SQLiteFunction.coreDataStubs + migration.functions { try connection.register(function) }
+        try connection.registerCoreDataStubs()
+        for function in migration.functions { try connection.register(function) }
         try writeExternalFiles()
         try connection.execute("BEGIN IMMEDIATE")
         do {

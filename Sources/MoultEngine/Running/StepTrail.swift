@@ -70,7 +70,6 @@ final class StepTrail {
     private func run(_ undo: (MigrationSite) throws -> Void, _ entry: Entry) throws {
         let connection = try Connection(entry.path, mode: .readWrite)
         defer { connection.close() }
-        for stub in SQLiteFunction.coreDataStubs { try connection.register(stub) }
         // The old store of a pass may be gone by now.
         try undo(
             MigrationSite(

@@ -40,7 +40,7 @@ final class WorkingCopy {
             PRAGMA main.cache_size = -\(kibibytes)
             """)
         if let folder = options.temporaryFolder { try connection.setTemporaryFolder(folder) }
-        for stub in SQLiteFunction.coreDataStubs { try connection.register(stub) }
+        try connection.registerCoreDataStubs()
         try FormatFunctions.register(on: connection)
         try connection.attach(source, as: "source")
         try connection.execute("PRAGMA source.cache_size = -2048")

@@ -33,7 +33,7 @@ final class RowWriter {
         self.external = external
         self.system = system
         keys = PrimaryKeys(connection, layout)
-        for function in SQLiteFunction.coreDataStubs { try connection.register(function) }
+        try connection.registerCoreDataStubs()
         // A function with the very number of arguments goes before the stub, which takes any.
         for function in recomputed?.functions ?? [] { try connection.register(function) }
         try connection.register(Self.dateFunction(on: system))

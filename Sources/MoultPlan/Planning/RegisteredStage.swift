@@ -68,11 +68,19 @@ package struct RegisteredStage: Sendable, Hashable {
         in versions: ModelVersions, policies: Set<String> = []
     ) throws(MigrationError) {
         let match = try MappingMatch(of: mapping, named: name, held: held, in: versions)
-        let (source, destination) = (versions.versions[match.source], versions.versions[match.destination])
         self.init(
-            from: source.name, to: destination.name, name: name, sentence: "The mapping model \(name) is followed.",
+            mapping, named: name, from: versions.versions[match.source], to: versions.versions[match.destination],
+            policies: policies)
+    }
+
+    /// A mapping model for the way between two versions. One that cannot run is refused where the way leads over it.
+    package init(
+        _ mapping: MappingModel, named name: String, from: ModelVersion, to: ModelVersion, policies: Set<String>
+    ) {
+        self.init(
+            from: from.name, to: to.name, name: name, sentence: "The mapping model \(name) is followed.",
             mapping: Result { () throws(MigrationError) in
-                try ResolvedMapping(mapping, from: source.model, to: destination.model, policies: policies)
+                try ResolvedMapping(mapping, from: from.model, to: to.model, policies: policies)
             })
     }
 }

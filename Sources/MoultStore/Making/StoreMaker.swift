@@ -65,7 +65,7 @@ package struct StoreMaker: Sendable {
         try connection.execute("PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'")
         if layout.level.hasAutoVacuum { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
         if layout.level.writesAheadLog { try connection.execute("PRAGMA journal_mode = WAL") }
-        for function in SQLiteFunction.coreDataStubs { try connection.register(function) }
+        try connection.registerCoreDataStubs()
         try connection.transaction {
             for statement in layout.createStatements { try connection.execute(statement) }
             for row in layout.primaryKeyRows { try connection.execute(row.insertStatement) }
