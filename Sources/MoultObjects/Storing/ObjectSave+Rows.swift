@@ -12,18 +12,33 @@ extension ObjectSave {
             let key = try key(of: insertion.id)
             let inserter = try store.inserter(entity)
             try inserter.begin(key)
-            for (slot, position) in inserter.positions.enumerated() {
-                switch insertion.values[position] {
-                case nil, .attribute(nil), .toOne(nil): break
-                case .attribute(let value?): try inserter.bind(value, at: slot)
-                case .toOne(let destination?):
-                    try bind(destination, to: inserter, slot, position)
-                case .toMany: throw inserter.mismatch(slot, "a list of objects")
-                }
-            }
+            let id = permanentID(entity.shape.entity.name, key)
+            try naming(id) { try bind(insertion, to: inserter) }
             try inserter.insert()
-            outcome.versions[permanentID(entity.shape.entity.name, key)] = 1
+            outcome.versions[id] = 1
             try followRelationships(of: insertion, entity, key)
+        }
+    }
+
+    private func bind(_ insertion: ObjectChanges.Insertion, to inserter: RowInserter) throws {
+        for (slot, position) in inserter.positions.enumerated() {
+            switch insertion.values[position] {
+            case nil, .attribute(nil), .toOne(nil): break
+            case .attribute(let value?): try inserter.bind(value, at: slot)
+            case .toOne(let destination?): try bind(destination, to: inserter, slot, position)
+            case .toMany: throw inserter.mismatch(slot, "a list of objects")
+            }
+        }
+    }
+
+    /// What is wrong with a value says of which object it is.
+    private func naming(_ id: ObjectID, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch var error as MigrationError where error.code == .dataConflict {
+            error.message = "Of \(id.entityName) \(id.key): \(error.message)"
+            error.place += ", \(id)"
+            throw error
         }
     }
 
@@ -91,10 +106,13 @@ extension ObjectSave {
         }
         try replaceExternal(in: update, values.map(\.position))
         let version = changes.keepsVersions ? update.version : update.version &+ 1
-        try store.updater(update.entity, values.map(\.position)).update(key, version: version, values) { destination in
-            ObjectReference(entityName: destination.entityName, primaryKey: try self.key(of: destination))
-        } placed: {
-            self.isPlaced($0, owner: $1)
+        let updater = try store.updater(update.entity, values.map(\.position))
+        try naming(update.id) {
+            try updater.update(key, version: version, values) { destination in
+                ObjectReference(entityName: destination.entityName, primaryKey: try self.key(of: destination))
+            } placed: {
+                self.isPlaced($0, owner: $1)
+            }
         }
         outcome.versions[update.id] = version
         if store.history != nil {

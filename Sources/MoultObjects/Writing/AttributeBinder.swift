@@ -1,5 +1,6 @@
 import MoultModel
 import MoultSQLite
+import MoultStore
 
 /// Binds values of one attribute to one parameter, each as its column stores it (STORE_FORMAT 6).
 final class AttributeBinder {
@@ -27,8 +28,10 @@ final class AttributeBinder {
             try statement.bind(number, at: parameter)
         case (.float, .double(let number)):
             try statement.bind(Double(Float(number)), at: parameter)
-        case (.string, .string(let text)), (.uri, .uri(let text)), (.decimal, .decimal(let text)):
+        case (.string, .string(let text)), (.uri, .uri(let text)):
             try statement.bind(text, at: parameter)
+        case (.decimal, .decimal(let digits)):
+            try bind(decimal: digits, to: statement)
         case (.uuid, .uuid(let bytes)) where bytes.count == 16:
             try bind(bytes, to: statement)
         case (.binary, .binary(let bytes)), (.transformable, .transformable(let bytes)):
@@ -37,6 +40,19 @@ final class AttributeBinder {
             throw MigrationError(
                 .dataConflict, "\(place) is of type \(attribute.type.name) and cannot hold \(value).", place: place,
                 remedy: "Give a value of the attribute's type.")
+        }
+    }
+
+    private func bind(decimal digits: String, to statement: Statement) throws {
+        switch DecimalStorage.value(digits) {
+        case .integer(let number)?: try statement.bind(number, at: parameter)
+        case .real(let number)?: try statement.bind(number, at: parameter)
+        case .text(let text)?: try statement.bind(text, at: parameter)
+        case .blob?, .null?, nil:
+            let nearest = DecimalStorage.nearest(digits).map { "; the nearest that it holds is \($0)" } ?? ""
+            throw MigrationError(
+                .dataConflict, "\(place) cannot hold \(digits) to its last digit\(nearest).", place: place,
+                remedy: "Round the value to 15 digits, which a Decimal column always holds, before it is saved.")
         }
     }
 

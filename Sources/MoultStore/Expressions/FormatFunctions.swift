@@ -10,7 +10,8 @@ package enum FormatFunctions {
 
     /// Makes the functions known to a connection; needed once before its first statement that was lowered.
     package static func register(on connection: Connection) throws {
-        for function in [holdsFunction, foldFunction, callFunction, unpackFunction, ValueConversion.function] {
+        let conversions = [ValueConversion.function, ValueConversion.roundsFunction]
+        for function in [holdsFunction, foldFunction, callFunction, unpackFunction] + conversions {
             try connection.register(function)
         }
         for aggregate in Aggregate.allCases { try connection.register(function(for: aggregate)) }

@@ -55,10 +55,14 @@ extension FormatLowering {
         guard isAlike || plain.isSuperset(of: [first.kind, second.kind]) else {
             throw refuse(expression.format, "its two values are of different kinds")
         }
+        func choice(_ first: SQLText, _ second: SQLText) -> SQLText {
+            "(CASE WHEN \(condition.sql) THEN \(first) ELSE \(second) END)"
+        }
+        let isExact = first.exact != nil || second.exact != nil
         return .value(
             LoweredValue(
-                sql: "(CASE WHEN \(condition.sql) THEN \(first.sql) ELSE \(second.sql) END)",
-                kind: isAlike ? kind : .number))
+                sql: choice(first.sql, second.sql), kind: isAlike ? kind : .number,
+                exact: isExact ? choice(first.exact ?? first.sql, second.exact ?? second.sql) : nil))
     }
 
     /// What stands as one value in an expression; not an object.

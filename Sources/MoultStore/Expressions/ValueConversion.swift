@@ -15,6 +15,14 @@ package enum ValueConversion {
         return kind.value(arguments[2]).converted(to: type)?.stored ?? .null
     }
 
+    static let roundsName = "moult_rounds"
+
+    /// `moult_rounds(digits)`: 1 where a DECIMAL column has no number that is equal to the digits.
+    static let roundsFunction = SQLiteFunction(roundsName, argumentCount: 1) { arguments in
+        guard arguments.storageClass(0) == .text, let digits = arguments.text(0) else { return 0 }
+        return DecimalStorage.value(digits) == nil ? 1 : 0
+    }
+
     /// A value of a kind as a column of the type stores it, without a call where SQLite stores it so by itself.
     static func sql(_ value: LoweredValue, as type: AttributeType) -> SQLText {
         let digits = type == .decimal ? value.exact ?? value.sql : value.sql
@@ -115,13 +123,14 @@ extension ExpressionValue {
 }
 
 extension AttributeValue {
-    /// As a column stores it (STORE_FORMAT 6), without external storage.
+    /// As a column stores it (STORE_FORMAT 6), without external storage; nil for what a column would change.
     var stored: SQLiteValue? {
         switch self {
         case .integer(let number): .integer(number)
         case .boolean(let flag): .integer(flag ? 1 : 0)
         case .double(let number), .date(let number): number.isNaN ? nil : .real(number)
-        case .decimal(let text), .string(let text), .uri(let text): .text(text)
+        case .decimal(let digits): DecimalStorage.value(digits)
+        case .string(let text), .uri(let text): .text(text)
         case .binary(let bytes), .uuid(let bytes), .transformable(let bytes): .blob(bytes)
         }
     }

@@ -7,7 +7,8 @@ extension AttributeValue {
         if attribute.allowsExternalBinaryDataStorage, case .blob(let bytes)? = stored {
             return SQLiteValue.blob([1] + bytes).literal
         }
-        // Of a decimal, NUMERIC affinity makes a number where nothing is lost, and keeps the text otherwise.
+        // Of a default value with more digits Core Data's own column holds the nearest number.
+        if case .decimal(let digits) = self, stored == nil { return SQLiteValue.text(digits).literal }
         return (stored ?? .null).literal
     }
 }

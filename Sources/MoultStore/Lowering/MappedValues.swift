@@ -8,6 +8,8 @@ struct MappedValues: Sendable {
     private(set) var values: [String: String] = [:]
     /// By attribute, what holds for a row whose value has no equal in the attribute's type.
     private(set) var failures: [String: String] = [:]
+    /// By attribute, what holds for a row whose decimal has more digits than the column keeps.
+    private(set) var roundings: [String: String] = [:]
     /// Which rows the mapping takes; nil for all.
     private(set) var condition: String?
     private(set) var functions: [TransformFunction] = []
@@ -33,6 +35,7 @@ struct MappedValues: Sendable {
         self.source = source
         self.destination = destination
         self.schema = schema
+        try refuseLongConstants()
         for (position, name) in mapping.attributes.keys.sorted().enumerated() {
             guard case .expression(let expression)? = mapping.attributes[name],
                 let attribute = destination.model.attribute(name, of: new)
@@ -47,6 +50,18 @@ struct MappedValues: Sendable {
                 let (scope, format) = lowering(predicate.format)
                 return scope.value(try format.lower(predicate).sql).inlined
             }
+        }
+    }
+
+    /// A constant that somebody wrote is not rounded; a default value of the model is what Core Data makes of it.
+    private func refuseLongConstants() throws {
+        for (name, source) in mapping.attributes.sorted(by: { $0.key < $1.key }) {
+            guard case .constant(.decimal(let digits)) = source, DecimalStorage.value(digits) == nil,
+                mapping.written?.attributeMapping(name)?.valueExpression != nil
+            else { continue }
+            throw MigrationError(
+                .unsupported, "A Decimal column cannot hold \(digits) to its last digit.", place: "\(new.name).\(name)",
+                remedy: "Round the constant to 15 digits.")
         }
     }
 
@@ -102,6 +117,10 @@ struct MappedValues: Sendable {
         case .value(let value):
             let stored = try self.stored(value, as: attribute, expression, format, conversions)
             values[attribute.name] = scope.value(stored).inlined
+            if attribute.type == .decimal, value.kind == .decimal, let digits = value.exact {
+                let rounds: SQLText = "\(name: ValueConversion.roundsName)(\(digits))"
+                roundings[attribute.name] = scope.value(rounds).inlined
+            }
             guard let failure = conversions.failure else { break }
             let condition = scope.value("(\(stored)) IS NULL AND (\(failure))").inlined
             failures[attribute.name] = condition

@@ -13,9 +13,10 @@ extension StoreLowering {
         try FormatFunctions.register(on: connection)
         return try removedEntities() + removedRows(contributions, connection)
             + removedValues(contributions, connection) + missingValues(contributions, connection)
-            + unconvertedValues(contributions, connection) + missingDestinations(contributions, connection)
-            + repeatedValues(connection) + narrowedRelationships(connection) + unexplainedColumns(connection)
-            + shiftedKeys()
+            + unconvertedValues(contributions, connection) + roundedValues(contributions, connection)
+            + missingDestinations(contributions, connection)
+            + repeatedValues(connection) + narrowedRelationships(connection)
+            + unexplainedColumns(connection) + shiftedKeys()
     }
 
     // MARK: - What leaves
@@ -186,6 +187,27 @@ extension StoreLowering {
                         message:
                             "\(count) values for \(place) have no equal of type \(attribute.type.name) and \(fate).",
                         remedy: "Say in the expression what becomes of them, or give \(name) a default value."))
+            }
+        }
+        return findings
+    }
+
+    /// Decimals that reckoning has given more digits than a column keeps.
+    private func roundedValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+        var findings: [Finding] = []
+        for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
+            for (name, condition) in contribution.values.roundings.sorted(by: { $0.key < $1.key }) {
+                // What a closure gives is not asked before it runs; it fails where the column cannot hold it.
+                guard contribution.values.functions.allSatisfy({ $0.attribute.name != name }),
+                    let count = try count(contribution, condition, connection), count > 0
+                else { continue }
+                let place = "\(contribution.destination.name).\(name)"
+                findings.append(
+                    Finding(
+                        code: "values-rounded", severity: .warning, place: place,
+                        message: "\(count) values for \(place) have more digits than a Decimal column keeps for "
+                            + "certain, 15, and are rounded to the nearest that it holds.",
+                        remedy: "Say in the expression or in a closure how they are to be rounded."))
             }
         }
         return findings
