@@ -138,7 +138,11 @@ package struct ChangeVerifier {
         let gone = pairs.keys.compactMap { key in
             key.destination.map { isNoted("moult_gone", $0, "p.\(key.name.quotedName)") }
         }
+        let new = pairs.keys.compactMap { key in
+            key.destination.map { isNoted("moult_new", $0, "p.\(key.name.quotedName)") }
+        }
         let leaves = gone.isEmpty ? "0" : gone.joined(separator: " OR ")
+        let comes = new.isEmpty ? "0" : new.joined(separator: " OR ")
         try refuse(
             pairs.name, "links are gone",
             """
@@ -147,7 +151,10 @@ package struct ChangeVerifier {
             """)
         try refuse(
             pairs.name, "links are new",
-            "SELECT p.rowid FROM main.\(name) AS p WHERE NOT EXISTS (SELECT 1 FROM source.\(name) AS q WHERE \(same))")
+            """
+            SELECT p.rowid FROM main.\(name) AS p WHERE NOT EXISTS (SELECT 1 FROM source.\(name) AS q WHERE \(same)) \
+            AND NOT (\(comes))
+            """)
     }
 
     // MARK: - Other tables

@@ -95,6 +95,41 @@ struct RuleVerbTests {
         return try FileManager.default.contentsOfDirectory(atPath: folder).first.map { "\(folder)/\($0)" }
     }
 
+    @Test("quarantine restore puts objects back as it says, with a backup, and tells what has to stay")
+    func restore() throws {
+        let (moult, store) = try Self.besideBrokenStore()
+        let before = try SQLiteShell.run(store, "SELECT * FROM ZTHREAD ORDER BY 1; SELECT Z_PK, ZTHREAD FROM ZPOST")
+        #expect(try moult.run(Tool.path, Self.validate + ["--fix"]).exit == 0)
+        let model = ["--model", "Forum.xcdatamodeld"]
+        let restore = ["quarantine", "restore", "forum.sqlite"]
+        for wrong in [[], ["x"], ["1", "--all"], ["77"], ["--run", "none"]] {
+            #expect(try moult.run(Tool.path, restore + wrong + model).exit == 2, "\(wrong)")
+        }
+        let fixed = try SQLiteShell.run(store, ".sha3sum")
+        let dry = try moult.run(Tool.path, restore + ["--all", "--dry-run"] + model)
+        #expect(dry.exit == 0 && dry.output.contains("2 objects would be put back."), "\(dry)")
+        #expect(try SQLiteShell.run(store, ".sha3sum") == fixed)
+
+        // One by its number; then another object has the other's place.
+        let one = try moult.run(Tool.path, restore + ["1", "--json"] + model).document
+        let restored = try #require(one["restored"] as? [[String: any Sendable]])
+        #expect(restored.map { $0["pk"] as? Int } == [4] && one["backup"] is String)
+        #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZTHREAD WHERE Z_PK IN (4, 9)") == "1\n")
+        let list = try moult("quarantine", "list", "forum.sqlite", "--json").document
+        #expect(list["count"] as? Int == 1)
+        #expect(try moult.run(Tool.path, restore + ["1"] + model).exit == 2)
+        _ = try SQLiteShell.run(
+            store + ".moult/quarantine.sqlite", "UPDATE quarantine SET object = replace(object, 'subject', 'caption')")
+        let refused = try moult.run(Tool.path, restore + ["--all"] + model)
+        #expect(refused.exit == 5)
+        #expect(refused.errors.contains("this version of Thread has no property caption"), "\(refused.errors)")
+        _ = try SQLiteShell.run(
+            store + ".moult/quarantine.sqlite", "UPDATE quarantine SET object = replace(object, 'caption', 'subject')")
+        #expect(try moult.run(Tool.path, restore + ["--all"] + model).exit == 0)
+        #expect(
+            try SQLiteShell.run(store, "SELECT * FROM ZTHREAD ORDER BY 1; SELECT Z_PK, ZTHREAD FROM ZPOST") == before)
+    }
+
     @Test("an app's file of rules that does not fit the model is refused with every fault in it")
     func refusal() throws {
         let (moult, _) = try Self.besideBrokenStore()

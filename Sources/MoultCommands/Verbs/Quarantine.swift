@@ -4,12 +4,12 @@ import MoultReport
 
 extension Verb {
     static let quarantine = Verb(
-        "quarantine", "List the objects that runs took out of a store, or show one with all that it held.",
+        "quarantine", "List the objects that runs took out of a store, show one, or put them back.",
         discussion: """
             Migration policies and the fixes of rules send objects there that cannot stay. They are kept beside the
             store, in a database of their own.
             """,
-        subverbs: [listQuarantine, showQuarantine])
+        subverbs: [listQuarantine, showQuarantine, restoreQuarantine])
 
     private static let listQuarantine = Verb(
         "list", "List the objects in the quarantine, oldest first.", operands: [.store], options: [limit],

@@ -68,7 +68,7 @@ extension Invocation {
 
 extension ModelVersions {
     /// - Throws: `storeUnknown` for a store of no version that is here.
-    fileprivate func version(ofStore store: String) throws -> ModelVersion {
+    func version(ofStore store: String) throws -> ModelVersion {
         let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
         guard let position = position(matching: hashes) else {
             throw MigrationError.storeUnknown(nearest: nearest(to: hashes))

@@ -6,7 +6,8 @@ import MoultTransform
 /// The objects that runs took out of a store, with all that they held: `<name>.moult/quarantine.sqlite`.
 ///
 /// A run writes its objects, durably, before its commit. They count as soon as it has committed: a run that fails takes
-/// them back, and of one that dies the recovery does.
+/// them back, and of one that dies the recovery does. An object that a run puts back into the store is noted in the same
+/// way, in the table `restoration`; its entry stays, and is no longer listed.
 package struct Quarantine: Sendable {
     /// One object as the quarantine keeps it.
     package struct Entry: Sendable, Hashable {
@@ -25,7 +26,7 @@ package struct Quarantine: Sendable {
         self.system = system
     }
 
-    private static let format: Int64 = 1
+    private static let format: Int64 = 2
 
     // MARK: - Writing
 
@@ -63,14 +64,49 @@ package struct Quarantine: Sendable {
         return count
     }
 
-    /// Takes back the objects of a run that did not commit.
+    /// Notes which entries the connection of a working copy has put back, in one transaction.
+    func noteRestored(from connection: Connection, run: String) throws {
+        var entries: [Int64] = []
+        try QuarantineRestorer.forEachRestored(on: connection) { entries.append($0) }
+        guard !entries.isEmpty else { return }
+        let file = try open(isNew: true)
+        defer { file.close() }
+        let time = system.now.iso8601
+        try file.transaction {
+            let insert = try file.prepare("INSERT OR REPLACE INTO restoration (entry, run, time) VALUES (?, ?, ?)")
+            defer { insert.finalise() }
+            for entry in entries {
+                try insert.run([.integer(entry), .text(run), .text(time)])
+                insert.reset()
+            }
+        }
+        try system.synchronise(sidecar.quarantine)
+    }
+
+    /// Takes back what a run that did not commit has written.
     func remove(run: String) throws {
+        try change { try $0.run("DELETE FROM \($1) WHERE run = ?", [.text(run)]) }
+    }
+
+    /// Lists what was put back since a moment again: the store is as it was then.
+    func forgetRestorations(since time: Timestamp) throws {
+        try change { file, table in
+            guard table == "restoration" else { return }
+            try file.run("DELETE FROM restoration WHERE time >= ?", [.text(time.iso8601)])
+        }
+    }
+
+    private func change(_ body: (Connection, _ table: String) throws -> Void) throws {
         guard try system.exists(sidecar.quarantine) else { return }
         let file = try open()
         defer { file.close() }
-        // A run that died before its table was there has kept nothing.
-        guard try file.catalogue().table("quarantine") != nil else { return }
-        try file.run("DELETE FROM quarantine WHERE run = ?", [.text(run)])
+        // A run that died before its tables were there has kept nothing; an older quarantine has one of them.
+        for table in try tables(of: file) { try body(file, table) }
+    }
+
+    private func tables(of file: Connection) throws -> [String] {
+        let catalogue = try file.catalogue()
+        return ["quarantine", "restoration"].filter { catalogue.table($0) != nil }
     }
 
     // MARK: - Reading
@@ -105,10 +141,12 @@ package struct Quarantine: Sendable {
         guard try system.exists(sidecar.quarantine) else { return }
         let file = try open()
         defer { file.close() }
-        guard try file.catalogue().table("quarantine") != nil else { return }
+        let tables = try tables(of: file)
+        guard tables.contains("quarantine") else { return }
         let unfinished = try Journal.read(sidecar, system)?.run
         let sql = "SELECT id, run, time, entity, key, reason, origin, object FROM quarantine"
-        try file.forEachRow("\(sql) WHERE run IS NOT ? \(rest)", [.init(unfinished)] + values) { row in
+        let present = tables.contains("restoration") ? "AND id NOT IN (SELECT entry FROM restoration)" : ""
+        try file.forEachRow("\(sql) WHERE run IS NOT ? \(present) \(rest)", [.init(unfinished)] + values) { row in
             try body(
                 Entry(
                     id: row.integer(0), run: row.text(1) ?? "", time: row.text(2) ?? "",
@@ -140,6 +178,8 @@ package struct Quarantine: Sendable {
                 id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, time TEXT NOT NULL, entity TEXT NOT NULL,
                 key INTEGER NOT NULL, reason TEXT NOT NULL, origin TEXT NOT NULL, object TEXT NOT NULL);
             CREATE INDEX IF NOT EXISTS quarantine_run ON quarantine (run);
+            CREATE TABLE IF NOT EXISTS restoration (
+                entry INTEGER PRIMARY KEY REFERENCES quarantine (id), run TEXT NOT NULL, time TEXT NOT NULL);
             PRAGMA user_version = \(Self.format);
             COMMIT
             """)

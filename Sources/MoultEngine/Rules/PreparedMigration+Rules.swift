@@ -118,23 +118,10 @@ extension Migration {
         _ rules: [ValidationRule], _ moment: String, at version: ModelVersion, of store: String, _ log: RuleLog,
         _ system: any System
     ) -> Migration {
-        @Sendable func bound(_ connection: Connection) throws -> BoundPlan {
-            try BoundPlan(
-                ResolvedMapping(identityOf: version.model), from: version, to: version,
-                over: StoreSnapshot(connection), connection: connection, experimental: true)
+        var mending = Migration(at: version, of: store, "fixes", "The fixes of the rules are applied.", system) {
+            try RuleRun(rules: rules, moment: moment, model: $1, log: log).fix($0, isVerified: true)
         }
-        var mending = Migration(from: version.name, to: version.name, verify: { _ in })
         mending.ruleLog = log
-        mending.steps = [
-            Step(name: "fixes", sentence: "The fixes of the rules are applied.") { site in
-                let model = try bound(site.connection).target.model
-                try RuleRun(rules: rules, moment: moment, model: model, log: log).fix(site, isVerified: true)
-            }
-        ]
-        mending.verifySteps = { connection, digest in
-            let verification = StoreVerification(try bound(connection), store: store, system: system)
-            try verification.verifySteps(connection, catalogueDigest: digest)
-        }
         return mending
     }
 }

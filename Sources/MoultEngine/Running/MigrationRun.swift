@@ -138,9 +138,11 @@ extension MigrationRun {
         return path
     }
 
-    /// The objects that a pass took out are durable before the commit, under this run's name.
+    /// The objects that a pass took out or put back are durable before the commit, under this run's name.
     private func keepQuarantined(by copy: WorkingCopy) throws {
-        quarantined += try Quarantine(sidecar, system).keep(from: copy.connection, run: identifier)
+        let quarantine = Quarantine(sidecar, system)
+        quarantined += try quarantine.keep(from: copy.connection, run: identifier)
+        try quarantine.noteRestored(from: copy.connection, run: identifier)
     }
 
     private func makeCopy(of path: String) throws -> WorkingCopy {

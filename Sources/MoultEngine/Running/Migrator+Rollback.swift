@@ -67,6 +67,7 @@ extension Migrator {
         }
         try lock.connection.keepWALOnClose(false)
         try check(lock.connection, backup)
+        try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
         try Journal.remove(sidecar, system)
     }
 

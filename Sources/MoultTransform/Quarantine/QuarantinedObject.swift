@@ -21,8 +21,9 @@ package struct QuarantinedObject: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The properties of an object, each under its name: `{"type", "value"}` for an attribute, `{"toOne": URI}` and
-    /// `{"toMany": [URI]}` for a relationship. What the store holds and the model cannot read is null.
+    /// The properties of an object, each under its name: `{"type", "value"}` for an attribute, with a date's exact
+    /// `"seconds"` since the reference date; `{"toOne": URI}` and `{"toMany": [URI]}` for a relationship. The bytes of an
+    /// external file are the value. What the store holds and the model cannot read is null.
     ///
     /// - Parameters:
     ///   - shape: of the object's own entity.
@@ -37,6 +38,11 @@ extension JSONValue {
 
     private static func document(_ value: ObjectValue, of property: EntityShape.Property) -> JSONValue {
         switch (value, property) {
+        case (.attribute(.date(let seconds)?), .attribute(_, let attribute)):
+            [
+                "type": .string(attribute.type.name), "value": AttributeValue.date(seconds).document,
+                "seconds": .double(seconds),
+            ]
         case (.attribute(let value), .attribute(_, let attribute)):
             ["type": .string(attribute.type.name), "value": value?.document ?? .null]
         case (.attribute(let value), .relationship): ["value": value?.document ?? .null]

@@ -1,0 +1,91 @@
+import MoultModel
+import MoultObjects
+import MoultSQLite
+import MoultStore
+import MoultSystem
+import MoultTransform
+import MoultVerify
+import Synchronization
+
+/// The way of objects from the quarantine back into their store, as a run of the engine: locked, backed up, done on a
+/// copy, verified, one commit.
+package final class Restoration: Sendable {
+    private let told = Mutex(RestorationReport())
+    private let entries: [Int64]
+    private let version: ModelVersion
+    private let quarantine: Quarantine
+    /// Without symbolic links.
+    private let store: String
+    private let binding: BoundPlan.Binding
+    private let system: any System
+
+    /// - Parameters:
+    ///   - entries: the numbers of the objects, or nil for all.
+    ///   - run: only what this run has taken out.
+    ///   - version: that of the store.
+    /// - Throws: `usage` where the quarantine has no such object; `cloudKit` and `deferredWork` for a store that must be
+    ///   left alone.
+    package init(
+        of entries: [Int64]? = nil, run: String? = nil, into store: String, at version: ModelVersion,
+        system: any System = POSIXSystem()
+    ) throws {
+        (self.store, binding) = try StoreProbe.read(store, system: system) { probe in
+            let snapshot = try StoreSnapshot(probe.connection)
+            try PreparedMigration.refuse(snapshot, .init())
+            return (probe.path, BoundPlan.Binding(snapshot))
+        }
+        self.version = version
+        self.system = system
+        quarantine = Quarantine(Sidecar(store: self.store), system)
+        var found: [Int64] = []
+        try quarantine.forEachEntry { entry in
+            guard entries?.contains(entry.id) ?? true, run.map({ $0 == entry.run }) ?? true else { return }
+            found.append(entry.id)
+        }
+        self.entries = found
+        let missing = (entries ?? []).filter { !found.contains($0) }
+        guard !found.isEmpty, missing.isEmpty else {
+            let what = missing.isEmpty ? "such object" : "object \(missing.map(String.init).joined(separator: ", "))"
+            throw MigrationError(
+                .usage, "The quarantine has no \(what).", place: store,
+                remedy: "See moult quarantine list for the numbers and runs there are.")
+        }
+    }
+
+    /// What became of the objects, once the migration has run or was rehearsed.
+    package var report: RestorationReport { told.withLock { $0 } }
+
+    package var migration: Migration {
+        var migration = Migration(
+            at: version, of: store, "restore", "Objects of the quarantine are put back.", system
+        ) { [self] in try run($0, $1) }
+        migration.precondition = { [binding, store] connection in
+            guard try BoundPlan.Binding(StoreSnapshot(connection)) == binding else {
+                throw StoreVerification.stale(store)
+            }
+        }
+        return migration
+    }
+
+    private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {
+        let objects = try ObjectStore(over: site.connection, model: model, external: site.external, on: site.system)
+        let restorer = try QuarantineRestorer(objects, site.connection) {
+            guard !site.isCancelled() else { throw site.cancellation }
+        }
+        let wanted = Set(entries)
+        let report = try restorer.run { body in
+            try quarantine.forEachEntry { if wanted.contains($0.id) { try body($0.id, $0.object) } }
+        }
+        told.withLock { $0 = report }
+        guard !report.restored.isEmpty else {
+            let first = report.refused.first
+            throw MigrationError(
+                .dataConflict,
+                "None of \(report.refused.count) objects can be put back"
+                    + (first.map { ": of \($0.entityName) \($0.key), \($0.reason)" } ?? ""),
+                place: first.map { "\($0.entityName) \($0.key)" } ?? "",
+                remedy: "Mend what stands in the way, or insert the object by the app; the store is as it was.")
+        }
+        try ChangeVerifier(site.connection, objects.layout).verify()
+    }
+}

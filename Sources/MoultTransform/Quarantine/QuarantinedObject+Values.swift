@@ -1,0 +1,109 @@
+import MoultModel
+import MoultSystem
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension QuarantinedObject {
+    /// What the object held, by property: its document read back.
+    ///
+    /// - Throws: `metadataInvalid` for a document that is none of Moult's; `dataConflict` for a value that has no text to
+    ///   be read back from. The place is the property.
+    func values() throws -> [(name: String, value: ObjectDocumentValue)] {
+        let document = try JSONValue(
+            parsing: Array(object.utf8), place: "\(entity) \(key) in the quarantine", code: .metadataInvalid)
+        return try (document.members ?? []).map { member in
+            guard let value = ObjectDocumentValue(member.value) else {
+                throw MigrationError(
+                    .dataConflict, "its \(member.key) cannot be read back", place: "\(entity).\(member.key)",
+                    remedy: "Insert the object by the app.")
+            }
+            return (member.key, value)
+        }
+    }
+}
+
+/// What the document of an object has for one property.
+enum ObjectDocumentValue {
+    case attribute(AttributeValue?)
+    case toOne(ObjectID?)
+    case toMany([ObjectID])
+
+    /// Whether the object had nothing there.
+    var isEmpty: Bool {
+        switch self {
+        case .attribute(let value): value == nil
+        case .toOne(let id): id == nil
+        case .toMany(let ids): ids.isEmpty
+        }
+    }
+
+    /// Nil for what is no value of a document.
+    init?(_ document: JSONValue) {
+        if let uris = document["toMany"]?.array {
+            let ids = uris.compactMap { $0.string.flatMap { ObjectID(uri: $0) } }
+            guard ids.count == uris.count else { return nil }
+            self = .toMany(ids)
+        } else if let destination = document["toOne"] {
+            if destination == .null {
+                self = .toOne(nil)
+            } else if let id = destination.string.flatMap({ ObjectID(uri: $0) }) {
+                self = .toOne(id)
+            } else {
+                return nil
+            }
+        } else if let value = document["value"] {
+            if value == .null {
+                self = .attribute(nil)
+            } else if let type = document["type"]?.string.flatMap(AttributeType.init(name:)),
+                let value = AttributeValue(document: value, type: type, seconds: document["seconds"]?.double)
+            {
+                self = .attribute(value)
+            } else {
+                return nil
+            }
+        } else {
+            return nil
+        }
+    }
+}
+
+extension AttributeValue {
+    /// Reads ``document`` back; nil where it is no value of the type.
+    ///
+    /// - Parameter seconds: of a date, since the reference date: its text has nine decimals only.
+    init?(document: JSONValue, type: AttributeType, seconds: Double?) {
+        let bytes = document.string.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
+        switch (type, document) {
+        case (.integer16, .integer(let number)), (.integer32, .integer(let number)), (.integer64, .integer(let number)):
+            self = .integer(number)
+        case (.boolean, .bool(let flag)): self = .boolean(flag)
+        case (.double, _), (.float, _):
+            guard let number = document.double ?? document.string.flatMap(Double.init) else { return nil }
+            self = .double(number)
+        case (.date, .string(let text)):
+            guard let seconds = seconds ?? Self.seconds(text) else { return nil }
+            self = .date(seconds)
+        case (.decimal, .string(let digits)): self = .decimal(digits)
+        case (.string, .string(let text)): self = .string(text)
+        case (.uri, .string(let text)): self = .uri(text)
+        case (.uuid, .string(let text)):
+            guard let uuid = UUID(uuidString: text)?.uuid else { return nil }
+            self = .uuid(withUnsafeBytes(of: uuid) { Array($0) })
+        case (.binary, .string):
+            guard let bytes else { return nil }
+            self = .binary(bytes)
+        case (.transformable, .string):
+            guard let bytes else { return nil }
+            self = .transformable(bytes)
+        default: return nil
+        }
+    }
+
+    private static func seconds(_ text: String) -> Double? {
+        Timestamp(iso8601: text)?.seconds(since: Timestamp(seconds: Int64(DateText.referenceDate)))
+    }
+}

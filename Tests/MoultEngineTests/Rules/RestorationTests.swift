@@ -1,0 +1,152 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultStore
+import MoultTransform
+import TestSupport
+import Testing
+
+/// What rules have sent to the quarantine goes back, told by the sqlite3 shell.
+@Suite("Objects of the quarantine go back") struct RestorationTests {
+    private static func quarantine(_ forum: BrokenForum, _ rules: ValidationRule...) throws -> MigrationOutcome {
+        let audit = try RuleAudit(forum.path, rules, version: ForumRules.version)
+        return try Migrator().run(try #require(try audit.mending()), on: forum.path)
+    }
+
+    private static let homeless = ValidationRule(
+        "homeless", of: "Topic", .orphan(relationship: "forum"), fix: .quarantine)
+
+    @discardableResult
+    private static func restore(_ forum: BrokenForum, _ entries: [Int64]? = nil) throws -> RestorationReport {
+        let restoration = try Restoration(of: entries, into: forum.path, at: ForumRules.version)
+        let outcome = try Migrator().run(restoration.migration, on: forum.path)
+        #expect(outcome.backup != nil)
+        return restoration.report
+    }
+
+    /// Every row and link, without what writing an object moves on.
+    private static func contents(_ forum: BrokenForum) throws -> String {
+        try forum.shell(
+            """
+            SELECT Z_PK, Z_ENT, ZNAME, ZPOSTCOUNT, ZPARENT, hex(ZICON) FROM ZFORUM ORDER BY 1;
+            SELECT Z_PK, Z_ENT, ZTITLE, ZFORUM FROM ZTOPIC ORDER BY 1;
+            SELECT Z_PK, Z_ENT, ZBODY, ZNUMBER, ZRATE, ZSENT, ZPRICE, hex(ZTAG), ZTOPIC FROM ZPOST ORDER BY 1;
+            -- A post that comes back by itself goes to the end of its topic's list.
+            SELECT Z_PK, row_number() OVER (PARTITION BY ZTOPIC ORDER BY Z_FOK_TOPIC) FROM ZPOST WHERE ZNUMBER <> 5
+                ORDER BY 1;
+            SELECT * FROM Z_4RELATEDBY ORDER BY 1, 2; SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT < 16000
+                ORDER BY 1
+            """)
+    }
+
+    @Test(arguments: [false, true])
+    func `objects, values and links come back under their own keys, and leave the list`(history: Bool) throws {
+        // Values whose texts are not easily exact.
+        let forum = try BrokenForum.closed(
+            BrokenForum.smallRows
+                + """
+                ; UPDATE ZPOST SET ZRATE = 0.1 + Z_PK / 3.0, ZSENT = 0.1234567890123 * Z_PK, ZPRICE = Z_PK || '.05',
+                    ZTAG = randomblob(16);
+                DELETE FROM Z_4RELATEDBY WHERE Z_4RELATED = Z_4RELATEDBY
+                """, history: history)
+        let before = try Self.contents(forum)
+        let some = ValidationRule(
+            "some", of: "Post", .predicate(try Predicate(parsing: "number != 5")), fix: .quarantine)
+        let out = try Self.quarantine(forum, Self.homeless, some)
+        #expect(out.quarantined == 10 + 31)
+        #expect(try Self.contents(forum) != before)
+        let report = try Self.restore(forum)
+        #expect(report.restored.count == 41 && report.refused.isEmpty)
+        #expect(report.restored.allSatisfy { $0.oldKey == nil && $0.lostLinks.isEmpty })
+        let after = try Self.contents(forum)
+        #expect(after == before)
+        #expect(try forum.shell("PRAGMA integrity_check") == "ok")
+        #expect(try forum.quarantined().isEmpty)
+        #expect(throws: MigrationError.self) { try Self.restore(forum) }
+    }
+
+    @Test func `a dry run changes no byte and says what the run then does`() throws {
+        let forum = try BrokenForum.closed()
+        _ = try Self.quarantine(forum, Self.homeless)
+        let before = try forum.files()
+        let restoration = try Restoration(into: forum.path, at: ForumRules.version)
+        _ = try Migrator().rehearse(restoration.migration, on: forum.path)
+        #expect(try forum.files() == before)
+        #expect(try Self.restore(forum) == restoration.report)
+    }
+
+    @Test func `what does not fit stays, with the reason; keys and links that are taken are told`() throws {
+        let forum = try BrokenForum.closed()
+        _ = try Self.quarantine(forum, Self.homeless)
+        // Another object has a key, a post has another topic, and a related topic is gone.
+        _ = try forum.shell(
+            """
+            INSERT INTO ZTOPIC (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZFORUM) VALUES (10, 4, 1, 'other', 1);
+            UPDATE ZPOST SET ZTOPIC = 1 WHERE Z_PK = 77; DELETE FROM ZTOPIC WHERE Z_PK = 31;
+            """)
+        _ = try SQLiteShell.run(
+            forum.sidecar.quarantine,
+            """
+            UPDATE quarantine SET object = replace(object, '"title"', '"heading"') WHERE key = 40;
+            UPDATE quarantine SET entity = 'Chapter' WHERE key = 50
+            """)
+        let report = try Self.restore(forum)
+        #expect(report.refused.map(\.key) == [40, 50])
+        #expect(report.refused[0].reason == "this version of Topic has no property heading")
+        #expect(report.refused[1].reason == "this version has no entity Chapter")
+        let moved = try #require(report.restored.first { $0.oldKey != nil })
+        #expect(moved.oldKey == 10 && moved.id.key > 10_000_000)
+        #expect(
+            try forum.shell("SELECT ZTITLE FROM ZTOPIC WHERE Z_PK IN (10, \(moved.id.key)) ORDER BY 1") == "other\nt10")
+        // Its posts follow it to its new key.
+        #expect(try forum.shell("SELECT group_concat(Z_PK) FROM ZPOST WHERE ZTOPIC = \(moved.id.key)") == "37,38,39,40")
+        let losses = Dictionary(uniqueKeysWithValues: report.restored.map { ($0.id.key, $0.lostLinks) })
+        #expect(losses[20] == ["posts to Post 77, which belongs to another object now"])
+        #expect(losses[30] == ["relatedBy to Topic 31, which is not there"])
+        #expect(losses[60] == [])
+        #expect(try forum.quarantined().map(\.object.key) == [40, 50])
+        #expect(try forum.shell("SELECT count(*) FROM ZTOPIC") == "98")
+    }
+
+    @Test func `after a rollback what had gone back is listed again, and what is in the store is not put in twice`()
+        throws
+    {
+        let forum = try BrokenForum.closed()
+        let before = try forum.logicalHash()
+        let out = try Self.quarantine(forum, Self.homeless)
+        let migrator = Migrator()
+        let restoration = try Restoration(of: [1, 2], into: forum.path, at: ForumRules.version)
+        let back = try migrator.run(restoration.migration, on: forum.path)
+        #expect(try forum.quarantined().count == 8)
+        _ = try migrator.rollback(forum.path, to: try #require(back.backup))
+        #expect(try forum.quarantined().count == 10)
+        _ = try migrator.rollback(forum.path, to: try #require(out.backup))
+        #expect(try forum.logicalHash() == before)
+        let error = #expect(throws: MigrationError.self) { try Self.restore(forum) }
+        #expect(error?.message.contains("None of 10 objects can be put back: of Topic 10, it is in the store") == true)
+        #expect(try forum.logicalHash() == before)
+    }
+
+    @Test func `the bytes of an external file come back into a file of their own`() throws {
+        let forum = try BrokenForum(BrokenForum.smallRows)
+        var icon = [UInt8](repeating: 0, count: 250_000)
+        for position in icon.indices { icon[position] = UInt8(truncatingIfNeeded: position &* 7919) }
+        var changes = ObjectChanges()
+        let id = ObjectID(store: forum.store.identifier, entityName: "Forum", key: 3)
+        changes.updated = [.init(id: id, version: nil, values: ["icon": .attribute(.binary(icon))])]
+        _ = try forum.store.save(changes)
+        forum.close()
+        let files = try forum.files().filter { $0.key.contains("_EXTERNAL_DATA/") && $0.key.hasPrefix(".") }
+        #expect(files.count == 1)
+        let three = ValidationRule(
+            "three", of: "Forum", .predicate(try Predicate(parsing: "name != 'three'")), fix: .quarantine)
+        _ = try Self.quarantine(forum, three)
+        // Whatever becomes of the old file meanwhile.
+        for name in files.keys { try FileManager.default.removeItem(atPath: forum.folder.path + "/" + name) }
+        #expect(try Self.restore(forum).restored.map(\.id.key) == [3])
+        let cell = try forum.shell("SELECT substr(CAST(ZICON AS TEXT), 2, 36) FROM ZFORUM WHERE Z_PK = 3")
+        let path = forum.folder.path + "/.Forum_SUPPORT/_EXTERNAL_DATA/" + cell
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(icon))
+    }
+}
