@@ -159,15 +159,33 @@ struct MappingVerification {
             })
         // The inverse may add links, and a to-one keeps one of many.
         let isLossy = !relationship.isToMany || plan.destination.model.inverse(of: relationship)?.isToMany == false
+        let mayBeEmpty = relationship.isToMany || isContended(relationship, source, from: object)
         let isRight =
             isLossy
-            ? found.isSubset(of: expected) && (found.isEmpty == expected.isEmpty || relationship.isToMany)
+            ? found.isSubset(of: expected) && (found.isEmpty == expected.isEmpty || mayBeEmpty)
             : expected.isSubset(of: found)
         guard isRight else {
             throw failure(
                 "\(made.entityName).\(relationship.name)", made.key,
                 "\(expression.format) leads to \(expected.count) objects, and it has \(found.count)")
         }
+    }
+
+    /// Whether others may have been offered the same destination, of which a to-one inverse takes one: then it has one.
+    private func isContended(
+        _ relationship: RelationshipDescription, _ source: RelationshipSource, from object: ObjectID
+    ) -> Bool {
+        guard let inverse = plan.destination.model.inverse(of: relationship), !inverse.isToMany else { return false }
+        let several = plan.mapping.entityMappings.filter { $0.sourceEntityName == object.entityName }.count > 1
+        guard !several, case .relationship(let name) = source,
+            let old = plan.source.model.entity(object.entityName).flatMap({
+                plan.source.model.relationship(name, of: $0)
+            })
+        else { return true }
+        let fillers = plan.mapping.entityMappings.filter { mapping in
+            mapping.relationships.contains { $0.key == relationship.name && $0.value != .empty }
+        }
+        return fillers.count > 1 || plan.source.model.inverse(of: old)?.isToMany != false
     }
 
     /// What the mappings make of an object, of the entity `target` or below it, unless a policy does.

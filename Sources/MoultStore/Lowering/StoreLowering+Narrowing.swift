@@ -42,3 +42,68 @@ extension StoreLowering {
         }
     }
 }
+
+// MARK: - Under keys that change
+
+extension StoreLowering {
+    /// The to-one inverse of a to-one relationship whose objects, at either end, get other keys, become several or come
+    /// from several places: each end then has to be asked whom it would choose among all that it is offered.
+    func contendedInverse(of relationship: RelationshipDescription?, _ links: [Links]) -> RelationshipReference? {
+        guard let relationship, !relationship.isToMany, !links.isEmpty,
+            let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
+            links.count > 1 || !links.allSatisfy({ keepsKeys($0.owners) && keepsKeys($0.destinations) }),
+            let target = destination.model.entity(relationship.destinationEntityName),
+            let declaring = destination.model.declaringEntity(of: inverse.name, in: target)
+        else { return nil }
+        return RelationshipReference(entity: declaring.name, name: inverse.name)
+    }
+
+    /// A column of ``translation(_:)`` for the destination that the object made of a row `s` chooses, where that one
+    /// chooses it too; so both ends have the same link or none.
+    func mutual(
+        _ column: String, _ links: [Links], _ inverse: RelationshipReference, _ contribution: Contribution
+    ) -> String {
+        let own = contribution.key("s.Z_PK")
+        let choices = links.map { links -> (chosen: String, value: String) in
+            let chosen = chosen(links)
+            let value = "(SELECT f.\(column) FROM (\(chosen)) AS f WHERE \(chooser("f.old", links, inverse)) = \(own))"
+            return (chosen, value)
+        }
+        if choices.count == 1 { return choices[0].value }
+        return "CASE\(choices.map { " WHEN EXISTS (\($0.chosen)) THEN \($0.value)" }.joined()) END"
+    }
+
+    /// The first destination of a row `s`, as `old`, `new` and `number`.
+    private func chosen(_ links: Links) -> String {
+        let (pairs, table) = (links.pairs, translation(links.destinations))
+        if pairs.row == .owner {
+            return """
+                SELECT t.old, t.new, t.number FROM \(table) AS t WHERE t.old = s.\(pairs.destinationColumn.quotedName) \
+                ORDER BY t.new LIMIT 1
+                """
+        }
+        return "SELECT t.old, t.new, t.number FROM \(offered(pairs, table, to: "s.Z_PK"))"
+    }
+
+    /// The new key of whom the destination with the old key `key` would choose through the inverse.
+    private func chooser(_ key: String, _ links: Links, _ inverse: RelationshipReference) -> String {
+        let table = source.table(forEntity: links.pairs.destinationEntity)?.name
+        let mappings = Set(links.destinations.map(\.position))
+        let backs = self.links(of: inverse).filter { back in
+            source.table(forEntity: back.pairs.ownerEntity)?.name == table
+                && back.owners.contains { mappings.contains($0.position) }
+        }
+        let values = backs.map { "(SELECT t.new FROM \(offered($0.pairs, translation($0.destinations), to: key)))" }
+        return values.count > 1 ? "COALESCE(\(values.joined(separator: ", ")))" : values.first ?? "NULL"
+    }
+
+    /// The first pair of the owner with the old key `key` whose destination becomes anything.
+    private func offered(_ pairs: RelationshipPairs, _ table: String, to key: String) -> String {
+        let order = pairs.ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
+        let destination = "p.\(pairs.destinationColumn.quotedName)"
+        return """
+            \(pairs.rows(in: "source")) AS p JOIN \(table) AS t ON t.old = \(destination) \
+            WHERE p.\(pairs.ownerColumn.quotedName) = \(key) ORDER BY \(order)\(destination), t.new LIMIT 1
+            """
+    }
+}

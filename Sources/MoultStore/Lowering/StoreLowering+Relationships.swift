@@ -42,7 +42,10 @@ extension StoreLowering {
     ///
     /// - Parameter relationship: nil for one that the other end declares, without inverse.
     func toOneKey(_ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution) -> String {
-        first(links) { links in
+        if let inverse = contendedInverse(of: relationship, links) {
+            return mutual("new", links, inverse, contribution)
+        }
+        return first(links) { links in
             let key = key(links)
             return agreed(key, key: key, links, of: relationship, contribution)
         }
@@ -60,7 +63,10 @@ extension StoreLowering {
     func toOneEntity(
         _ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution
     ) -> String {
-        first(links) { links in
+        if let inverse = contendedInverse(of: relationship, links) {
+            return mutual("number", links, inverse, contribution)
+        }
+        return first(links) { links in
             guard keepsKeys(links.destinations) else { return translated("number", links) }
             let entity = links.pairs.destinationEntity
             let fitting = numbers(of: entity, carriedBy: links.destinations)
