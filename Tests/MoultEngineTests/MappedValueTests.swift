@@ -3,6 +3,7 @@ import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
+import MoultTransform
 import TestSupport
 import Testing
 
@@ -145,6 +146,115 @@ import Testing
         #expect(findings.map(\.code) == ["values-not-converted"])
         #expect(findings.first?.message == "4 values for Person.level have no equal of type Integer 32 and become 5.")
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZPERSON WHERE ZLEVEL = 5 AND Z_PK % 10 = 0") == "4\n")
+    }
+
+    @Test func `decimals that reckoning makes too long for their column are counted and rounded; others stay exact`()
+        throws
+    {
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        var person = EntityMapping(from: "Person", to: "Person")
+        person.attributeMappings = [
+            try PropertyMapping("price", "CAST($source.amount, 'NSDecimalNumber') / 7")
+        ]
+        // A quarter of an odd number: by seven it ends only where seven divides it.
+        let endless = try SQLiteShell.run(store, "SELECT count(*) FROM ZPERSON WHERE (Z_PK * 12 + 1) % 7 <> 0")
+        let findings = try Self.run(person, on: store)
+        #expect(findings.map(\.code) == ["values-rounded"])
+        #expect(findings.first?.message.hasPrefix("\(endless.dropLast()) values for Person.price") == true)
+        #expect(
+            try SQLiteShell.run(
+                store,
+                """
+                ATTACH '\(folder.path)/before.sqlite' AS old; SELECT count(*) FROM ZPERSON p JOIN old.ZPERSON o
+                USING (Z_PK) WHERE abs(p.ZPRICE * 7 - o.ZAMOUNT) > 1e-9
+                """) == "0\n")
+        // A value that is read as a decimal and has no equal stands in the way.
+        let second = try ScratchFolder()
+        let text = try Self.makeStore(in: second)
+        _ = try SQLiteShell.run(text, "UPDATE ZPERSON SET ZAMOUNT = '12345678901234567.89' WHERE Z_PK < 4")
+        person.attributeMappings = [try PropertyMapping("price", "$source.amount")]
+        let error = try #require(throws: MigrationError.self) { try Self.run(person, on: text) }
+        #expect(error.message.contains("3 values for Person.price have no equal of type Decimal"), "\(error)")
+        // A constant is refused before anything is asked.
+        person.attributeMappings = [
+            try PropertyMapping("price", "CAST('12345678901234567.89', 'NSDecimalNumber')")
+        ]
+        let constant = try #require(throws: MigrationError.self) { try Self.run(person, on: text) }
+        #expect(constant.code == .unsupported && constant.place == "Person.price", "\(constant)")
+        // A closure fails at the row.
+        person.attributeMappings = [
+            PropertyMapping(
+                "price", from: ["amount"], ValueTransform("price") { _ in .decimal("0.123456789012345678901") })
+        ]
+        let closure = try #require(throws: MigrationError.self) { try Self.run(person, on: text) }
+        #expect(closure.code == .policyFailed && closure.message.contains("0.123456789012345678901"), "\(closure)")
+    }
+
+    @Test
+    func `a closure may wait, for one row after the other; what it throws names the row, and its time is bounded`()
+        throws
+    {
+        actor Counter {
+            var (calls, running, most) = (0, 0, 0)
+            func begin() {
+                calls += 1
+                running += 1
+                most = max(most, running)
+            }
+            func end() { running -= 1 }
+        }
+        let counter = Counter()
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        var person = EntityMapping(from: "Person", to: "Person")
+        person.attributeMappings = [
+            PropertyMapping("shout", from: "name", "digits") { (name: String?, digits: String?) async throws in
+                await counter.begin()
+                try await Task.sleep(for: .milliseconds(1))
+                await counter.end()
+                return "\(digits ?? "-"), \(name ?? "-")"
+            },
+            PropertyMapping("area", from: "weight") { (weight: Double?) async in
+                await Task.yield()
+                return weight.map { $0 * 2 }
+            },
+        ]
+        // The verification may ask some of them again; never two at once.
+        try Self.run(person, on: store)
+        let seen = try BlockingTask.run { await (counter.calls, counter.most) }
+        #expect(seen.0 >= 40 && seen.1 == 1)
+        #expect(
+            try SQLiteShell.run(
+                store,
+                """
+                ATTACH '\(folder.path)/before.sqlite' AS old; SELECT p.Z_PK FROM ZPERSON p JOIN old.ZPERSON o
+                USING (Z_PK) WHERE p.ZSHOUT IS NOT ifnull(o.ZDIGITS, '-') || ', ' || ifnull(o.ZNAME, '-')
+                OR p.ZAREA IS NOT o.ZWEIGHT * 2
+                """) == "")
+
+        struct Refused: Error {}
+        let second = try ScratchFolder()
+        let other = try Self.makeStore(in: second)
+        person.attributeMappings = [
+            PropertyMapping("shout", from: "name") { (name: String?) async throws -> String? in
+                await Task.yield()
+                if name == "p31" { throw Refused() }
+                return name
+            }
+        ]
+        let error = try #require(throws: MigrationError.self) { try Self.run(person, on: other) }
+        for part in ["shout", "Person 31", "$source.name = \"p31\"", "Refused"] {
+            #expect(error.message.contains(part), "\(error.message)")
+        }
+        person.attributeMappings = [
+            PropertyMapping("shout", from: "name", timeLimit: .milliseconds(50)) { (name: String?) async throws in
+                if name == "p9" { try await Task.sleep(for: .seconds(600)) }
+                return name
+            }
+        ]
+        let late = try #require(throws: MigrationError.self) { try Self.run(person, on: other) }
+        #expect(late.message.contains("Person 9") && late.message.contains("not ended within"), "\(late.message)")
     }
 
     @Test func `what statements cannot compute is refused by name`() throws {

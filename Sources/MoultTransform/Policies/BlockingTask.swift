@@ -1,4 +1,5 @@
 import Dispatch
+import MoultModel
 import Synchronization
 
 /// Runs asynchronous work to its end on the thread that waits for it.
@@ -7,17 +8,28 @@ import Synchronization
 /// the work hands to an actor runs where that actor runs. It never ends where it needs an actor whose thread is the one
 /// that waits, such as the main actor on the main thread.
 package enum BlockingTask {
-    package static func run<Result>(_ work: sending @escaping () async throws -> sending Result) throws
-        -> sending Result
-    {
+    /// - Parameter timeLimit: after which the work is cancelled and given up; nil waits for as long as it takes. Work
+    ///   that never suspends has to end by itself.
+    /// - Throws: what the work throws; `policyFailed` where it has taken too long.
+    package static func run<Result>(
+        timeLimit: Duration? = nil, _ work: sending @escaping () async throws -> sending Result
+    ) throws -> sending Result {
         let executor = WaitingExecutor()
         let outcome = Outcome<Result>()
         let body = Unchecked(work)
-        Task.detached(executorPreference: executor) {
+        let task = Task.detached(executorPreference: executor) {
             do { outcome.set(.success(Unchecked(try await body.value()))) } catch { outcome.set(.failure(error)) }
             executor.end()
         }
-        executor.runJobs()
+        if let timeLimit, !executor.runJobs(for: timeLimit) {
+            task.cancel()
+            // Most work ends when it hears of that; what does not is left alone, and its result dropped.
+            _ = executor.runJobs(for: .seconds(1))
+            throw MigrationError(
+                .policyFailed, "It has not ended within \(timeLimit).",
+                remedy: "Let it wait for less, or give it a longer time limit.")
+        }
+        if timeLimit == nil { _ = executor.runJobs(for: nil) }
         return try outcome.take()
     }
 
@@ -51,12 +63,19 @@ private final class WaitingExecutor: TaskExecutor, Sendable {
         count.signal()
     }
 
-    func runJobs() {
-        while let job = next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    /// Runs jobs until the work has ended; false where the time is up before.
+    func runJobs(for limit: Duration?) -> Bool {
+        let end = limit.map { DispatchTime.now() + $0.seconds } ?? .distantFuture
+        while count.wait(timeout: end) == .success {
+            guard let job = jobs.withLock({ $0.removeFirst() }) else { return true }
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+        return false
     }
+}
 
-    private func next() -> UnownedJob? {
-        count.wait()
-        return jobs.withLock { $0.removeFirst() }
+extension Duration {
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }

@@ -144,6 +144,56 @@ struct VersionRegistryTests {
         #expect(sorted.shuffled().sorted() == sorted)
     }
 
+    @Test func `a heavyweight migration follows the mapping that it has, and then runs its steps`() async throws {
+        var asset = EntityMapping(from: "Asset", to: "Asset")
+        asset.attributeMappings = [
+            PropertyMapping("share", from: "price") { (price: Int?) in price.map { $0 * 3 } },
+            try PropertyMapping("name", "uppercase:($source.name)"),
+        ]
+        let notes = Notes()
+        let registry = try VersionRegistry(
+            Self.versions(),
+            migrations: [
+                VersionedMigration(
+                    from: SemanticVersion(1, 0), to: SemanticVersion(1, 1), type: .heavyweight,
+                    mapping: MappingModel([asset]),
+                    customMigrationSteps: [
+                        notes.step("check") { context in
+                            for asset in try context.fetch(FetchRequest<ManagedObject>(entityName: "Asset")) {
+                                let share = try asset.value(forKey: "share") as? Int ?? 0
+                                try asset.setValue(share + 1, forKey: "share")
+                            }
+                        }
+                    ], description: "Shares are thrice the price.")
+            ])
+        try await makeStore(registry)
+        _ = try SQLiteShell.run(url.path, "UPDATE ZASSET SET ZNAME = 'a' || ZPRICE")
+        let run = try await registry.migrate(storeAt: url, to: SemanticVersion(1, 2))
+        #expect(run.map(\.type) == [.heavyweight, .dataTransformation])
+        #expect(run.map { $0.mapping != nil } == [true, false])
+        #expect(
+            try SQLiteShell.run(url.path, "SELECT ZNAME, ZSHARE FROM ZASSET ORDER BY ZPRICE")
+                == "A10|31\nA30|91\nA60|181\n")
+        #expect(notes.list.withLock { $0 } == ["check"])
+        #expect(try registry.migrationPlan(from: SemanticVersion(1, 0), to: SemanticVersion(1, 1))?.mapping != nil)
+        #expect(try registry.migrationPlan(from: SemanticVersion(1, 0), to: SemanticVersion(1, 3))?.mapping == nil)
+    }
+
+    @Test func `a mapping that does not fit its versions is refused before anything is touched`() async throws {
+        let registry = try VersionRegistry(
+            Self.versions(),
+            migrations: [
+                VersionedMigration(
+                    from: SemanticVersion(1, 0), to: SemanticVersion(1, 1), type: .heavyweight,
+                    mapping: MappingModel([EntityMapping(from: "Asset", to: "Holding")]), description: "No.")
+            ])
+        try await makeStore(registry)
+        let before = try SQLiteShell.run(url.path, ".sha3sum --schema")
+        let error = await #expect(throws: MigrationError.self) { try await registry.migrate(storeAt: url) }
+        #expect(error?.message.contains("Holding") == true, "\(String(describing: error))")
+        #expect(try SQLiteShell.run(url.path, ".sha3sum --schema") == before)
+    }
+
     @Test func `the way between any two versions is found, its time is the sum, and no way leads back`() throws {
         let registry = try Self.registry()
         let numbers = registry.versions.map(\.version)

@@ -85,6 +85,10 @@ public struct VersionRegistry: Sendable {
                     undo: undone.isEmpty
                         ? nil : "The backup brings it back; \(undone.joined(separator: ", ")) also roll back.",
                     after: steps))
+            if let mapping = migration.mapping {
+                registry.register(
+                    mapping: mapping, from: migration.from.description, to: migration.to.description, named: name)
+            }
             for (step, code) in zip(steps, migration.customMigrationSteps) { registry.steps[step.name] = code.code }
         }
     }

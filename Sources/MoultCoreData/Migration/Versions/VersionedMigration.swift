@@ -35,6 +35,8 @@ public struct VersionedMigration: Sendable, CustomStringConvertible {
     /// Seconds; over a path they add up.
     public let estimatedTime: TimeInterval
     public let backupRequired: Bool
+    /// What becomes of each entity and property, instead of what would be inferred; nil for the inferred mapping.
+    public let mapping: MappingModel?
     public let customMigrationSteps: [MigrationStep]
     /// In one sentence.
     public let description: String
@@ -42,27 +44,31 @@ public struct VersionedMigration: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - estimatedTime: seconds; nil for what a migration of the type usually takes.
     ///   - backupRequired: whether the store before is kept; only a migration none of whose parts requires it keeps none.
+    ///   - mapping: followed instead of what would be inferred, as a heavyweight migration needs it. What it leaves
+    ///     out is completed as Core Data would; its policies are in the registry that the migration is run with.
     ///   - customMigrationSteps: run in order when the schema has changed.
     public init(
         from: SemanticVersion, to: SemanticVersion, type: MigrationType, estimatedTime: TimeInterval? = nil,
-        backupRequired: Bool = true, customMigrationSteps: [MigrationStep] = [], description: String
+        backupRequired: Bool = true, mapping: MappingModel? = nil, customMigrationSteps: [MigrationStep] = [],
+        description: String
     ) {
         self.from = from
         self.to = to
         self.type = type
         self.estimatedTime = estimatedTime ?? type.usualTime
         self.backupRequired = backupRequired
+        self.mapping = mapping
         self.customMigrationSteps = customMigrationSteps
         self.description = description
     }
 
-    /// Several that follow each other, as one.
+    /// Several that follow each other, as one; mappings follow each other too, and are no one mapping.
     init?(_ path: [VersionedMigration]) {
         guard let first = path.first, let last = path.last else { return nil }
         self.init(
             from: first.from, to: last.to, type: path.map(\.type).max() ?? .lightweight,
             estimatedTime: path.reduce(0) { $0 + $1.estimatedTime },
-            backupRequired: path.contains(where: \.backupRequired),
+            backupRequired: path.contains(where: \.backupRequired), mapping: path.count == 1 ? first.mapping : nil,
             customMigrationSteps: path.flatMap(\.customMigrationSteps),
             description: path.map(\.description).joined(separator: " "))
     }
