@@ -15,13 +15,37 @@ extension Invocation {
     /// The versions of the model that `--model` names, else of the app whose tool this is; nil where neither has one.
     package func versionsIfKnown(_ console: Console) throws -> ModelVersions? {
         if let path = self[value: .model] { return try versions(at: path, console) }
+        return try ownVersions(console)
+    }
+
+    /// The versions of the app whose tool this is; nil where it has none.
+    private func ownVersions(_ console: Console) throws -> ModelVersions? {
         guard let models = registry.models else { return nil }
         guard self[value: .order] == nil else {
-            throw wrong("--order is for the model that --model names; the app has given its versions in their order.")
+            throw wrong("--order is for a model that is named; the app has given its versions in their order.")
         }
         let versions = try models()
         console.say(versions.findings)
         return versions
+    }
+
+    /// The versions of the model that the operand names, else of the app whose tool this is.
+    ///
+    /// - Throws: `usage` where neither names a model.
+    package func operandVersions(_ console: Console) throws -> ModelVersions {
+        if self[Operand.model] == nil, let versions = try ownVersions(console) { return versions }
+        return try versions(at: try requiredModel(), console)
+    }
+
+    /// The same, file by file and with the lock file: that of the folder where an app's own tool runs.
+    package func operandBundle(_ console: Console) throws -> ModelBundle {
+        if self[Operand.model] == nil, let versions = try ownVersions(console) { return try ModelBundle(versions) }
+        return try ModelBundle(contentsOf: try requiredModel(), order: list(.order))
+    }
+
+    private func requiredModel() throws -> String {
+        if let path = self[Operand.model] { return path }
+        throw wrong("\(Program.name) \(path) needs \(Operand.model.name): \(Operand.model.help.lowercasedFirst)")
     }
 
     /// The same, for a verb that has nothing to work with without them.

@@ -115,9 +115,13 @@ public enum MoultCommand {
     }
 
     private static func report(_ error: MigrationError, _ console: Console) -> Int32 {
-        console.isJSON
-            ? console.line(error.document.compact)
-            : console.say(error.lines(style: console.errors.style).joined(separator: "\n"))
+        var error = error
+        error.remedy = Program.named(error.remedy)
+        if console.isJSON {
+            console.line(error.document.compact)
+        } else {
+            console.say(error.lines(style: console.errors.style).joined(separator: "\n"))
+        }
         return error.exitCode
     }
 }

@@ -4,8 +4,9 @@ import MoultSystem
 enum Program {
     static let name = CommandLine.arguments.first.map(Path.name(of:)) ?? "moult"
 
-    /// An example of help, as it is typed here.
-    static func named(_ example: String) -> String {
-        example.hasPrefix("moult ") ? name + example.dropFirst("moult".count) : example
+    /// A text of help or of an error, with every command as it is typed here.
+    static func named(_ text: String, as name: String = name) -> String {
+        guard name != "moult", text.contains("moult ") else { return text }
+        return Verb.all.reduce(text) { $0.replacing("moult \($1.name)", with: "\(name) \($1.name)") }
     }
 }

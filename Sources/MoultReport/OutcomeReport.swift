@@ -26,7 +26,7 @@ package struct OutcomeReport: Sendable {
         (from, to, losses, outcome, rehearsal) = (version, version, [], nil, nil)
     }
 
-    private var policies: [InstanceCounts] { outcome?.policies ?? [] }
+    private var policies: [InstanceCounts] { rehearsal?.policies ?? outcome?.policies ?? [] }
     private var timings: [MigrationOutcome.Timing] { rehearsal?.seconds ?? outcome?.seconds ?? [] }
     private var seconds: Double { timings.reduce(0) { $0 + $1.seconds } }
     private var rows: Int64 { rehearsal?.rows ?? outcome?.rows ?? 0 }

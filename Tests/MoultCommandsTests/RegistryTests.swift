@@ -2,6 +2,7 @@ import Foundation
 import MoultModel
 import MoultModelFiles
 import MoultTransform
+import TestSupport
 import Testing
 
 @testable import MoultCommands
@@ -31,6 +32,45 @@ struct RegistryTests {
         #expect { try plain.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
         let ordered = try invocation("--order", "Forum 2,Forum", registry: registry)
         #expect { try ordered.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
+    }
+
+    @Test("verbs over a model need none named in the tool of an app that has its own, and complete its own name")
+    func ownTool() throws {
+        let tool = Tool(folder: try ScratchFolder())
+        let path = URL(fileURLWithPath: Tool.path).deletingLastPathComponent().path + "/wealth-ledger"
+        let hash = try tool.run(path, ["hash", "--json"]).document
+        let versions = try #require(hash["versions"] as? [String: any Sendable])
+        #expect(Set(versions.keys) == ["1.0.0", "1.1.0", "1.2.0", "1.3.0"])
+        #expect(try tool.run(path, ["ddl", "--version", "1.1.0"]).output.contains("CREATE TABLE ZASSET"))
+        #expect(try tool.run(path, ["answer"]).output == "No question is open.\n")
+        #expect(try tool.run(path, ["lock", "--check"]).exit == 1)
+        #expect(try tool.run(path, ["lock"]).exit == 0)
+        #expect(try tool.run(path, ["lock", "--check"]).exit == 0)
+        let lock = tool.folder.path + "/moult.lock"
+        let text = try String(contentsOfFile: lock, encoding: .utf8)
+        // As if a released version had been changed.
+        let checksum = try #require(
+            (versions["1.1.0"] as? [String: any Sendable])?["checksum"] as? String)
+        #expect(text.contains(checksum))
+        try text.replacing(checksum, with: Data(repeating: 7, count: 32).base64EncodedString())
+            .write(toFile: lock, atomically: true, encoding: .utf8)
+        #expect(try tool.run(path, ["lock", "--check"]).output.contains("[released-version-changed] "))
+        // A model that is named goes before; plain moult has none.
+        let named = try tool.run(path, ["hash", Tool.examples + "/Forum.xcdatamodeld", "--json"]).document
+        #expect((named["versions"] as? [String: any Sendable])?.keys.contains("Forum 2") == true)
+        for verb in ["hash", "ddl", "answer", "lock"] {
+            let plain = try tool(verb)
+            #expect(plain.exit == 2 && plain.errors.contains("moult \(verb) needs MODEL"), "\(plain.errors)")
+        }
+        let bash = try tool.run(path, ["completions", "bash"]).output
+        #expect(
+            bash.contains("_wealth_ledger() {")
+                && bash.contains("complete -o default -F _wealth_ledger 'wealth-ledger'"))
+        #expect(try tool.run(path, ["completions", "fish"]).output.contains("complete -c 'wealth-ledger' "))
+        #expect(
+            try tool.run(path, ["completions", "zsh"]).output.hasPrefix("#compdef wealth-ledger\n_wealth_ledger() {"))
+        #expect(try tool.run(path, ["quarantine", "show", "x.sqlite"]).exit != 0)
+        #expect(try tool.run(path, ["answer", "--help"]).output.contains("wealth-ledger answer"))
     }
 
     @Test("a kept plan that names code of an app is refused by plain moult, with the program that would have it")

@@ -1,12 +1,18 @@
-/// Scripts by which a shell completes Moult's verbs, options and files, made from the list of verbs.
+/// Scripts by which a shell completes the verbs, options and files of Moult or of an app's own tool, made from the list
+/// of verbs and the program's name.
 enum CompletionScript {
-    static let all: [String: @Sendable ([Verb]) -> [String]] = ["bash": bash, "zsh": zsh, "fish": fish]
+    static let all: [String: @Sendable ([Verb], String) -> [String]] = ["bash": bash, "zsh": zsh, "fish": fish]
 
     /// Every verb that does something, with the words that lead to it.
     private static func leaves(_ verbs: [Verb]) -> [(words: [String], verb: Verb)] {
         verbs.flatMap { verb in
             verb.subverbs.isEmpty ? [([verb.name], verb)] : verb.subverbs.map { ([verb.name, $0.name], $0) }
         }
+    }
+
+    /// The shell function that completes a program's arguments.
+    private static func function(_ program: String) -> String {
+        "_" + program.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? String($0) : "_" }.joined()
     }
 
     private static func quoted(_ text: String) -> String {
@@ -17,10 +23,10 @@ enum CompletionScript {
 // MARK: - bash
 
 extension CompletionScript {
-    @Sendable private static func bash(_ verbs: [Verb]) -> [String] {
+    @Sendable private static func bash(_ verbs: [Verb], for program: String) -> [String] {
         let groups = verbs.filter { !$0.subverbs.isEmpty }
         return [
-            "_moult() {",
+            "\(function(program))() {",
             "    local word=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"",
             "    local verb=\"${COMP_WORDS[1]}\" place=$COMP_CWORD words=",
             "    if [ \"$place\" -gt 1 ]; then case \"$verb\" in",
@@ -35,7 +41,7 @@ extension CompletionScript {
             + ["    else case \"$verb:$previous\" in"]
             + leaves(verbs).flatMap { bash($0.words.joined(separator: "\\ "), $0.verb) }
             + ["    esac; fi", "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); fi"]
-            + ["}", "complete -o default -F _moult moult"]
+            + ["}", "complete -o default -F \(function(program)) \(quoted(program))"]
     }
 
     private static func bash(_ words: String, _ verb: Verb) -> [String] {
@@ -57,8 +63,9 @@ extension CompletionScript {
 // MARK: - zsh
 
 extension CompletionScript {
-    @Sendable private static func zsh(_ verbs: [Verb]) -> [String] {
-        ["#compdef moult", "_moult() {", "    local -a verbs"]
+    @Sendable private static func zsh(_ verbs: [Verb], for program: String) -> [String] {
+        let name = function(program)
+        return ["#compdef \(program)", "\(name)() {", "    local -a verbs"]
             + zshList(verbs, "    ", at: 2)
             + ["    case $words[2] in"]
             + verbs.flatMap { verb -> [String] in
@@ -67,7 +74,10 @@ extension CompletionScript {
                     + verb.subverbs.flatMap { ["        \($0.name))"] + zshArguments($0, skipping: 2) }
                     + ["        esac ;;"]
             }
-            + ["    esac", "}", "if [ \"$funcstack[1]\" = _moult ]; then _moult; else compdef _moult moult; fi"]
+            + [
+                "    esac", "}",
+                "if [ \"$funcstack[1]\" = \(name) ]; then \(name); else compdef \(name) \(quoted(program)); fi",
+            ]
     }
 
     private static func zshList(_ verbs: [Verb], _ indent: String, at place: Int) -> [String] {
@@ -101,32 +111,33 @@ extension CompletionScript {
 // MARK: - fish
 
 extension CompletionScript {
-    @Sendable private static func fish(_ verbs: [Verb]) -> [String] {
+    @Sendable private static func fish(_ verbs: [Verb], for program: String) -> [String] {
         let first = verbs.map { verb in
-            "complete -c moult -n __fish_use_subcommand -f -a \(verb.name) -d \(quoted(verb.summary))"
+            "complete -c \(quoted(program)) -n __fish_use_subcommand -f -a \(verb.name) -d \(quoted(verb.summary))"
         }
         let second = verbs.flatMap { verb in
             verb.subverbs.map { subverb in
                 let names = verb.subverbs.map(\.name).joined(separator: " ")
                 let condition = quoted(
                     "__fish_seen_subcommand_from \(verb.name); and not __fish_seen_subcommand_from \(names)")
-                return "complete -c moult -n \(condition) -f -a \(subverb.name) -d \(quoted(subverb.summary))"
+                return
+                    "complete -c \(quoted(program)) -n \(condition) -f -a \(subverb.name) -d \(quoted(subverb.summary))"
             }
         }
-        return first + second + leaves(verbs).flatMap { fish($0.words, $0.verb) }
+        return first + second + leaves(verbs).flatMap { fish($0.words, $0.verb, program) }
     }
 
-    private static func fish(_ words: [String], _ verb: Verb) -> [String] {
+    private static func fish(_ words: [String], _ verb: Verb, _ program: String) -> [String] {
         let condition = quoted(words.map { "__fish_seen_subcommand_from \($0)" }.joined(separator: "; and "))
         return verb.options.map { option in
-            var line = "complete -c moult -n \(condition) -l \(option.name) -d \(quoted(option.help))"
+            var line = "complete -c \(quoted(program)) -n \(condition) -l \(option.name) -d \(quoted(option.help))"
             if option.value != nil { line += option.completion == .files ? " -r -F" : " -x" }
             if case .words(let words) = option.completion { line += " -a \(quoted(words.joined(separator: " ")))" }
             return line
         }
             + verb.operands.compactMap { operand in
                 guard case .words(let words) = operand.completion else { return nil }
-                return "complete -c moult -n \(condition) -f -a \(quoted(words.joined(separator: " ")))"
+                return "complete -c \(quoted(program)) -n \(condition) -f -a \(quoted(words.joined(separator: " ")))"
             }
     }
 }

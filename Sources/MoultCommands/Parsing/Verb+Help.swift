@@ -4,7 +4,7 @@ extension Verb {
     /// The help of this verb. `path` is the verb as it is typed, such as `backup list`.
     package func help(path: String, style: TextStyle) -> [String] {
         var lines = [summary, "", "\(style.bold("Usage:")) \(usage(path: path))"]
-        if !discussion.isEmpty { lines += [""] + discussion.split(separator: "\n").map(String.init) }
+        if !discussion.isEmpty { lines += [""] + Program.named(discussion).split(separator: "\n").map(String.init) }
         lines += Self.section("Arguments", operands.map { ($0.usage, $0.help) }, style)
         lines += Self.section("Verbs", subverbs.map { ($0.name, $0.summary) }, style)
         lines += Self.section("Options", options.map { ($0.usage, $0.help) }, style)

@@ -14,7 +14,7 @@ extension Verb {
         operands: [.model], options: [.answers, set, from, to, .order],
         examples: ["moult answer Forum.xcdatamodeld --answers answers.json"]
     ) { invocation, console in
-        let versions = try invocation.versions(at: try invocation.required(Operand.model), console)
+        let versions = try invocation.operandVersions(console)
         var session = try AnswerSession(versions, invocation, from: invocation[value: from], to: invocation[value: to])
         for text in invocation.all(set) { try session.record(text, invocation) }
         if invocation.all(set).isEmpty { try session.ask(console) }

@@ -2,17 +2,17 @@ extension Verb {
     static let completions = Verb(
         "completions", "Print completions for a shell.",
         discussion: """
-            bash: moult completions bash > /etc/bash_completion.d/moult
-            zsh:  moult completions zsh > "${fpath[1]}/_moult"
-            fish: moult completions fish > ~/.config/fish/completions/moult.fish
+            bash: moult completions bash > /etc/bash_completion.d/\(Program.name)
+            zsh:  moult completions zsh > "${fpath[1]}/_\(Program.name)"
+            fish: moult completions fish > ~/.config/fish/completions/\(Program.name).fish
             """,
         operands: [shell], examples: ["moult completions bash"]
     ) { invocation, console in
         let name = try invocation.required(shell)
         guard let script = CompletionScript.all[name] else {
-            throw invocation.wrong("moult completions knows bash, zsh and fish, not \(name).")
+            throw invocation.wrong("\(Program.name) completions knows bash, zsh and fish, not \(name).")
         }
-        console.lines(script(Verb.all))
+        console.lines(script(Verb.all, Program.name))
         return .done
     }
 

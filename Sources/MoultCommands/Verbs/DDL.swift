@@ -11,7 +11,7 @@ extension Verb {
         operands: [.model], options: [version, .framework, history, .order],
         examples: ["moult ddl Forum.xcdatamodeld", "moult ddl Forum.xcdatamodeld --version Forum --framework 1344"]
     ) { invocation, console in
-        let versions = try invocation.versions(at: try invocation.required(Operand.model), console)
+        let versions = try invocation.operandVersions(console)
         let version = try invocation.version(Verb.version, in: versions)
         let framework = try invocation.number(.framework) ?? FrameworkLevel.newest.number
         let layout = try StoreLayout(model: version.model, framework: framework, history: invocation[history])

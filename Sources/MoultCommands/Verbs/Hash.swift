@@ -11,7 +11,7 @@ extension Verb {
         operands: [.model], options: [.order, .experimental],
         examples: ["moult hash Forum.xcdatamodeld", "moult hash Forum.xcdatamodeld --json"]
     ) { invocation, console in
-        let versions = try invocation.versions(at: try invocation.required(Operand.model), console)
+        let versions = try invocation.operandVersions(console)
         let guesses = invocation[.experimental]
         console.print(document(of: versions, guesses: guesses)) { lines(of: versions, guesses: guesses, style: $0) }
         return .done

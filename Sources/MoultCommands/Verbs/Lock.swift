@@ -9,13 +9,13 @@ extension Verb {
         discussion: """
             Run it when a version is released, and commit the file. It also keeps the order of the versions. A version
             that was locked and has changed is refused, unless --again says that it never left your desk.
+            An app's own tool that has the model itself keeps the lock in the folder where it runs.
             With --check nothing is written; exits with 1 where the model and the lock differ.
             """,
         operands: [.model], options: [.check, again, .order],
         examples: ["moult lock Forum.xcdatamodeld", "moult lock Forum.xcdatamodeld --check"]
     ) { invocation, console in
-        let bundle = try ModelBundle(
-            contentsOf: try invocation.required(Operand.model), order: invocation.list(.order))
+        let bundle = try invocation.operandBundle(console)
         let path = ModelLock.path(besideModelAt: bundle.path)
         var findings = bundle.lock?.check(bundle.versions, of: bundle.path) ?? []
         if invocation[.check] {

@@ -55,6 +55,7 @@ final class MigrationRun {
 
     func perform() throws -> MigrationOutcome {
         do {
+            migration.policies.begin()
             try migration.precondition(lock.connection)
             let space = try checkSpace()
             try journal.write(sidecar, system)

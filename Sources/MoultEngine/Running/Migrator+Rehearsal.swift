@@ -16,6 +16,8 @@ package struct RehearsalOutcome: Sendable, Equatable {
     package var way: StoreProbe.Way
     /// What rules have found and their fixes would change.
     package var rules: [RuleReport] = []
+    /// What would become of the objects of entity mappings with migration policies, pass by pass.
+    package var policies: [InstanceCounts] = []
     /// Objects that would lie in the quarantine.
     package var quarantined: Int64 = 0
 }
@@ -31,6 +33,7 @@ extension Migrator {
         return try StoreProbe.read(store, system: system, folder: scratch) { probe in
             try system.makeFolder(folder)
             defer { _ = try? system.removeTree(folder) }
+            migration.policies.begin()
             try migration.precondition(probe.connection)
             let trail = StepTrail(store: probe.path, system: system)
             let outcome: RehearsalOutcome
@@ -94,6 +97,6 @@ extension Migrator {
         return RehearsalOutcome(
             rows: observer.totalRows, bytesBefore: before.size, bytesAfter: size,
             seconds: timings, space: space, way: probe.way, rules: migration.ruleLog?.reports ?? [],
-            quarantined: quarantined)
+            policies: migration.policies.counts, quarantined: quarantined)
     }
 }

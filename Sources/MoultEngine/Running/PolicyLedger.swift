@@ -7,6 +7,8 @@ package final class PolicyLedger: Sendable {
 
     package init() {}
 
+    /// A run that was rehearsed first says the same again.
+    func begin() { entries.withLock { $0 = [] } }
     func add(_ counts: [InstanceCounts]) { entries.withLock { $0 += counts } }
     package var counts: [InstanceCounts] { entries.withLock { $0 } }
 }

@@ -41,6 +41,19 @@ package struct ModelBundle: Sendable {
         findings = lockFindings + source.findings + (listFindings ?? []) + read.flatMap(\.findings)
     }
 
+    /// The versions that a program holds itself, with the lock file of the folder that it runs in.
+    ///
+    /// - Throws: `lockFileMismatch` for a lock file that cannot be read.
+    package init(_ versions: ModelVersions, inFolder path: String = ".") throws {
+        self.path = path
+        self.versions = versions.versions.flatMap { version in
+            version.names.map { ModelVersion(names: [$0], model: version.model) }
+        }
+        currentName = versions.currentName
+        lock = try ModelLock(besideModelAt: path)
+        findings = (lock?.check(self.versions, of: path) ?? []) + versions.findings
+    }
+
     private static func check(_ order: [String], against versions: [ModelVersion], path: String) throws {
         let names = versions.map(\.name)
         if let unknown = order.first(where: { !names.contains($0) }) {

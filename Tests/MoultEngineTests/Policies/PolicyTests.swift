@@ -99,6 +99,17 @@ import Testing
         #expect(threads.made == 100)
     }
 
+    @Test("a rehearsal counts what the run then does, and a run after it does not count twice")
+    func rehearsal() throws {
+        let world = try PolicyWorld()
+        let prepared = try world.prepared(Self.policies)
+        let migration = try #require(try prepared.migration())
+        let rehearsed = try Migrator().rehearse(migration, on: world.store)
+        #expect(rehearsed.policies.map(\.sources).sorted() == [60, 100])
+        #expect(rehearsed.quarantined == 1)
+        #expect(try Migrator().run(migration, on: world.store).policies == rehearsed.policies)
+    }
+
     @Test("rows are what the rules say, and links lead to what became of their ends")
     func rows() throws {
         let world = try PolicyWorld()

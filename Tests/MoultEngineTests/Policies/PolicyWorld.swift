@@ -49,14 +49,20 @@ final class PolicyWorld {
     func migrate(
         _ policies: [String: @Sendable () -> EntityMigrationPolicy], mapping: MappingModel? = nil, batchSize: Int = 16
     ) throws -> MigrationOutcome {
+        let prepared = try prepared(policies, mapping: mapping, batchSize: batchSize)
+        return try Migrator().run(#require(try prepared.migration()), on: store)
+    }
+
+    func prepared(
+        _ policies: [String: @Sendable () -> EntityMigrationPolicy], mapping: MappingModel? = nil, batchSize: Int = 16
+    ) throws -> PreparedMigration {
         let versions = ModelVersions(versions: [try Self.old.get(), try Self.new.get()])
         var registry = MigrationRegistry()
         registry.policies = policies
         registry.register(mapping: mapping ?? Self.mapping(users: "Users", threads: "Threads"), from: "1", to: "2")
         var options = PreparedMigration.Options(registry: registry)
         options.batchSize = batchSize
-        let prepared = try PreparedMigration(store, versions: versions, options: options)
-        return try Migrator().run(#require(try prepared.migration()), on: store)
+        return try PreparedMigration(store, versions: versions, options: options)
     }
 
     /// The error that the migration ends with; the store must be as it was, byte for byte of its rows.
