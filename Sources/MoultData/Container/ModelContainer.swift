@@ -63,6 +63,13 @@ public final class ModelContainer: Sendable {
         main = context
         return context
     }
+
+    /// Deletes every object of every store, whatever the delete rules. Models that somebody has keep what they hold, and
+    /// belong to no context any more.
+    public func erase() throws { try SwiftDataError.translating { try coordinator.erase() } }
+
+    /// As ``erase()``; an error leaves everything as it is.
+    public func deleteAllData() { try? erase() }
 }
 
 extension ModelContainer: Equatable {

@@ -1,12 +1,16 @@
 import MoultModel
 
-/// The values of a model that no store here has: none.
+/// The values of a model that no store here has, none or those that were kept of it.
 final class AbsentBacking: BackingData {
     let persistentModelID: PersistentIdentifier
+    private let kept: [String: AttributeValue]
 
-    init(_ persistentModelID: PersistentIdentifier) { self.persistentModelID = persistentModelID }
+    init(_ persistentModelID: PersistentIdentifier, _ kept: [String: AttributeValue] = [:]) {
+        self.persistentModelID = persistentModelID
+        self.kept = kept
+    }
 
-    func attribute(_ key: String) -> AttributeValue? { nil }
+    func attribute(_ key: String) -> AttributeValue? { kept[key] }
     func setAttribute(_ key: String, _ value: AttributeValue?) {}
     func toOne(_ key: String) -> (any PersistentModel)? { nil }
     func setToOne(_ key: String, _ model: (any PersistentModel)?) {}

@@ -81,16 +81,28 @@ public final class ModelContext {
         return try? graph.model(for: object, as: Model.self)
     }
 
+    /// The model of an identity, read now; nil where there is none of this class.
+    func existingModel<Model: PersistentModel>(for id: PersistentIdentifier) -> Model? {
+        guard let object = try? objects.existingObject(with: graph.identity(id)) else { return nil }
+        return try? graph.checkedModel(for: object, as: Model.self)
+    }
+
     // MARK: - Keeping
 
     func keep(_ model: any PersistentModel) {
         kept.append(model)
-        autosave()
+        noteChanges()
     }
+
+    /// Has the context save by itself, where it does.
+    func noteChanges() { autosave() }
 
     /// Lets go of the models that were held for their changes.
     func forgetKept() {
-        for model in kept { (model.persistentBackingData as? ObjectBacking)?.isKept = false }
+        for case let backing as ObjectBacking in kept.map(\.persistentBackingData) {
+            backing.isKept = false
+            if backing.object.context != nil { backing.lastDestinations = [:] }
+        }
         kept = []
     }
 
@@ -129,6 +141,17 @@ public final class ModelContext {
 private final class MainReference: @unchecked Sendable {
     weak var context: ModelContext?
     init(_ context: ModelContext) { self.context = context }
+}
+
+extension ModelContext: Equatable {
+    public static func == (left: ModelContext, right: ModelContext) -> Bool { left === right }
+}
+
+extension ModelContext: CustomDebugStringConvertible {
+    public var debugDescription: String {
+        let counts = [insertedModelsArray, changedModelsArray, deletedModelsArray].map(\.count)
+        return "ModelContext(\(counts[0]) inserted, \(counts[1]) changed, \(counts[2]) deleted)"
+    }
 }
 
 @available(*, unavailable, message: "a context belongs to one thread or actor; make one for each")

@@ -21,7 +21,7 @@ extension ModelGraph {
     /// - Throws: `dataConflict` for a row that holds NULL, or what its property cannot be, where there has to be a
     ///   value. A fault was not read yet and is let be.
     func check(_ object: Object) throws {
-        let binding = try stack.binding(object.entityName)
+        let binding = try binding(object.entityName)
         if binding.demands.isEmpty { return }
         var number = -1
         let unfit = object.firstUnfit(binding.demands.lazy.map(\.position)) { _, value in

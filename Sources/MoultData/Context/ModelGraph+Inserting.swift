@@ -52,10 +52,14 @@ extension ModelGraph {
         if !refusals.isEmpty { self.refusals[ObjectIdentifier(object)] = refusals }
         var relationships: [String: OwnValues.Value] = [:]
         for (name, value) in values {
-            if case .attribute(let value) = value {
-                backing.setAttribute(name, value)
-            } else {
+            guard case .attribute(let value) = value else {
                 relationships[name] = value
+                continue
+            }
+            do {
+                try object.setAttribute(name, value)
+            } catch let error as MigrationError {
+                backing.refuse(name, error)
             }
         }
         backing.keep()
@@ -84,7 +88,15 @@ extension ModelGraph {
         for case (let name, .toMany(let models?)) in sorted where !models.isEmpty {
             for model in models { try object.add(try self.object(model), to: name) }
         }
-        for case (let name, .toOne(let model?)) in sorted { try object.setToOne(name, try self.object(model)) }
+        let binding = try binding(object.entityName)
+        for case (let name, .toOne(let model?)) in sorted {
+            try object.setToOne(name, try self.object(model))
+            if binding.demands.contains(where: { $0.name == name }) { backing(object)?.lastDestinations[name] = model }
+        }
+    }
+
+    private func backing(_ object: Object) -> ObjectBacking? {
+        (object.face as? any PersistentModel)?.persistentBackingData as? ObjectBacking
     }
 }
 

@@ -15,6 +15,8 @@ final class ModelGraph {
     /// The permanent identities of objects whose temporary ones somebody was told.
     var identities: [ObjectID: WeakHolder] = [:]
 
+    private var lastBinding: ModelBinding?
+
     /// An object that somebody asked the temporary identity of.
     struct WeakHolder {
         weak var object: Object?
@@ -33,9 +35,17 @@ final class ModelGraph {
     /// The model that shows an object: the one that somebody has, or a new one.
     func model(for object: Object) throws -> any PersistentModel {
         if let face = object.face as? any PersistentModel { return face }
-        let model = try stack.binding(object.entityName).type.init(backingData: ObjectBacking(object, self))
+        let model = try binding(object.entityName).type.init(backingData: ObjectBacking(object, self))
         object.face = model
         return model
+    }
+
+    /// What is known of the class of an entity, which most often is the same as the last time.
+    func binding(_ entityName: String) throws -> ModelBinding {
+        if let lastBinding, lastBinding.entityName == entityName { return lastBinding }
+        let found = try stack.binding(entityName)
+        lastBinding = found
+        return found
     }
 
     /// As ``model(for:)``, where the class is known; nil for an object of another.

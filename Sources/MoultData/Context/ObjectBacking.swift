@@ -10,7 +10,8 @@ final class ObjectBacking: BackingData {
     let graph: ModelGraph
     /// Whether the context holds the model because it has changes.
     var isKept = false
-    /// Where the to-one relationships of an object led that was never saved and is rolled back.
+    /// Where the to-one relationships of an object lead that was never saved: those that may not be empty, and all of
+    /// them when it is rolled back.
     var lastDestinations: [String: any PersistentModel] = [:]
 
     init(_ object: Object, _ graph: ModelGraph) {
@@ -38,12 +39,23 @@ final class ObjectBacking: BackingData {
 
     func toOne(_ key: String) -> (any PersistentModel)? {
         do {
-            return try object.toOne(key).map(graph.model)
+            if let found = try object.toOne(key) { return try graph.model(for: found) }
+            return try lostDestination(key)
         } catch {
             if let model = lastDestinations[key] { return model }
             guard case .toOne(let id?)? = object.lastValue(key) else { return nil }
             return try? graph.model(for: graph.objects.object(with: id))
         }
+    }
+
+    /// Where a relationship led that may not be empty and is, because its destination was deleted: a save refuses that,
+    /// and until then the property has to read as something.
+    private func lostDestination(_ key: String) throws -> (any PersistentModel)? {
+        let binding = try graph.binding(object.entityName)
+        guard binding.demands.contains(where: { $0.name == key }) else { return nil }
+        if let model = lastDestinations[key] { return model }
+        guard case .toOne(let id?)? = try object.committedValues([key])[key] else { return nil }
+        return try graph.model(for: graph.objects.object(with: id))
     }
 
     func toMany(_ key: String) -> [any PersistentModel]? {

@@ -5,6 +5,7 @@ import SwiftSyntaxMacros
 /// What `@Model` refuses, each with a sentence that says what to do.
 enum ModelDiagnostic: DiagnosticMessage {
     case notAClass(kind: String)
+    case notAnActor
     case noInitializer(model: String)
     case constant(property: String)
     case lazy(property: String)
@@ -27,6 +28,8 @@ enum ModelDiagnostic: DiagnosticMessage {
         switch self {
         case .notAClass(let kind):
             "@Model can only be applied to a class, not to '\(kind)': only a class has an identity that a store can keep"
+        case .notAnActor:
+            "@ModelActor can only be applied to an actor: only an actor's work runs one piece after the other"
         case .noInitializer(let model):
             "@Model requires an initializer be provided for '\(model)'"
         case .constant(let property):

@@ -8,6 +8,8 @@ package struct ObjectFetch: Sendable {
     package var variables: [String: ExpressionValue] = [:]
     package var sort: [SortTerm] = []
     package var includesSubentities = true
+    /// Whether a context answers as its next save would leave the store.
+    package var includesPendingChanges = true
     /// 0 for no limit.
     package var limit = 0
     package var offset = 0

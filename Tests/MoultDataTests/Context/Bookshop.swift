@@ -59,6 +59,6 @@ enum Bookshop: VersionedSchema {
 extension ModelContext {
     /// Everything there is of a class.
     func all<Model: PersistentModel>(_ type: Model.Type = Model.self) throws -> [Model] {
-        try models(of: Model.self)
+        try fetch(FetchDescriptor<Model>())
     }
 }

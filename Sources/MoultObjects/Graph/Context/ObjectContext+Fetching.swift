@@ -42,6 +42,15 @@ extension ObjectContext {
         }
     }
 
+    /// The objects of identities, read together; one whose row is gone stays a fault.
+    package func batch(_ ids: [ObjectID]) throws -> [Object] {
+        try lock.withLock {
+            let objects = try ids.map { try object(with: $0) }
+            try fill(faultsAmong: objects)
+            return objects
+        }
+    }
+
     /// How many objects ``fetch(_:)`` finds.
     package func count(_ fetch: ObjectFetch) throws -> Int {
         try lock.withLock {

@@ -12,7 +12,7 @@ struct PendingChanges {
 
     /// Nil where the source alone knows the answer.
     init?(_ fetch: ObjectFetch, in context: ObjectContext) throws {
-        let all = context.changed.filter(\.isPending)
+        let all = fetch.includesPendingChanges ? context.changed.filter(\.isPending) : []
         let isSpread =
             context.source.isSpread(over: fetch.entityName)
             && (!fetch.sort.isEmpty || fetch.limit > 0 || fetch.offset > 0)

@@ -1,0 +1,119 @@
+import Foundation
+import MoultModel
+import MoultObjects
+
+extension ModelContext {
+    /// The saves that a descriptor asks for, of all stores of the container, whoever made them.
+    ///
+    /// - Throws: ``SwiftDataError/invalidTransactionFetchRequest`` for transactions of another type than
+    ///   ``DefaultHistoryTransaction``; what the predicate throws.
+    public func fetchHistory<Transaction: HistoryTransaction>(
+        _ descriptor: HistoryDescriptor<Transaction>
+    ) throws -> [Transaction] {
+        var found: [Transaction] = []
+        let limit = descriptor.sortBy.isEmpty && descriptor.fetchLimit > 0 ? descriptor.fetchLimit : .max
+        for transaction in try HistoryReading(graph).transactions() {
+            guard found.count < limit else { break }
+            guard let transaction = transaction as? Transaction else { throw SwiftDataError.other(Transaction.self) }
+            if try descriptor.predicate?.evaluate(transaction) ?? true { found.append(transaction) }
+        }
+        guard !descriptor.sortBy.isEmpty else { return found }
+        found.sort(using: descriptor.sortBy)
+        return descriptor.fetchLimit > 0 ? Array(found.prefix(Int(clamping: descriptor.fetchLimit))) : found
+    }
+
+    /// Forgets the saves that a descriptor asks for; what they saved stays.
+    public func deleteHistory<Transaction: HistoryTransaction>(_ descriptor: HistoryDescriptor<Transaction>) throws {
+        let doomed = try fetchHistory(descriptor).compactMap { $0 as? DefaultHistoryTransaction }
+        let byStore = Dictionary(grouping: doomed, by: \.storeIdentifier)
+        try SwiftDataError.translating {
+            try objects.perform {
+                for store in graph.stack.coordinator.stores {
+                    try store.deleteHistory((byStore[store.identifier.uuidString] ?? []).map(\.transactionIdentifier))
+                }
+            }
+        }
+    }
+}
+
+extension SwiftDataError {
+    fileprivate static func other(_ type: Any.Type) -> SwiftDataError {
+        SwiftDataError(
+            .invalidTransactionFetchRequest, "\(type) is no transaction of these stores.", place: "\(type)",
+            remedy: "Ask for DefaultHistoryTransaction.")
+    }
+}
+
+/// Makes transactions of what the stores' tables hold.
+private struct HistoryReading {
+    let graph: ModelGraph
+
+    init(_ graph: ModelGraph) { self.graph = graph }
+
+    /// All there are, in the order of their saves.
+    func transactions() throws -> [DefaultHistoryTransaction] {
+        let stores = graph.stack.coordinator.stores
+        let records = try SwiftDataError.translating {
+            try graph.objects.perform {
+                try stores.map { store in (store.identifier.uuidString, try store.historyRecords()) }
+            }
+        }
+        var all = records.flatMap { store, records in records.map { (store: store, record: $0) } }
+        if records.count > 1 { all.sort { $0.record.timestamp < $1.record.timestamp } }
+        var numbers: [String: Int64] = [:]
+        return all.map { store, record in
+            numbers[store] = record.number
+            return transaction(record, store, DefaultHistoryToken(numbers))
+        }
+    }
+
+    private func transaction(
+        _ record: HistoryRecord, _ store: String, _ token: DefaultHistoryToken
+    ) -> DefaultHistoryTransaction {
+        DefaultHistoryTransaction(
+            author: record.author, bundleIdentifier: record.bundleIdentifier ?? "",
+            processIdentifier: record.processName ?? "",
+            changes: record.changes.compactMap { change in
+                guard let binding = try? graph.stack.binding(change.object.entityName) else { return nil }
+                return self.change(change, record.number, binding, binding.type)
+            },
+            storeIdentifier: store, timestamp: Date(timeIntervalSinceReferenceDate: record.timestamp), token: token,
+            transactionIdentifier: record.number)
+    }
+
+    private func change<Model: PersistentModel>(
+        _ change: HistoryRecord.Change, _ transaction: Int64, _ binding: ModelBinding, _ type: Model.Type
+    ) -> HistoryChange {
+        let id = PersistentIdentifier(change.object)
+        switch change.kind {
+        case .insert:
+            return .insert(
+                DefaultHistoryInsert<Model>(
+                    changeIdentifier: change.number, changedPersistentIdentifier: id,
+                    transactionIdentifier: transaction))
+        case .update:
+            let paths = change.properties.compactMap { binding.keyPathsByName[$0] as? PartialKeyPath<Model> }
+            return .update(
+                DefaultHistoryUpdate<Model>(
+                    changeIdentifier: change.number, changedPersistentIdentifier: id,
+                    transactionIdentifier: transaction, updatedAttributes: paths))
+        case .delete:
+            return .delete(
+                DefaultHistoryDelete<Model>(
+                    changeIdentifier: change.number, changedPersistentIdentifier: id,
+                    transactionIdentifier: transaction, tombstone: tombstone(change, id, binding)))
+        }
+    }
+
+    private func tombstone<Model: PersistentModel>(
+        _ change: HistoryRecord.Change, _ id: PersistentIdentifier, _ binding: ModelBinding
+    ) -> HistoryTombstone<Model> {
+        let backing = AbsentBacking(id, change.tombstone)
+        var values: [AnyKeyPath: Any] = [:]
+        for case let property? in binding.properties {
+            guard let value = change.tombstone[property.name], property.canRead(value) else { continue }
+            values[property.keyPath] = property.read(property.name, backing)
+        }
+        return HistoryTombstone(values: values)
+    }
+}

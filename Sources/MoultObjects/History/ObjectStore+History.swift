@@ -1,0 +1,122 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+extension ObjectStore {
+    /// The transactions of the store's history, oldest first; none of a store without history.
+    ///
+    /// Changes of entities that the model does not have are left out.
+    /// - Parameter after: the number of the last transaction that is not wanted.
+    package func historyRecords(after: Int64 = 0) throws -> [HistoryRecord] {
+        guard layout.hasHistory else { return [] }
+        return try reading {
+            var records = try transactions(after: after)
+            let places = Dictionary(records.enumerated().map { ($1.number, $0) }) { first, _ in first }
+            let decoder = ChangeDecoder(self)
+            let tombstones = try columns(ofTable: "ACHANGE").filter { $0.hasPrefix("ZTOMBSTONE") }
+            let list = ["Z_PK", "ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID", "ZCOLUMNS"] + tombstones
+            try connection.forEachRow(
+                "SELECT \(list.joined(separator: ", ")) FROM ACHANGE WHERE ZTRANSACTIONID > ? ORDER BY Z_PK",
+                [.integer(after)]
+            ) { row in
+                guard let place = places[row.integer(4)], let change = try decoder.change(row) else { return }
+                records[place].changes.append(change)
+            }
+            return records
+        }
+    }
+
+    /// Forgets transactions, and what they changed.
+    package func deleteHistory(_ transactions: [Int64]) throws {
+        guard layout.hasHistory, !transactions.isEmpty else { return }
+        try writing {
+            for number in transactions {
+                try writer.statement("DELETE FROM ACHANGE WHERE ZTRANSACTIONID = ?").run([.integer(number)])
+                try writer.statement("DELETE FROM ATRANSACTION WHERE Z_PK = ?").run([.integer(number)])
+            }
+        }
+    }
+
+    private func transactions(after: Int64) throws -> [HistoryRecord] {
+        let columns = try columns(ofTable: "ATRANSACTION")
+        // The texts lie in a table of their own, or, before it came, in the row (STORE_FORMAT 8).
+        let texts = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"].map { name in
+            columns.contains("Z\(name)TS")
+                ? "COALESCE(Z\(name), (SELECT ZNAME FROM ATRANSACTIONSTRING AS s WHERE s.Z_PK = t.Z\(name)TS))"
+                : "Z\(name)"
+        }
+        return try connection.rows(
+            "SELECT Z_PK, ZTIMESTAMP, \(texts.joined(separator: ", ")) FROM ATRANSACTION AS t WHERE Z_PK > ? "
+                + "ORDER BY Z_PK", [.integer(after)]
+        ) { row in
+            HistoryRecord(
+                number: row.integer(0), timestamp: row.real(1), author: row.text(2), bundleIdentifier: row.text(3),
+                contextName: row.text(4), processName: row.text(5))
+        }
+    }
+
+    private func columns(ofTable table: String) throws -> [String] {
+        try connection.rows("PRAGMA table_info(\(table))") { $0.text(1) ?? "" }
+    }
+}
+
+/// Reads rows of `ACHANGE`.
+private final class ChangeDecoder {
+    private let store: ObjectStore
+    private var shapes: [Int64: Shape?] = [:]
+
+    private struct Shape {
+        let entityName: String
+        let slots: [HistorySlots.Slot]
+        let toManyNames: [String]
+        /// In the order of their columns.
+        let kept: [(name: String, decoder: AttributeDecoder)]
+    }
+
+    init(_ store: ObjectStore) { self.store = store }
+
+    func change(_ row: Statement) throws -> HistoryRecord.Change? {
+        guard let kind = HistoryRecord.Change.Kind(rawValue: row.integer(1)), let shape = shape(row.integer(2)) else {
+            return nil
+        }
+        var tombstone: [String: AttributeValue] = [:]
+        for (position, kept) in shape.kept.enumerated() where kind == .delete && position + 6 < row.columnCount {
+            if case .attribute(let value?) = kept.decoder.value(row, position + 6) { tombstone[kept.name] = value }
+        }
+        return HistoryRecord.Change(
+            number: row.integer(0), kind: kind,
+            object: ObjectID(store: store.identifier, entityName: shape.entityName, key: row.integer(3)),
+            properties: kind == .update ? properties(row.blob(5) ?? [], shape) : [], tombstone: tombstone)
+    }
+
+    private func properties(_ bits: [UInt8], _ shape: Shape) -> [String] {
+        var names: Set<String> = []
+        for (place, slot) in shape.slots.enumerated() {
+            guard place / 8 < bits.count, bits[place / 8] & (0x80 >> UInt8(place % 8)) != 0 else { continue }
+            switch slot {
+            case .toOne(let name), .toOneEntity(let name), .order(let name), .attribute(let name): names.insert(name)
+            case .toMany: names.formUnion(shape.toManyNames)
+            }
+        }
+        return names.sorted { $0.precedesInByteOrder($1) }
+    }
+
+    private func shape(_ number: Int64) -> Shape? {
+        if let known = shapes[number] { return known }
+        let made = store.entityName(number).flatMap { store.model.entity($0) }.map { entity in
+            let slots = HistorySlots(of: entity, in: store.layout)
+            let kept = store.model.lineage(of: entity).reversed().flatMap(\.attributes)
+                .filter { $0.preservesValueInHistoryOnDeletion && $0.isStored }
+            return Shape(
+                entityName: entity.name, slots: slots.slots, toManyNames: slots.toManyNames,
+                kept: kept.map { attribute in
+                    let decoder = AttributeDecoder(
+                        type: attribute.type, isExternal: attribute.allowsExternalBinaryDataStorage,
+                        externalData: store.externalData)
+                    return (attribute.name, decoder)
+                })
+        }
+        shapes[number] = .some(made)
+        return made
+    }
+}

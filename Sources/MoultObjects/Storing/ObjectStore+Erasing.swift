@@ -1,0 +1,26 @@
+import MoultModel
+
+extension ObjectStore {
+    /// Deletes every object, whatever the delete rules; the store, its identity and its history stay.
+    package func erase() throws {
+        try writing {
+            let roots = Set(layout.entityNumbers.keys.compactMap { model.entity($0).map { model.root(of: $0).name } })
+            var changes = ObjectChanges()
+            for root in roots.sorted(by: { $0.precedesInByteOrder($1) }) {
+                let ids = try fetchIDs(ObjectFetch(entityName: root))
+                changes.deleted += ids.map { ObjectChanges.Deletion(id: $0, version: nil) }
+            }
+            _ = try ObjectSave(changes, in: self).run()
+        }
+    }
+}
+
+extension ObjectCoordinator {
+    /// Deletes every object of every store; contexts forget what they have.
+    package func erase() throws {
+        try lock.withLock {
+            for store in stores { try store.erase() }
+            for context in liveContexts { context.reset() }
+        }
+    }
+}

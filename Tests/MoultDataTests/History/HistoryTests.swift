@@ -1,0 +1,116 @@
+import Foundation
+import MoultData
+import TestSupport
+import Testing
+
+/// What a context saves is told in the store's history.
+@Suite struct HistoryTests {
+    typealias Shelf = Bookshop.Shelf
+    typealias Book = Bookshop.Book
+    typealias Tag = Bookshop.Tag
+    typealias Descriptor = HistoryDescriptor<DefaultHistoryTransaction>
+
+    private let folder: ScratchFolder
+    private let container: ModelContainer
+    private let context: ModelContext
+    private var path: String { folder.path + "/books.store" }
+
+    init() throws {
+        folder = try ScratchFolder()
+        container = try ModelContainer(
+            for: Schema(versionedSchema: Bookshop.self),
+            configurations: .init(url: URL(fileURLWithPath: folder.path + "/books.store")))
+        context = ModelContext(container)
+    }
+
+    /// Three saves: two insertions; a change and an insertion; a deletion.
+    private func threeSaves() throws -> Book {
+        context.author = "first"
+        let (book, tag) = (Book("Emma"), Tag("old"))
+        book.isbn = "978"
+        context.insert(book)
+        context.insert(tag)
+        try context.save()
+        context.author = "second"
+        book.pages = 474
+        book.shelf = Shelf(code: "A")
+        try context.save()
+        context.author = nil
+        context.delete(book)
+        try context.save()
+        return book
+    }
+
+    @Test func `insertions, changes and deletions, by whom and of what`() throws {
+        let id = try threeSaves().persistentModelID
+        let all = try ModelContext(container).fetchHistory(Descriptor())
+        #expect(all.map(\.author) == ["first", "second", nil] && all.map(\.changes.count) == [2, 2, 1])
+        #expect(
+            all.allSatisfy { abs($0.timestamp.timeIntervalSinceNow) < 60 && $0.storeIdentifier == id.storeIdentifier })
+        #expect(all.map(\.token) == all.map(\.token).sorted() && all[0].token < all[1].token)
+
+        var kinds: [String] = []
+        for case .insert(let change) in all[0].changes {
+            kinds.append(change.changedPersistentIdentifier.entityName)
+            if change.changedPersistentIdentifier == id { #expect(change is DefaultHistoryInsert<Book>) }
+        }
+        #expect(kinds.sorted() == ["Book", "Tag"])
+        let update = try #require(
+            all[1].changes.compactMap { change in
+                if case .update(let update as DefaultHistoryUpdate<Book>) = change { update } else { nil }
+            }.first)
+        #expect(Set(update.updatedAttributes) == [\Book.pages, \Book.shelf])
+        #expect(update.changedPersistentIdentifier == id)
+        let deletion = try #require(
+            all[2].changes.compactMap { change in
+                if case .delete(let deletion as DefaultHistoryDelete<Book>) = change { deletion } else { nil }
+            }.first)
+        #expect(deletion.tombstone[\.isbn] as? String == "978" && deletion.tombstone[\.title] == nil)
+    }
+
+    @Test func `tokens and predicates find what is new`() throws {
+        _ = try threeSaves()
+        let all = try context.fetchHistory(Descriptor())
+        let coded = try JSONEncoder().encode(all[0].token)
+        let token = try JSONDecoder().decode(DefaultHistoryToken.self, from: coded)
+        #expect(token == all[0].token)
+        let newer = try context.fetchHistory(Descriptor(predicate: #Predicate { $0.token > token }))
+        #expect(newer.map(\.token) == Array(all.map(\.token).dropFirst()))
+        let byAuthor = Descriptor(predicate: #Predicate { $0.author == "second" })
+        #expect(try context.fetchHistory(byAuthor).map(\.transactionIdentifier) == [all[1].transactionIdentifier])
+        var latest = Descriptor(sortBy: [SortDescriptor(\.transactionIdentifier, order: .reverse)])
+        latest.fetchLimit = 1
+        #expect(try context.fetchHistory(latest).map(\.transactionIdentifier) == [all[2].transactionIdentifier])
+    }
+
+    @Test func `history can be forgotten, and goes on with new numbers`() throws {
+        _ = try threeSaves()
+        let all = try context.fetchHistory(Descriptor())
+        let token = all[1].token
+        try context.deleteHistory(Descriptor(predicate: #Predicate { $0.token <= token }))
+        #expect(try context.fetchHistory(Descriptor()).map(\.token) == [all[2].token])
+        #expect(try SQLiteShell.run(path, "SELECT COUNT(*) FROM ACHANGE") == "1\n")
+        context.insert(Book("Persuasion"))
+        try context.save()
+        let last = try #require(try context.fetchHistory(Descriptor()).last)
+        #expect(last.token > all[2].token && last.transactionIdentifier == all[2].transactionIdentifier + 1)
+    }
+
+    @Test func `the rows are those that Core Data writes`() throws {
+        _ = try threeSaves()
+        let authors = """
+            SELECT t.Z_PK, t.Z_ENT, t.ZAUTHOR IS NULL, s.ZNAME FROM ATRANSACTION t
+            LEFT JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.ZAUTHORTS ORDER BY 1
+            """
+        #expect(try SQLiteShell.run(path, authors) == "1|16002|1|first\n2|16002|1|second\n3|16002|1|\n")
+        // Entities by name: Author 1, Book 2, Shelf 3, Tag 4. The bits of Book: author, shelf, genre, isbn, pages,
+        // price, title, tags.
+        let changes = """
+            SELECT ZTRANSACTIONID, ZCHANGETYPE, ZENTITY, ZENTITYPK, hex(ZCOLUMNS), ZTOMBSTONE0 FROM ACHANGE ORDER BY Z_PK
+            """
+        let lines = Set(try SQLiteShell.run(path, changes).split(separator: "\n").map(String.init))
+        #expect(lines.contains("1|0|2|1||") && lines.contains("1|0|4|1||"))
+        #expect(lines.contains("2|0|3|1||") && lines.contains("2|1|2|1|48|"))
+        #expect(lines.contains("3|2|2|1||978"))
+    }
+}
