@@ -114,12 +114,14 @@ extension Connection {
             handle, function.name, function.argumentCount, flags, box,
             { context, count, values in
                 guard let pointer = sqlite3_user_data(context) else { return }
-                let box = Unmanaged<FunctionBox>.fromOpaque(pointer).takeUnretainedValue()
-                do {
-                    setResult(try box.body(SQLiteArguments(values: values, count: Int(count))), context)
-                } catch {
-                    box.connection.functionError = error
-                    sqlite3_result_error(context, "\(error)", -1)
+                // SQLite keeps the box as long as it knows the function.
+                Unmanaged<FunctionBox>.fromOpaque(pointer)._withUnsafeGuaranteedRef { box in
+                    do {
+                        setResult(try box.body(SQLiteArguments(values: values, count: Int(count))), context)
+                    } catch {
+                        box.connection.functionError = error
+                        sqlite3_result_error(context, "\(error)", -1)
+                    }
                 }
             }, nil, nil,
             { pointer in
@@ -129,7 +131,7 @@ extension Connection {
     }
 }
 
-func setResult(_ value: SQLiteValue, _ context: OpaquePointer?) {
+func setResult(_ value: consuming SQLiteValue, _ context: OpaquePointer?) {
     switch value {
     case .null: sqlite3_result_null(context)
     case .integer(let number): sqlite3_result_int64(context, number)

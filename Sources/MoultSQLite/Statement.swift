@@ -120,18 +120,20 @@ extension Statement {
     /// Binds what a column of another statement's present row holds, as it is and without a copy: this statement must
     /// have run before the other goes to its next row.
     package func bind(lending column: Int, of row: Statement, at index: Int) throws {
-        let (place, column) = (Int32(clamping: index), Int32(clamping: column))
+        let place = Int32(clamping: index)
+        // Its value may be looked into, for no other thread uses a connection at the same time.
+        let value = sqlite3_column_value(row.handle, Int32(clamping: column))
         let result: Int32
-        switch sqlite3_column_type(row.handle, column) {
-        case SQLITE_INTEGER: result = sqlite3_bind_int64(handle, place, sqlite3_column_int64(row.handle, column))
-        case SQLITE_FLOAT: result = sqlite3_bind_double(handle, place, sqlite3_column_double(row.handle, column))
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: result = sqlite3_bind_int64(handle, place, sqlite3_value_int64(value))
+        case SQLITE_FLOAT: result = sqlite3_bind_double(handle, place, sqlite3_value_double(value))
         case SQLITE_TEXT:
-            let bytes = UnsafeRawPointer(sqlite3_column_text(row.handle, column))?.assumingMemoryBound(to: CChar.self)
+            let bytes = UnsafeRawPointer(sqlite3_value_text(value))?.assumingMemoryBound(to: CChar.self)
             // A destructor of nil says that the bytes stay where they are.
-            result = sqlite3_bind_text(handle, place, bytes, sqlite3_column_bytes(row.handle, column), nil)
+            result = sqlite3_bind_text(handle, place, bytes, sqlite3_value_bytes(value), nil)
         case SQLITE_BLOB:
-            let bytes = sqlite3_column_blob(row.handle, column)
-            let count = sqlite3_column_bytes(row.handle, column)
+            let bytes = sqlite3_value_blob(value)
+            let count = sqlite3_value_bytes(value)
             result =
                 count == 0
                 ? sqlite3_bind_zeroblob(handle, place, 0) : sqlite3_bind_blob(handle, place, bytes, count, nil)

@@ -10,6 +10,11 @@ package final class EntityShape: Sendable {
     /// In the byte order of their names.
     package let properties: [Property]
     private let positions: [String: Int]
+    /// The names by their lengths in UTF-8, with their positions. Few names are of one length, and a length is known
+    /// without hashing: an app's code looks properties up by name for every object.
+    private let names: [(name: String, position: Int)]
+    /// Where the names of each length begin in that list, and behind the longest its end.
+    private let starts: [Int]
 
     package enum Property: Sendable {
         /// Transient and derived ones too. A composite attribute is not one property but one for each of its
@@ -36,8 +41,24 @@ package final class EntityShape: Sendable {
         properties = (stored + others + relationships).sorted { $0.name.precedesInByteOrder($1.name) }
         positions = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let names = positions.map { (name: $0, position: $1) }.sorted { $0.name.utf8.count < $1.name.utf8.count }
+        let longest = names.last?.name.utf8.count ?? 0
+        starts = (0...longest + 1).map { length in
+            names.firstIndex { $0.name.utf8.count >= length } ?? names.count
+        }
+        self.names = names
     }
 
-    package func position(of name: String) -> Int? { positions[name] }
-    package subscript(name: String) -> Property? { positions[name].map { properties[$0] } }
+    package func position(of name: String) -> Int? {
+        let length = name.utf8.count
+        if length < starts.count - 1 {
+            for index in starts[length]..<starts[length + 1] where names[index].name == name {
+                return names[index].position
+            }
+        }
+        // The same name in another form of Unicode may have another length.
+        return positions[name]
+    }
+
+    package subscript(name: String) -> Property? { position(of: name).map { properties[$0] } }
 }

@@ -7,17 +7,23 @@ import MoultStore
 package final class InstanceInserter {
     package let entity: EntityColumns
     private let rows: RowInserter
+    /// What inserts a row. It takes values as another store's row holds them, which must stay until this one is there.
+    package let row: Statement
     private let keys: PrimaryKeys
     /// The slot of each property of the entity's shape; nil for what its own row does not hold.
     private let slots: [Int?]
+    /// What binds the attribute at each position; nil for what is none that the row holds.
+    private let binders: [AttributeBinder?]
 
     init(_ entity: EntityColumns, in store: ObjectStore) throws {
         self.entity = entity
         rows = try RowInserter(entity, positions: entity.writtenPositions, writer: store.writer)
+        row = rows.statement
         keys = store.writer.keys
         var slots = [Int?](repeating: nil, count: entity.shape.properties.count)
         for (slot, position) in entity.writtenPositions.enumerated() { slots[position] = slot }
         self.slots = slots
+        binders = slots.map { [rows] slot in slot.flatMap(rows.binder) }
     }
 
     /// A key that no object of the entity's table has or had.
@@ -33,8 +39,11 @@ package final class InstanceInserter {
 
     /// - Throws: `dataConflict` for a value of another type.
     package func set(_ value: AttributeValue, at position: Int) throws {
-        guard let slot = slots[position] else { return }
-        try rows.bind(value, at: slot)
+        if let binder = binders[position] {
+            try binder.bind(value, to: row)
+        } else if let slot = slots[position] {
+            throw rows.mismatch(slot, "\(value)")
+        }
     }
 
     /// - Throws: `dataConflict` for an object that the relationship does not lead to.
@@ -53,13 +62,8 @@ package final class InstanceInserter {
         try rows.bind(key: key, number: number, place: place, at: slot)
     }
 
-    /// The parameter that takes an attribute's value; nil for a property that the row does not hold.
-    package func parameter(of position: Int) -> Int? { slots[position].flatMap(rows.parameter) }
-
-    /// Takes a value as a row of another store holds it, which must stay until this one is inserted.
-    package func lend(_ column: Int, of row: Statement, to parameter: Int) throws {
-        try rows.lend(column, of: row, to: parameter)
-    }
+    /// The parameter of ``row`` that takes an attribute's value; nil for a property that the row does not hold.
+    package func parameter(of position: Int) -> Int? { binders[position]?.parameter }
 
     package func insert() throws { try rows.insert() }
 }

@@ -8,7 +8,7 @@ final class RowInserter {
     /// The positions of the properties in the entity's shape; a slot is a place in this list.
     let positions: [Int]
     private let slots: [Slot]
-    private let statement: Statement
+    let statement: Statement
     private unowned let writer: RowWriter
     /// Take the present moment: attributes that `now()` derives, whose trigger waits for the first update.
     private let nowParameters: [Int]
@@ -64,14 +64,9 @@ final class RowInserter {
         try binder.bind(destination, to: statement, placed: placed, writer)
     }
 
-    /// The parameter that takes an attribute's value; nil for another property.
-    func parameter(of slot: Int) -> Int? {
-        if case .attribute(let binder) = slots[slot] { binder.parameter } else { nil }
-    }
-
-    /// Gives a parameter what a column of another statement's row holds; that row must stay until this one is there.
-    func lend(_ column: Int, of row: Statement, to parameter: Int) throws {
-        try statement.bind(lending: column, of: row, at: parameter)
+    /// What binds an attribute's value; nil for another property.
+    func binder(of slot: Int) -> AttributeBinder? {
+        if case .attribute(let binder) = slots[slot] { binder } else { nil }
     }
 
     /// Gives the row a destination of a to-one by its key, the number of its entity and the place in the list at the

@@ -4,7 +4,7 @@ import MoultSQLite
 /// A closure of a mapping as a function of SQL: `moult_transform_0(key, argument, …)`.
 ///
 /// It is called once for a row, inside the statement that carries it over. Arguments are read where SQLite keeps them,
-/// by kinds that are known beforehand, into a list that is used again for the next row.
+/// by kinds that are known beforehand.
 struct TransformFunction: Sendable, Equatable {
     let name: String
     let transform: ValueTransform
@@ -24,36 +24,13 @@ struct TransformFunction: Sendable, Equatable {
     }
 
     var function: SQLiteFunction {
-        let buffer = ArgumentBuffer()
+        let call = TransformCall(self)
         return SQLiteFunction(name, argumentCount: Int32(arguments.count + 1), isDeterministic: false) { row in
-            buffer.values.removeAll(keepingCapacity: true)
-            for (position, argument) in arguments.enumerated() {
-                buffer.values.append(try argument.value(row, position + 1))
-            }
-            do {
-                return try result(transform.body(buffer.values))
-            } catch {
-                throw failure(error, buffer.values, row.integer(0))
-            }
+            try call.result(row)
         }
     }
 
-    private func result(_ value: AttributeValue?) throws -> SQLiteValue {
-        guard let value else {
-            guard attribute.isOptional else {
-                throw TransformFault(message: "it returned nil, and \(attribute.name) is required")
-            }
-            return .null
-        }
-        let fitted = value.fitted(to: attribute.type)
-        guard fitted.isHeld(by: attribute.type), let stored = fitted.stored else {
-            throw TransformFault(message: "it returned \(value.text), and \(attribute.name) is \(attribute.type.name)")
-        }
-        if attribute.allowsExternalBinaryDataStorage, case .blob(let bytes) = stored { return .blob([1] + bytes) }
-        return stored
-    }
-
-    private func failure(_ error: any Error, _ values: [AttributeValue?], _ key: Int64) -> MigrationError {
+    fileprivate func failure(_ error: any Error, _ values: [AttributeValue?], _ key: Int64) -> MigrationError {
         let reason = (error as? TransformFault)?.message ?? (error as? MigrationError)?.message ?? "\(error)"
         let given = zip(arguments, values).map { "\($0.format) = \($1?.text ?? "nil")" }.joined(separator: ", ")
         return MigrationError(
@@ -69,9 +46,59 @@ private struct TransformFault: Error {
     let message: String
 }
 
-/// The arguments of the call that runs. A connection runs one statement of a script at a time.
-private final class ArgumentBuffer: @unchecked Sendable {
-    var values: [AttributeValue?] = []
+/// The call of a closure for one row after the other.
+private final class TransformCall: @unchecked Sendable {
+    private let function: TransformFunction
+    // Of the function, where every row asks for it.
+    private let body: @Sendable ([AttributeValue?]) throws -> AttributeValue?
+    private let arguments: [TransformFunction.Argument]
+    private let type: AttributeType
+    /// The arguments of the present row. A connection runs one statement of a script at a time, so that nothing is
+    /// gained by checking, for each value of each row, that nobody else uses them.
+    @exclusivity(unchecked) private var values: [AttributeValue?]
+
+    init(_ function: TransformFunction) {
+        self.function = function
+        body = function.transform.body
+        arguments = function.arguments
+        type = function.attribute.type
+        values = Array(repeating: nil, count: function.arguments.count)
+    }
+
+    func result(_ row: SQLiteArguments) throws -> SQLiteValue {
+        for position in arguments.indices {
+            let value = try arguments[position].value(row, position + 1)
+            values[position] = value
+        }
+        do {
+            guard let value = try body(values) else { return try nothing() }
+            // Most closures return a text where one is wanted.
+            if case .string(let text) = value, type == .string { return .text(text) }
+            return try stored(value)
+        } catch {
+            throw function.failure(error, values, row.integer(0))
+        }
+    }
+
+    private func nothing() throws -> SQLiteValue {
+        let attribute = function.attribute
+        guard attribute.isOptional else {
+            throw TransformFault(message: "it returned nil, and \(attribute.name) is required")
+        }
+        return .null
+    }
+
+    private func stored(_ value: AttributeValue) throws -> SQLiteValue {
+        let fitted = value.fitted(to: type)
+        guard fitted.isHeld(by: type), let stored = fitted.stored else {
+            throw TransformFault(
+                message: "it returned \(value.text), and \(function.attribute.name) is \(type.name)")
+        }
+        if case .blob(let bytes) = stored, function.attribute.allowsExternalBinaryDataStorage {
+            return .blob([1] + bytes)
+        }
+        return stored
+    }
 }
 
 extension TransformFunction.Argument {

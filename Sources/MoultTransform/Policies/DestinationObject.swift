@@ -6,11 +6,13 @@ import MoultStore
 ///
 /// A new one is written when the policy's call for its source object returns; a change to one that is written follows
 /// with the batch. What cannot be set (a name that the entity does not have, a value of another type) fails the
-/// migration then, with the entity, key, property and value.
+/// migration then, with the entity, key, property and value. An object that the policy does not hold on to stands for
+/// another row when its call has returned.
 public final class DestinationObject {
     let manager: MigrationManager
     let entity: DestinationEntity
-    let key: Int64
+    private let shape: EntityShape
+    private(set) var key: Int64
     /// What a new object takes from its source object's row, or the defaults of its entity.
     var plan: InstancePlan?
     /// Whether its row is in the store.
@@ -39,9 +41,21 @@ public final class DestinationObject {
     init(_ manager: MigrationManager, _ entity: DestinationEntity, key: Int64, plan: InstancePlan?) {
         self.manager = manager
         self.entity = entity
+        shape = entity.columns.shape
         self.key = key
         self.plan = plan
         isWritten = plan == nil
+    }
+
+    /// Becomes the object of another row of the entity; nobody else may hold it.
+    func begin(_ key: Int64, plan: InstancePlan?) {
+        self.key = key
+        self.plan = plan
+        isWritten = plan == nil
+        hasMappedRelationships = false
+        changes.empty()
+        mask = 0
+        if stored != nil { stored = nil }
     }
 
     public var entityName: String { entity.name }
@@ -154,7 +168,7 @@ extension DestinationObject {
 
 extension DestinationObject {
     private func position(of name: String) -> Int? {
-        if let position = entity.columns.shape.position(of: name) { return position }
+        if let position = shape.position(of: name) { return position }
         manager.note("\(entityName) has no property \(name) in the new version.", self, property: name)
         return nil
     }
@@ -171,7 +185,6 @@ extension DestinationObject {
         if isChanged(position), let known = changes.firstIndex(where: { $0.position == position }) {
             changes[known].value = value
         } else {
-            if changes.isEmpty { changes.reserveCapacity(4) }
             changes.append(Change(position: position, value: value))
             if position < 64 { mask |= 1 << UInt64(position) }
         }
@@ -182,8 +195,8 @@ extension DestinationObject {
     func written(keeping waiting: [Change] = []) {
         isWritten = true
         plan = nil
-        stored = nil
-        changes = waiting
+        if stored != nil { stored = nil }
+        if waiting.isEmpty { changes.empty() } else { changes = waiting }
         mask = waiting.reduce(0) { $1.position < 64 ? $0 | (1 << UInt64($1.position)) : $0 }
     }
 
@@ -191,5 +204,13 @@ extension DestinationObject {
         if let stored { return stored }
         stored = manager.noting(self) { try manager.destinationSnapshot(of: self) } ?? nil
         return stored
+    }
+}
+
+extension Array {
+    /// Removes the few elements that a row leaves and keeps the room for those of the next; faster than
+    /// `removeAll(keepingCapacity:)`.
+    mutating func empty() {
+        while !isEmpty { removeLast() }
     }
 }

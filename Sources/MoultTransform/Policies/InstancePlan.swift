@@ -162,7 +162,7 @@ extension InstancePlan {
                 if let substitute, reader.row.isNull(column) {
                     try inserter.set(substitute, at: step.position)
                 } else if let parameter = inserter.parameter(of: step.position) {
-                    try inserter.lend(column, of: reader.row, to: parameter)
+                    try inserter.row.bind(lending: column, of: reader.row, at: parameter)
                 }
             case .toOne(let toOne):
                 guard let destination = toOne.destination(reader) else { continue }
@@ -184,9 +184,10 @@ extension InstancePlan {
 
     private func copy(for object: DestinationObject, _ inserter: InstanceInserter) throws {
         guard let row = reader?.row else { return }
+        let new = inserter.row
         for copy in copies where !object.isChanged(copy.position) {
             if copy.isChecked, row.isNull(copy.column) { throw object.lacking(copy.position) }
-            try inserter.lend(copy.column, of: row, to: copy.parameter)
+            try new.bind(lending: copy.column, of: row, at: copy.parameter)
         }
     }
 

@@ -5,9 +5,11 @@ import MoultStore
 extension MigrationManager {
     /// Makes what the mapping's expressions say of the source object, and associates it; nothing where the mapping has
     /// no destination entity.
-    func createDestinationInstance(forSource source: SourceObject) throws {
-        guard let current, current.mapping.destinationEntityName != nil else { return }
+    @discardableResult
+    func createDestinationInstance(forSource source: SourceObject) throws -> DestinationObject? {
+        guard let current else { return nil }
         guard let plan = current.plan, let entity = current.entity, source === currentSource else {
+            if current.mapping.destinationEntityName == nil { return nil }
             throw MigrationError(
                 .usage, "The object is not the one that the policy was called for.", place: source.entityName,
                 remedy: "Call super with the source object that the call was given.")
@@ -16,6 +18,7 @@ extension MigrationManager {
         let key = try current.keepsKeys && isFirst ? source.key : entity.inserter.nextKey()
         let object = try make(entity, key: key, plan: plan)
         associated.append((current.position, source, object))
+        return object
     }
 
     /// Makes an object of the mapping's destination entity for the source object of the present call, with the values
@@ -24,14 +27,12 @@ extension MigrationManager {
     /// It is what `super` does in ``EntityMigrationPolicy/createDestinationInstances(forSource:in:manager:)``; a policy
     /// that splits an object calls it once for each part.
     public func makeDestinationInstance(forSource source: SourceObject) throws -> DestinationObject {
-        let count = associated.count
-        try createDestinationInstance(forSource: source)
-        guard associated.count > count, let made = associated.last else {
+        guard let object = try createDestinationInstance(forSource: source) else {
             throw MigrationError(
                 .usage, "The entity mapping \(current?.entityMapping.name ?? "") has no destination entity.",
                 place: source.entityName, remedy: "Make the object with insertObject(forEntityName:).")
         }
-        return made.destination
+        return object
     }
 
     /// Notes that an object has become of a source object (`associateSourceInstance:withDestinationInstance:…`).
@@ -66,7 +67,7 @@ extension MigrationManager {
         } else {
             try settle(source, mapping)
         }
-        associated.removeAll(keepingCapacity: true)
+        associated.empty()
         try writeCreated(mapping)
     }
 
@@ -133,7 +134,7 @@ extension MigrationManager {
         }
         if currentSource == nil {
             try writeCreated(current)
-            associated.removeAll(keepingCapacity: true)
+            associated.empty()
         }
     }
 
@@ -175,15 +176,12 @@ extension MigrationManager {
             try write(object)
             try noteForeignRow(object, isMade: true)
         }
-        for position in created.indices where !isKnownUniquelyReferenced(&created[position]) {
-            remember(created[position])
-        }
-        created.removeAll(keepingCapacity: true)
+        while var object = created.popLast() { leave(&object) }
     }
 
     private func write(_ object: DestinationObject) throws {
         guard !object.isWritten, let plan = object.plan else { return }
-        let (inserter, columns) = (object.entity.inserter, object.entity.columns)
+        let inserter = object.entity.inserter
         var waiting: [DestinationObject.Change] = []
         do {
             try inserter.begin(object.key)
@@ -194,7 +192,7 @@ extension MigrationManager {
                 case .attribute(nil):
                     if object.entity.isRequired(change.position) { throw object.lacking(change.position) }
                 case .toOne(let destination):
-                    if columns.isOneToOne(change.position) {
+                    if object.entity.columns.isOneToOne(change.position) {
                         waiting.append(change)
                     } else if let destination {
                         try inserter.set(destination, at: change.position)

@@ -32,6 +32,8 @@ public final class MigrationManager {
 
     /// The objects that are made and not yet written.
     var created: [DestinationObject] = []
+    /// An object that nobody holds any more, for the next row of its entity.
+    private var spare: DestinationObject?
     /// The objects that were associated with source objects in this call, by entity mapping.
     var associated: [(mapping: Int, source: SourceObject, destination: DestinationObject)] = []
     /// The written objects whose changes wait for the end of the batch.
@@ -76,7 +78,7 @@ public final class MigrationManager {
         for mapping in mappings { mapping.policy = nil }
         userInfo = [:]
         (created, associated, waiting, living, lookups) = ([], [], [], [:], [:])
-        (currentSource, foreignRows, quarantineWriter) = (nil, nil, nil)
+        (spare, currentSource, foreignRows, quarantineWriter) = (nil, nil, nil, nil)
     }
 
     /// Ends the migration; the store stays as it was (`cancelMigrationWithError:`).
@@ -104,9 +106,23 @@ extension MigrationManager {
     }
 
     func make(_ entity: DestinationEntity, key: Int64, plan: InstancePlan) throws -> DestinationObject {
-        let object = DestinationObject(self, entity, key: key, plan: plan)
+        let object = new(entity, key, plan)
         created.append(object)
         return object
+    }
+
+    private func new(_ entity: DestinationEntity, _ key: Int64, _ plan: InstancePlan?) -> DestinationObject {
+        guard let object = spare, object.entity === entity else {
+            return DestinationObject(self, entity, key: key, plan: plan)
+        }
+        spare = nil
+        object.begin(key, plan: plan)
+        return object
+    }
+
+    /// Takes back an object that is written: for another row, or to find it again where somebody holds it.
+    func leave(_ object: inout DestinationObject) {
+        if isKnownUniquelyReferenced(&object) { spare = object } else { remember(object) }
     }
 
     func entity(_ name: String) throws -> DestinationEntity {
@@ -141,10 +157,10 @@ extension MigrationManager {
             let reference = ObjectReference(entityName: entity.name, primaryKey: key)
             if let object = living[reference]?.object { return object }
         }
-        return DestinationObject(self, entity, key: key, plan: nil)
+        return new(entity, key, nil)
     }
 
-    func remember(_ object: DestinationObject) {
+    private func remember(_ object: DestinationObject) {
         if living.count >= 10_000 { living = living.filter { $0.value.object != nil } }
         living[object.reference] = WeakObject(object: object)
     }
@@ -202,7 +218,7 @@ extension MigrationManager {
 
     /// Throws what was noted. That a value cannot be read is no fault of an object that is put aside or dropped.
     func throwFault(isPutAside: Bool = false) throws {
-        guard let noted = fault else { return }
+        guard fault != nil, let noted = fault else { return }
         fault = nil
         if isPutAside, noted.isData { return }
         throw noted

@@ -23,7 +23,7 @@ extension PolicyRun {
                     } else if let entity = mapping.entity {
                         var object = manager.passing(entity, key)
                         try relate(object, mapping, policy, written, manager)
-                        if !isKnownUniquelyReferenced(&object) { manager.remember(object) }
+                        manager.leave(&object)
                     }
                 }
                 try manager.writeWaiting()

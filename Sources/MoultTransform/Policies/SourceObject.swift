@@ -5,13 +5,16 @@ import MoultStore
 /// An object of the store as it was, by the names of its version: nothing of it can be changed.
 ///
 /// Values are read when they are asked for. A name that the entity does not have, and a value that cannot be what the
-/// model declares, give nil, and the migration fails when the policy's call returns.
+/// model declares, give nil, and the migration fails when the policy's call returns. An object that the policy does not
+/// hold on to stands for the next row when its call has returned.
 public final class SourceObject {
     let manager: MigrationManager
     let entity: EntityColumns
+    private let shape: EntityShape
     private(set) var key: Int64
-    /// Set while this is the object of the reader's present row.
-    private var reader: InstanceReader?
+    /// Whose present row it may be.
+    private let reader: InstanceReader?
+    private var hasLeftReader = false
     private var snapshot: ObjectSnapshot?
 
     /// What becomes of it, where that is not simply the objects that are associated with it.
@@ -20,6 +23,7 @@ public final class SourceObject {
     init(_ manager: MigrationManager, _ entity: EntityColumns, key: Int64, reader: InstanceReader? = nil) {
         self.manager = manager
         self.entity = entity
+        shape = entity.shape
         self.key = key
         self.reader = reader
     }
@@ -27,7 +31,9 @@ public final class SourceObject {
     init(_ manager: MigrationManager, _ entity: EntityColumns, _ snapshot: ObjectSnapshot) {
         self.manager = manager
         self.entity = entity
+        shape = entity.shape
         key = snapshot.id.key
+        reader = nil
         self.snapshot = snapshot
     }
 
@@ -39,7 +45,7 @@ public final class SourceObject {
     }
 
     /// Reads its values by its key from now on: the reader goes on to other rows.
-    func leaveReader() { reader = nil }
+    func leaveReader() { hasLeftReader = true }
 
     public var entityName: String { entity.shape.entity.name }
     public var objectID: ObjectID { manager.sourceID(entityName, key) }
@@ -106,7 +112,7 @@ extension SourceObject {
     /// the quarantine.
     public func isReadable(_ name: String) -> Bool {
         guard let position = position(of: name) else { return false }
-        if let reader, reader.key == key {
+        if isPresentRow, let reader {
             if case .undecodable? = reader.value(position) { return false }
             return true
         }
@@ -136,7 +142,7 @@ extension SourceObject {
             return []
         }
         return manager.noting(self, property: relationship) {
-            try manager.sources.destinations(of: relationship, self, isInBatch: reader != nil)
+            try manager.sources.destinations(of: relationship, self, isInBatch: reader != nil && !hasLeftReader)
         } ?? []
     }
 }
@@ -145,14 +151,17 @@ extension SourceObject {
 
 extension SourceObject {
     private func position(of name: String) -> Int? {
-        if let position = entity.shape.position(of: name) { return position }
+        if let position = shape.position(of: name) { return position }
         manager.note("\(entityName) has no property \(name) in the source's version.", self, property: name)
         return nil
     }
 
+    /// Whether the reader's present row is this object's.
+    private var isPresentRow: Bool { !hasLeftReader && reader?.key == key }
+
     /// The value of an attribute.
     func value(at position: Int) -> AttributeValue? {
-        if let reader, reader.key == key {
+        if isPresentRow, let reader {
             switch reader.value(position) {
             case .attribute(let value)?: return value
             case .undecodable(let value)?: noteUnreadable(position, value.reason)

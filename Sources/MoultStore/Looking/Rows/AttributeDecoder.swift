@@ -5,14 +5,13 @@ import MoultSQLite
 /// Reads a column's value as the attribute's type wants it (STORE_FORMAT 6).
 package struct AttributeDecoder {
     let type: AttributeType
-    let isExternal: Bool
-    /// The contents of a file of external storage by its name; nil where there is no such file.
-    let externalData: (String) throws -> [UInt8]?
+    /// The contents of a file of external storage by its name; nil where there is no such file. An attribute that has
+    /// none of them carries nothing about with it.
+    private let externalData: ((String) throws -> [UInt8]?)?
 
     package init(type: AttributeType, isExternal: Bool, externalData: @escaping (String) throws -> [UInt8]?) {
         self.type = type
-        self.isExternal = isExternal
-        self.externalData = externalData
+        self.externalData = isExternal ? externalData : nil
     }
 
     package func value(_ row: Statement, _ column: Int) -> PropertyValue {
@@ -78,7 +77,7 @@ package struct AttributeDecoder {
 
     private func bytes(_ row: Statement, _ column: Int, _ make: ([UInt8]) -> AttributeValue) -> PropertyValue {
         let bytes = row.blob(column) ?? []
-        guard isExternal else { return .attribute(make(bytes)) }
+        guard let externalData else { return .attribute(make(bytes)) }
         switch ExternalStorage.Cell(bytes) {
         case .inline(let value): return .attribute(make(value))
         case .file(let name):
