@@ -9,6 +9,8 @@ import MoultSystem
 /// What is measured in a process of its own, so that its memory and its start are its own; prints one line of JSON.
 enum ChildWork {
     static func run(_ arguments: [String]) throws {
+        // As the command line does; an app with objects of its own does not.
+        if arguments.first != "objects" { Connection.keepNoMemoryStatistics() }
         switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
         case ("migrate", let store?, let change?):
             try migrate(store, change, inPlace: arguments.contains("--in-place"))

@@ -8,3 +8,8 @@ static const sqlite3_destructor_type moult_sqlite_transient = SQLITE_TRANSIENT;
 static inline int moult_sqlite_set(sqlite3 *connection, int option, int value) {
     return sqlite3_db_config(connection, option, value, (int *)0);
 }
+
+// sqlite3_config does so, too.
+static inline int moult_sqlite_keep_no_memory_statistics(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}

@@ -1,6 +1,7 @@
 import Glibc
 import MoultModel
 import MoultReport
+import MoultSQLite
 import MoultTransform
 
 /// The command line as a library: plain `moult` is one line over ``main(_:arguments:)``, and an app's own tool is one
@@ -19,6 +20,7 @@ public enum MoultCommand {
     ) async -> Never {
         // A pipe whose reader went away must not end a migration half said.
         signal(SIGPIPE, SIG_IGN)
+        Connection.keepNoMemoryStatistics()
         exit(await run(registry, arguments: arguments))
     }
 
