@@ -150,7 +150,7 @@ let package = Package(
             name: "moult-benchmarks",
             dependencies: [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem",
-                "MoultObjects", "MoultEngine", "MoultReport", "MoultTransform",
+                "MoultObjects", "MoultEngine", "MoultReport", "MoultTransform", "MoultData",
             ], path: "Benchmarks/Sources"),
 
         .target(

@@ -32,7 +32,8 @@ final class Benchmarks {
         group("planning") { try planning() }
         group("memory") { try memory(store) }
         group("command") { try commandLine() }
-        group("objects") { try objects() }
+        group("objects") { try objects(.objects) }
+        group("models") { try objects(.models) }
         group("transform-closure") { try closure() }
         group("transform-policy") { try policy() }
         group("transform-memory") { try memoryOfTransforming() }

@@ -9,8 +9,8 @@ import MoultSystem
 /// What is measured in a process of its own, so that its memory and its start are its own; prints one line of JSON.
 enum ChildWork {
     static func run(_ arguments: [String]) throws {
-        // As the command line does; an app with objects of its own does not.
-        if arguments.first != "objects" { Connection.keepNoMemoryStatistics() }
+        // As the command line does; an app that has objects of its own does not.
+        if !["objects", "models"].contains(arguments.first) { Connection.keepNoMemoryStatistics() }
         switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
         case ("migrate", let store?, let change?):
             try migrate(store, change, inPlace: arguments.contains("--in-place"))
@@ -18,6 +18,8 @@ enum ChildWork {
         case ("alter", let store?, _): try alter(store)
         case ("objects", let work?, let store?):
             try ObjectsWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
+        case ("models", let work?, let store?):
+            try ModelsWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
         case ("transform", let work?, let store?):
             try TransformWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
         case ("make", let folder?, let rows?): _ = try BenchmarkStore(rows: Int(rows) ?? 0, in: folder)

@@ -1,8 +1,16 @@
 import Foundation
 import MoultModel
 
-/// Objects through a context, beside Python's sqlite3 and peewee on the same tables.
+/// Objects through an `ObjectContext`, and models through a `ModelContext`, beside Python's sqlite3 and peewee on the
+/// same tables.
 extension Benchmarks {
+    /// What Moult's side goes through, as its child process is called.
+    enum ObjectLayer: String {
+        case objects
+        /// SwiftData's own words over them.
+        case models
+    }
+
     private enum Side: String, CaseIterable {
         case moult
         case sqlite = "sqlite3"
@@ -40,36 +48,38 @@ extension Benchmarks {
     private var objectRows: Int { min(settings.rows, 100_000) }
     private var script: String { "Benchmarks/Python/objects.py" }
 
-    func objects() throws -> [Figure] {
+    func objects(_ layer: ObjectLayer) throws -> [Figure] {
         guard (try? Command("/usr/bin/python3", ["-c", "import peewee"]).run()) != nil else {
             note("SKIPPED: /usr/bin/python3 has no peewee; Scripts/prerequisites --benchmarks installs it")
             return []
         }
-        let empty = folder + "/objects-empty.sqlite"
-        try ObjectsData.makeStore(at: empty)
-        let full = try fill(empty)
+        let empty = "\(folder)/\(layer)-empty.sqlite"
+        try Command.child(layer.rawValue, "make", empty).run()
+        let full = try fill(empty, layer)
         var figures: [Figure] = []
         for work in works {
             // What a bound is set on is measured twice as often.
             let results = try measure(
-                work.work, from: work.work == "insert" ? empty : full,
+                work.work, layer, from: work.work == "insert" ? empty : full,
                 rounds: work.goal == nil ? settings.rounds : settings.rounds * 2 + 1)
-            figures += self.figures(of: work, results)
+            figures += self.figures(of: work, layer, results)
         }
         return figures
     }
 
     /// The store that everything but the insertion starts from.
-    private func fill(_ empty: String) throws -> String {
-        let full = folder + "/objects-full.sqlite"
+    private func fill(_ empty: String, _ layer: ObjectLayer) throws -> String {
+        let full = "\(folder)/\(layer)-full.sqlite"
         try FileManager.default.copyItem(atPath: empty, toPath: full)
-        try run(.sqlite, "insert", full)
+        try run(.sqlite, "insert", layer, full)
         try Command.shell(full, "PRAGMA wal_checkpoint(TRUNCATE)").run()
         return full
     }
 
     /// All sides in each round, who begins changing from round to round; each on a copy of its own.
-    private func measure(_ work: String, from store: String, rounds count: Int) throws -> [Side: Measured] {
+    private func measure(
+        _ work: String, _ layer: ObjectLayer, from store: String, rounds count: Int
+    ) throws -> [Side: Measured] {
         var results: [Side: Measured] = [:]
         var contents: Set<String> = []
         try rounds(count) { round in
@@ -79,7 +89,7 @@ extension Benchmarks {
                 let copy = folder + "/objects-\(side.rawValue).sqlite"
                 try FileManager.default.copyItem(atPath: store, toPath: copy)
                 sync()
-                let json = try run(side, work, copy)
+                let json = try run(side, work, layer, copy)
                 results[side, default: Measured()].seconds.append(json.number("run"))
                 results[side]?.peaks.append(json.number("peak") / 1_048_576)
                 contents.insert(try checksum(copy))
@@ -93,9 +103,9 @@ extension Benchmarks {
     }
 
     @discardableResult
-    private func run(_ side: Side, _ work: String, _ store: String) throws -> JSONValue {
+    private func run(_ side: Side, _ work: String, _ layer: ObjectLayer, _ store: String) throws -> JSONValue {
         let rows = String(objectRows)
-        if side == .moult { return try Command.child("objects", work, store, rows).run().json }
+        if side == .moult { return try Command.child(layer.rawValue, work, store, rows).run().json }
         return try Command("/usr/bin/python3", [script, side.rawValue, work, store, rows]).run().json
     }
 
@@ -113,7 +123,8 @@ extension Benchmarks {
     }
 
     private func figures(
-        of work: (work: String, name: String, count: Int, goal: Double?), _ results: [Side: Measured]
+        of work: (work: String, name: String, count: Int, goal: Double?), _ layer: ObjectLayer,
+        _ results: [Side: Measured]
     ) -> [Figure] {
         guard let ours = results[.moult] else { return [] }
         let rate = { (seconds: [Double]) in "\((Double(work.count) / seconds.median).decimals(0))/s" }
@@ -121,11 +132,11 @@ extension Benchmarks {
         let rates = Side.allCases.compactMap { side in
             results[side].map { "\(side.name) \(rate($0.seconds)), \($0.peaks.median.decimals(0)) MiB" }
         }
-        note("\(work.name): \(rates.joined(separator: "; "))")
+        note("\(layer): \(work.name): \(rates.joined(separator: "; "))")
         return others.compactMap { side in
             results[side].map {
                 Figure(
-                    name: "\(work.name) / \(side.name) (speed)", ours: ours.seconds, theirs: $0.seconds,
+                    name: "\(layer): \(work.name) / \(side.name) (speed)", ours: ours.seconds, theirs: $0.seconds,
                     bound: side == .peewee ? work.goal.map { .speedAtLeast($0) } ?? .speed : .speed)
             }
         }

@@ -11,12 +11,20 @@ final class ModelBinding {
     let keyPathsByName: [String: AnyKeyPath]
     /// What a row has to hold before an object may be made of it.
     let demands: [Demand]
+    /// The positions of the demands.
+    let demandedPositions: [Int]
 
     /// A property that has no value to stand for NULL, or that not every value can be.
-    struct Demand {
+    final class Demand {
         let position: Int
         let name: String
         let property: Schema.PropertyMetadata
+
+        init(_ position: Int, _ property: Schema.PropertyMetadata) {
+            self.position = position
+            name = property.name
+            self.property = property
+        }
     }
 
     init(_ type: any PersistentModel.Type, _ shape: EntityShape) {
@@ -32,8 +40,9 @@ final class ModelBinding {
         self.properties = properties
         demands = properties.enumerated().compactMap { position, property in
             guard let property, property.isDemanding else { return nil }
-            return Demand(position: position, name: property.name, property: property)
+            return Demand(position, property)
         }
+        demandedPositions = demands.map(\.position)
     }
 }
 

@@ -23,13 +23,10 @@ extension ModelGraph {
     func check(_ object: Object) throws {
         let binding = try binding(object.entityName)
         if binding.demands.isEmpty { return }
-        var number = -1
-        let unfit = object.firstUnfit(binding.demands.lazy.map(\.position)) { _, value in
-            number += 1
-            return binding.demands[number].isFulfilled(by: value)
+        let unfit = object.firstUnfit(binding.demandedPositions) { number, value in
+            binding.demands[number].isFulfilled(by: value)
         }
-        guard unfit != nil else { return }
-        throw SwiftDataError(unreadable: binding.demands[number].name, of: object)
+        if let unfit { throw SwiftDataError(unreadable: binding.demands[unfit].name, of: object) }
     }
 }
 

@@ -21,8 +21,11 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
 
     /// By store, entity and key: the order of insertion within an entity.
     public static func < (left: Self, right: Self) -> Bool {
-        (left.storeIdentifier ?? "", left.entityName, left.objectID.key)
-            < (right.storeIdentifier ?? "", right.entityName, right.objectID.key)
+        // A save sorts what it has written, nearly always of one store: its identifier is not spelled out for each.
+        if left.objectID.store != right.objectID.store {
+            return (left.storeIdentifier ?? "") < (right.storeIdentifier ?? "")
+        }
+        return (left.entityName, left.objectID.key) < (right.entityName, right.objectID.key)
     }
 }
 

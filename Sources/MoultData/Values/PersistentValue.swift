@@ -21,7 +21,8 @@ extension Optional: PersistentValue where Wrapped: PersistentValue {
     public static var isOptionalAttribute: Bool { true }
     public static var valueForNull: Wrapped? { nil }
     public init?(attribute: AttributeValue?) { self = Wrapped(attribute: attribute) }
-    public var attributeValue: AttributeValue? { flatMap(\.attributeValue) }
+    // A key path of a generic type is made anew each time.
+    public var attributeValue: AttributeValue? { flatMap { $0.attributeValue } }
 }
 
 extension Bool: PersistentValue {

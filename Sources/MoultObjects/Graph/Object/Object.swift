@@ -75,9 +75,12 @@ extension Object {
         kind.lock.withLock { kind.shape.position(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil } }
     }
 
-    /// The first of these positions whose value does not satisfy `isFit`; nil where all do, and for a fault.
-    package func firstUnfit(_ positions: some Sequence<Int>, _ isFit: (Int, ObjectValue?) -> Bool) -> Int? {
-        kind.lock.withLock { state.contains(.fault) ? nil : positions.first { !isFit($0, values[$0]) } }
+    /// The place in `positions` of the first whose value does not satisfy `isFit`, which is told that place; nil where
+    /// all do, and for a fault.
+    package func firstUnfit(_ positions: [Int], _ isFit: (Int, ObjectValue?) -> Bool) -> Int? {
+        kind.lock.withLock {
+            state.contains(.fault) ? nil : positions.indices.first { !isFit($0, values[positions[$0]]) }
+        }
     }
 
     /// Nil where the object has left its context, or the context is gone.
