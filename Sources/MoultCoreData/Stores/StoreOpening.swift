@@ -20,6 +20,9 @@ package struct StoreOpening {
     let configuration: String?
     let options: StoreOptions
     var description: PersistentStoreDescription.State?
+    /// Says, of a store that is of none of the versions, which versions to go through; the store's own model, where it
+    /// carries one, and an inferred edge from it to the last version otherwise.
+    package var adopting: ((StoreSnapshot, ModelVersions) throws -> ModelVersions)?
     var system: any System = POSIXSystem()
 
     init(
@@ -136,7 +139,7 @@ extension StoreOpening {
     private func versions(
         for snapshot: StoreSnapshot, addingStagesTo registry: inout MigrationRegistry
     ) throws -> ModelVersions {
-        guard let manager = options.stagedMigrationManager else { return versions(for: snapshot) }
+        guard let manager = options.stagedMigrationManager else { return try versions(for: snapshot) }
         let chain = try StageChain(
             manager.stages, model: model, versions: versions?.versions ?? [], carried: snapshot.cachedModel)
         let staged = chain.registry(of: manager)
@@ -147,12 +150,14 @@ extension StoreOpening {
 
     /// Those beside the model; where the store's is not among them, the model that the store carries stands before the
     /// one to be opened with.
-    private func versions(for snapshot: StoreSnapshot) -> ModelVersions {
+    private func versions(for snapshot: StoreSnapshot) throws -> ModelVersions {
         var list = versions?.versions ?? []
         let target = ModelVersion(names: ["the container's model"], model: model)
         if !list.contains(where: { $0.hashes.isCompatible(with: target.hashes) }) { list.append(target) }
         let known = ModelVersions(versions: list)
-        if known.position(matching: snapshot.hashes) == nil, let cached = snapshot.cachedModel {
+        guard known.position(matching: snapshot.hashes) == nil else { return known }
+        if let adopting { return try adopting(snapshot, known) }
+        if let cached = snapshot.cachedModel {
             let own = ModelVersion(names: ["the store's own model"], model: cached)
             let isOfStore = ModelVersions(versions: [own]).position(matching: snapshot.hashes) != nil
             if isOfStore { list.insert(own, at: max(list.count - 1, 0)) }

@@ -11,7 +11,7 @@ package struct RenamingHistory: Sendable, Equatable {
     package init() {}
 
     /// The history one version later.
-    func advanced(along correspondence: Correspondence) -> RenamingHistory {
+    package func advanced(along correspondence: Correspondence) -> RenamingHistory {
         var next = RenamingHistory()
         for (entity, source) in correspondence.entitySources {
             var names = entities[source] ?? []

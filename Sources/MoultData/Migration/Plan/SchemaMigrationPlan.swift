@@ -4,9 +4,17 @@
 ///         static var schemas: [any VersionedSchema.Type] { [SchemaV1.self, SchemaV2.self] }
 ///         static var stages: [MigrationStage] { [.lightweight(fromVersion: SchemaV1.self, toVersion: SchemaV2.self)] }
 ///     }
+///
+/// A test finds what is wrong with a plan with ``validate()``; opening a store finds the same before it does anything.
 public protocol SchemaMigrationPlan {
     /// Oldest first; the newest is the one that the app works with.
     static var schemas: [any VersionedSchema.Type] { get }
     /// What leads from each version to the next.
     static var stages: [MigrationStage] { get }
+    /// What the models alone do not tell; none where a plan does not say.
+    static var answers: [MigrationAnswer] { get }
+}
+
+extension SchemaMigrationPlan {
+    public static var answers: [MigrationAnswer] { [] }
 }

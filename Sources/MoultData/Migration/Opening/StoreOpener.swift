@@ -1,5 +1,6 @@
 package import MoultCoreData
 import MoultModel
+import MoultTransform
 
 /// Opens the stores of a container: makes one where there is none, and brings one of an earlier version along the plan.
 ///
@@ -8,23 +9,28 @@ import MoultModel
 package struct StoreOpener {
     /// The model of the schema, with the configurations; all stores of a container are opened with it.
     package let model: MoultModel.ManagedObjectModel
-    /// The versions of the plan, oldest first; nil without a plan.
-    let versions: MoultModel.ModelVersions?
     /// Told often while a store is migrated, on the thread that opens it.
     package var onProgress: (@Sendable (MoultCoreData.MigrationProgress) -> Void)?
     /// Asked often; true ends a migration with the error `cancelled`, and the store as it was.
     package var isCancelled: (@Sendable () -> Bool)?
+    /// Nil without a plan.
+    private var plan: ResolvedPlan?
+    private var registry = MoultTransform.MigrationRegistry()
 
     /// - Parameters:
     ///   - configurations: which entities each of several stores holds, by name; empty where one store holds all.
-    /// - Throws: `modelInvalid` for the first fault of the models; `stagesInvalid` with every fault of the plan.
+    /// - Throws: `modelInvalid` for the first fault of the models; `stagesInvalid` with every fault of the plan, such
+    ///   as models that are none of its versions.
     package init(
         schema: Schema, plan: (any SchemaMigrationPlan.Type)? = nil, configurations: [String: Set<String>] = [:]
     ) throws {
         model = try schema.managedObjectModel().holding(configurations)
-        versions = try plan.map { plan in
-            MoultModel.ModelVersions(versions: try plan.schemas.map { try $0.modelVersion(holding: configurations) })
-        }
+        guard let plan else { return }
+        var resolved = ResolvedPlan(plan, holding: configurations)
+        resolved.checkDrift(of: schema)
+        if let error = resolved.error { throw error }
+        registry.add(resolved)
+        self.plan = resolved
     }
 
     /// Opens a store, or makes it.
@@ -45,6 +51,10 @@ package struct StoreOpener {
         description.setOption(true, forKey: PersistentStoreOption.historyTracking)
         description.migrationProgress = onProgress
         description.isMigrationCancelled = isCancelled
-        return try StoreOpening(description, model: model, versions: versions).open()
+        description.migrationRegistry = registry
+        var opening = try StoreOpening(
+            description, model: model, versions: plan.map { ModelVersions(versions: $0.versions) })
+        if let plan { opening.adopting = { try UnknownStore($0).versions(adoptedBy: $1, of: plan.name) } }
+        return try opening.open()
     }
 }

@@ -1,14 +1,12 @@
 import MoultModel
 
-extension VersionedSchema {
-    /// The version as the engine knows it, by its number, such as `1.0.0`.
+extension Schema {
+    /// The schema as the engine knows it, by its number, such as `1.0.0`.
     ///
     /// - Parameter configurations: which entities each of several stores holds, by name.
     /// - Throws: `modelInvalid` for the first fault of its models.
-    static func modelVersion(holding configurations: [String: Set<String>] = [:]) throws -> ModelVersion {
-        let schema = Schema(versionedSchema: Self.self)
-        return ModelVersion(
-            names: [schema.version.description], model: try schema.managedObjectModel().holding(configurations))
+    func modelVersion(holding configurations: [String: Set<String>] = [:]) throws -> ModelVersion {
+        ModelVersion(names: [version.description], model: try managedObjectModel().holding(configurations))
     }
 }
 

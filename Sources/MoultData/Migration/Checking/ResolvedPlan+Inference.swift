@@ -1,0 +1,100 @@
+import MoultModel
+import MoultPlan
+
+extension ResolvedPlan {
+    /// Works out what becomes of every model on every edge, and reports what stands in the way.
+    mutating func inferEdges() {
+        var history = RenamingHistory()
+        for edge in edges {
+            do {
+                try infer(edge, &history)
+            } catch {
+                let fault = error as? MigrationError ?? MigrationError(.noPath, "\(error)", remedy: "")
+                report(fault.code.description, fault.place, "\(name(of: edge)): \(fault.message)", fault.remedy)
+            }
+        }
+    }
+
+    private mutating func infer(_ edge: PlanEdge, _ history: inout RenamingHistory) throws {
+        let (older, newer) = (versions[edge.older], versions[edge.older + 1])
+        let given = answers.filter { ObjectIdentifier($0.version) == ObjectIdentifier(types[edge.older + 1]) }
+            .map { $0.answer(from: older.name, to: newer.name) }
+        let inference = try TransformInference(
+            from: older, to: newer, edge.transforms, answers: given, history: history,
+            asksAboutRenames: !edge.isCustom)
+        reportClassNames(edge, inference)
+        for question in inference.questions where question.property != nil || question.kind != .rename {
+            report(question, edge)
+        }
+        for refusal in inference.refusals {
+            report(
+                refusal.reason.rawValue, refusal.place, "\(name(of: edge)): \(refusal.message)",
+                "\(refusal.remedy) Or give it a value in a .transform of \(refusal.entity).")
+        }
+        if !edge.isLightweight || !given.isEmpty { mappings[edge.older] = inference.mapping }
+        history = history.advanced(along: inference.correspondence)
+    }
+
+    private mutating func report(_ question: Question, _ edge: PlanEdge) {
+        let evidence = question.candidates.map { "\($0.name): \($0.evidence.joined(separator: "; "))" }
+        let words = question.answers.compactMap { $0.words(in: "\(types[edge.older + 1])") }
+        let remedy =
+            question.kind == .rename
+            ? "Write @Attribute(originalName: …) where it is the same property, or answer in the plan: "
+            : "Make it in a .transform of \(question.entity), or answer in the plan: "
+        report(
+            "question-\(question.kind.rawValue)", question.place,
+            "\(name(of: edge)): \(question.sentence) (\(evidence.joined(separator: ", ")))",
+            remedy + words.joined(separator: " or ") + ".")
+    }
+
+    /// A model is known by its class's name: where that has changed, SwiftData drops its objects.
+    private mutating func reportClassNames(_ edge: PlanEdge, _ inference: TransformInference) {
+        let sources = inference.correspondence.entitySources
+        let added = versions[edge.older + 1].model.entities.map(\.name).filter { sources[$0] == nil }
+        let removed = versions[edge.older].model.entities.map(\.name).filter { !sources.values.contains($0) }
+        for new in added where !isAnswered(new, edge) {
+            let asked = inference.questions.first { $0.property == nil && $0.entity == new && $0.kind == .rename }
+            let namesake = removed.first { $0.withoutVersion == new.withoutVersion }
+            guard let old = namesake ?? asked?.candidates.first?.name else { continue }
+            let version = types[edge.older + 1]
+            report(
+                "class-renamed", new,
+                "\(name(of: edge)): the class \(old) is gone and \(new) is new. A model is known by the name of its "
+                    + "class, so that all objects of \(old) would go.",
+                "Call the class \(old) in both versions, each inside of its schema; or add .transform(from: \(old).self, "
+                    + "to: \(new).self) { old, new in … }; or answer in the plan: .new(\"\(new)\", in: \(version).self) or "
+                    + ".renamed(\"\(new)\", from: \"\(old)\", in: \(version).self).")
+        }
+    }
+
+    private func isAnswered(_ entity: String, _ edge: PlanEdge) -> Bool {
+        answers.contains {
+            $0.place == entity && ObjectIdentifier($0.version) == ObjectIdentifier(types[edge.older + 1])
+        }
+    }
+}
+
+extension String {
+    /// `HabitModel` of `HabitModelV2`, `HabitModel2`, `HabitModel_v2` and `V2HabitModel`.
+    fileprivate var withoutVersion: String {
+        let end = replacing(/_?[vV]?[0-9]+(_[0-9]+)*$/, with: "")
+        return String(end.replacing(/^[vV][0-9]+_?/, with: ""))
+    }
+}
+
+extension Refusal {
+    fileprivate var entity: String { String(place.prefix { $0 != "." }) }
+}
+
+extension Answer {
+    /// As a plan's answers are written.
+    fileprivate func words(in version: String) -> String? {
+        switch self.is {
+        case .new: ".new(\"\(place)\", in: \(version).self)"
+        case .rename: old.map { ".renamed(\"\(place)\", from: \"\($0)\", in: \(version).self)" }
+        case .keep: ".kept(\"\(place)\", in: \(version).self)"
+        case .drop: ".dropped(\"\(place)\", in: \(version).self)"
+        }
+    }
+}

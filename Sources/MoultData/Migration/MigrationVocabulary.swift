@@ -1,0 +1,9 @@
+import MoultModel
+import MoultTransform
+
+// Words that a plan's own tool and the handling of errors need, so that one import is enough.
+
+/// The one error of Moult: what was found, where, and what to do next.
+public typealias MigrationError = MoultModel.MigrationError
+/// The code of an app that its migrations call, by name; see ``MoultTransform/MigrationRegistry/init(plan:)``.
+public typealias MigrationRegistry = MoultTransform.MigrationRegistry

@@ -1,0 +1,50 @@
+/// How the models of one version become those of the next.
+///
+/// A stage runs on a copy of the store, which takes its place when all stages have gone well and what they left has
+/// been verified. Code may run again from its start, after a process died, on a store that has never seen it.
+public enum MigrationStage: @unchecked Sendable {
+    /// What can be inferred: properties that come with a default or go, and that are renamed with `originalName`.
+    case lightweight(fromVersion: any VersionedSchema.Type, toVersion: any VersionedSchema.Type)
+
+    /// As a lightweight stage, with code before and after: `willMigrate` has the models of the old version,
+    /// `didMigrate` those of the new one. What the code has not saved when it returns is saved for it.
+    ///
+    /// A property of the old version alone is gone when `didMigrate` runs: see ``transform(from:to:_:)``.
+    case custom(
+        fromVersion: any VersionedSchema.Type, toVersion: any VersionedSchema.Type,
+        willMigrate: ((ModelContext) throws -> Void)?, didMigrate: ((ModelContext) throws -> Void)?)
+
+    /// One model, object by object: ``transform(from:to:_:)``.
+    case transform(ModelTransform)
+}
+
+extension MigrationStage {
+    /// Makes each object of a model with the old one at its side, so that a value that is renamed, split or of another
+    /// type needs no version in between.
+    ///
+    ///     .transform(from: SchemaV1.Habit.self, to: SchemaV2.Habit.self) { old, new in
+    ///         new.target = Int(old.target) ?? 0
+    ///     }
+    ///
+    /// The new object has what can be inferred already: the values of properties that kept their names or have an
+    /// `originalName`, defaults, and its relationships. The old object and those it leads to can be read; the new one's
+    /// relationships can be led to new objects, which become rows. A link to an old object's successor is made by
+    /// itself. Other models of the two versions follow as in a lightweight stage, or in a transform of their own.
+    ///
+    /// - Parameters:
+    ///   - old: the model in the last version that has it. Its objects and those of its submodels are transformed.
+    ///   - new: the model in the version after.
+    ///   - body: called once for each object, in the order of insertion; what it throws ends the migration, and the
+    ///     store is as it was.
+    public static func transform<Old: PersistentModel, New: PersistentModel>(
+        from old: Old.Type, to new: New.Type, _ body: @escaping (_ old: Old, _ new: New) throws -> Void
+    ) -> MigrationStage { .transform(ModelTransform(old, new, body)) }
+
+    /// The same, for a model that several versions have, such as one whose class did not change.
+    public static func transform<Old: PersistentModel, New: PersistentModel>(
+        fromVersion: any VersionedSchema.Type, toVersion: any VersionedSchema.Type, from old: Old.Type,
+        to new: New.Type, _ body: @escaping (_ old: Old, _ new: New) throws -> Void
+    ) -> MigrationStage {
+        .transform(ModelTransform(old, new, between: (fromVersion, toVersion), body))
+    }
+}

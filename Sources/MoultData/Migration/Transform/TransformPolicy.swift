@@ -1,0 +1,50 @@
+import MoultModel
+import MoultTransform
+
+/// Runs the transforms of one edge over the objects of their models.
+final class TransformPolicy: EntityMigrationPolicy {
+    private let transforms: [ModelTransform]
+    private let schemas: (from: Schema, to: Schema)
+    private var run: TransformRun?
+    /// What relationships were led to by the code, by new entity and key: a mapping has its own idea of some of them.
+    private var relationships: [String: [Int64: [String: [DestinationObject]]]] = [:]
+
+    init(_ transforms: [ModelTransform], from old: Schema, to new: Schema) {
+        self.transforms = transforms
+        schemas = (old, new)
+    }
+
+    override func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {
+        run = run ?? TransformRun(from: schemas.from, to: schemas.to, manager)
+    }
+
+    override func createDestinationInstances(
+        forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        let object = try manager.makeDestinationInstance(forSource: source)
+        guard let run, let old = run.model(source), let new = run.model(object) else { return }
+        for transform in transforms { _ = try transform.run(old, new) }
+        try run.throwFault()
+        guard let backing = new.persistentBackingData as? NewBacking, !backing.relationships.isEmpty else { return }
+        relationships[object.entityName, default: [:]][object.objectID.key] = backing.relationships
+    }
+
+    override func createRelationships(
+        forDestination destination: DestinationObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        try super.createRelationships(forDestination: destination, in: mapping, manager: manager)
+        for (name, objects) in relationships[destination.entityName]?[destination.objectID.key] ?? [:] {
+            if manager.destinationModel.relationship(name, ofEntityNamed: destination.entityName)?.isToMany == true {
+                destination.setObjects(objects, for: name)
+            } else {
+                destination.setObject(objects.first, for: name)
+            }
+        }
+    }
+}
+
+extension ManagedObjectModel {
+    fileprivate func relationship(_ name: String, ofEntityNamed entity: String) -> RelationshipDescription? {
+        self.entity(entity).flatMap { relationship(name, of: $0) }
+    }
+}
