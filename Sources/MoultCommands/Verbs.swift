@@ -3,14 +3,15 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        status, inspect, dump, hash, ddl, create, lock, diff, answer, plan, migrate, resume, validate, quarantine,
+        status, inspect, dump, hash, ddl, create, schema, lock, diff, answer, plan, migrate, resume, validate,
+        quarantine,
         backup, rollback, runs, log, completions,
     ]
 
     /// Words that other tools use, and the verb that does this here.
     static let otherWords = [
-        "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect", "schema": "ddl",
-        "sql": "ddl", "export": "dump", "checksum": "hash", "init": "create", "new": "create", "compare": "diff",
+        "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect",
+        "sql": "ddl", "export": "schema", "checksum": "hash", "init": "create", "new": "create", "compare": "diff",
         "upgrade": "migrate", "run": "migrate", "apply": "migrate", "undo": "rollback", "revert": "rollback",
         "restore": "backup", "history": "runs", "continue": "resume", "logs": "log",
     ]

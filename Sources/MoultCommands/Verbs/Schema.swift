@@ -1,0 +1,103 @@
+import MoultModel
+import MoultModelFiles
+import MoultReport
+import MoultSystem
+
+extension Verb {
+    static let schema = Verb(
+        "schema", "Write down the versions of a model, such as those of an app's Swift types.", subverbs: [export])
+
+    private static let export = Verb(
+        "export", "Write every version of the model as JSON and as an .xcdatamodel.",
+        discussion: """
+            In an app's own tool the versions are the app's: what Swift types say becomes files, which every other verb
+            takes as --model where the app is not at hand, and which lock pins. FOLDER gets one NAME.json for each version
+            and a bundle with all of them as Xcode has them. Files of the same names are replaced, others stay.
+            """,
+        operands: [folder], options: [.model, .order, name],
+        examples: [
+            "moult schema export schema --model Forum.xcdatamodeld",
+            "moult schema export schema --model Forum.xcdatamodeld --name Forum --json",
+        ]
+    ) { invocation, console in
+        let versions = try invocation.versions(console)
+        let folder = try invocation.required(folder)
+        let bundle = Path.join(folder, "\(invocation[value: name] ?? "Model").xcdatamodeld")
+        let files = try SchemaFiles(versions, in: folder, bundle: bundle)
+        try files.write(POSIXSystem())
+        console.print([
+            "format": 1, "folder": .string(folder), "bundle": .string(bundle),
+            "versions": JSONValue(files.names),
+        ]) { _ in
+            let count = Quantity.count(files.names.count, "version")
+            return ["Wrote \(count) to \(folder.printable): \(files.names.map(\.printable).joined(separator: ", "))."]
+        }
+        return .done
+    }
+
+    private static let folder = Operand("FOLDER", "Where the files go; it is made.")
+    private static let name = Option.value("name", "NAME", "What the bundle of .xcdatamodels is called; Model.")
+}
+
+/// The files that a model's versions are written down in.
+private struct SchemaFiles {
+    let names: [String]
+    private let files: [(path: String, text: String)]
+
+    init(_ versions: ModelVersions, in folder: String, bundle: String) throws {
+        var files: [(path: String, text: String)] = []
+        var names: [String] = []
+        for version in versions.versions {
+            let text = version.model.json.indented + "\n"
+            let contents = try version.model.xmlContents()
+            // A node of several names has one model.
+            for name in version.names.reversed() {
+                try Self.check(name)
+                names.append(name)
+                files.append((Path.join(folder, "\(name).json"), text))
+                files.append((Path.join(bundle, "\(name).xcdatamodel/contents"), contents))
+            }
+        }
+        if let current = versions.currentName ?? names.last {
+            files.append((Path.join(bundle, ".xccurrentversion"), Self.marker(of: current)))
+        }
+        self.files = files
+        self.names = names
+    }
+
+    /// The property list by which Xcode knows the current version.
+    private static func marker(of name: String) -> String {
+        let escaped = name.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+        return """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0">
+            <dict>
+            \t<key>_XCCurrentVersionName</key>
+            \t<string>\(escaped).xcdatamodel</string>
+            </dict>
+            </plist>
+
+            """
+    }
+
+    private static func check(_ name: String) throws {
+        guard name.isEmpty || name.contains("/") || name.hasPrefix(".") else { return }
+        throw MigrationError(
+            .usage, "The version \(name) cannot be the name of a file.", place: name,
+            remedy: "Give the version a name without slashes.")
+    }
+
+    func write(_ system: POSIXSystem) throws {
+        for (path, text) in files {
+            try makeFolder(Path.folder(of: path), system)
+            try system.writeAtomically(Array(text.utf8), to: path)
+        }
+    }
+
+    private func makeFolder(_ path: String, _ system: POSIXSystem) throws {
+        guard try !system.exists(path) else { return }
+        try makeFolder(Path.folder(of: path), system)
+        try system.makeFolder(path)
+    }
+}
