@@ -145,6 +145,26 @@ let package = Package(
             dependencies: ["WealthLedger", "wealth-ledger", "MoultCoreData", "TestSupport"],
             path: "Examples/Wealth/Tests"),
 
+        // Two apps with SwiftData's plans.
+        .target(name: "HabitTracker", dependencies: ["MoultData"], path: "Examples/Habits/Sources/HabitTracker"),
+        .executableTarget(
+            name: "habit-tracker", dependencies: ["HabitTracker", "MoultData", "MoultCommands"],
+            path: "Examples/Habits/Sources/habit-tracker"),
+        .testTarget(
+            name: "HabitTrackerTests",
+            dependencies: ["HabitTracker", "habit-tracker", "moult-cli", "MoultData", "TestSupport"],
+            path: "Examples/Habits/Tests"),
+        .target(
+            name: "NotesAndRestaurants", dependencies: ["MoultData"],
+            path: "Examples/Notes/Sources/NotesAndRestaurants"),
+        .executableTarget(
+            name: "notes-and-restaurants", dependencies: ["NotesAndRestaurants", "MoultData", "MoultCommands"],
+            path: "Examples/Notes/Sources/notes-and-restaurants"),
+        .testTarget(
+            name: "NotesAndRestaurantsTests",
+            dependencies: ["NotesAndRestaurants", "notes-and-restaurants", "MoultData", "TestSupport"],
+            path: "Examples/Notes/Tests"),
+
         // Measures Moult beside the sqlite3 shell: Benchmarks/run.
         .executableTarget(
             name: "moult-benchmarks",

@@ -40,6 +40,12 @@ extension PersistentStoreCoordinator {
         try system.synchronise(Path.folder(of: path))
     }
 
+    /// - Throws: `usage` for a store that is open in this process.
+    package static func checkIsNotOpen(_ url: URL) throws {
+        let system = POSIXSystem()
+        if try system.exists(url.path) { try checkIsNotOpen(try system.resolve(url.path)) }
+    }
+
     static func checkIsNotOpen(_ path: String) throws {
         guard OpenStores.shared.contains(path) else { return }
         throw MigrationError(

@@ -23,6 +23,8 @@ package struct StoreOpening {
     /// Says, of a store that is of none of the versions, which versions to go through; the store's own model, where it
     /// carries one, and an inferred edge from it to the last version otherwise.
     package var adopting: ((StoreSnapshot, ModelVersions) throws -> ModelVersions)?
+    /// Called before anything is done to a store that is behind, with the names of its version and of the one aimed at.
+    package var willMigrate: ((_ from: String, _ to: String) -> Void)?
     var system: any System = POSIXSystem()
 
     init(
@@ -104,6 +106,11 @@ extension StoreOpening {
         let fits = try snapshot.hashes.fits(modelVersion().hashes)
         if fits && !isBehindByName(snapshot, versions) { return }
         try checkMayMigrate(path, snapshot, versions)
+        if let willMigrate {
+            let start = versions.position(
+                matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
+            willMigrate(start.map { versions.versions[$0].name } ?? "", target(in: versions) ?? "")
+        }
         let answers = try description?.migrationAnswers.map { try Answers(json: [UInt8]($0)) } ?? .none
         let prepared = try PreparedMigration(
             path, versions: versions, to: target(in: versions),

@@ -8,12 +8,15 @@ struct ContainerStores {
     let schema: Schema
     let plan: (any SchemaMigrationPlan.Type)?
     let configurations: [ModelConfiguration]
+    /// Has a last word about how stores are opened.
+    var adjusting: (inout StoreOpener) -> Void = { _ in }
 
     func open() throws -> ModelStack {
         do {
             try check()
             let parts = parts
-            let opener = try StoreOpener(schema: schema, plan: plan, configurations: parts)
+            var opener = try StoreOpener(schema: schema, plan: plan, configurations: parts)
+            adjusting(&opener)
             let coordinator = ObjectCoordinator(model: opener.model)
             var stores: [PersistentStore] = []
             do {

@@ -21,15 +21,24 @@ public final class ModelContainer: Sendable {
     /// - Throws: `SwiftDataError` with its name for it: ``SwiftDataError/loadIssueModelContainer``,
     ///   ``SwiftDataError/unknownSchema`` for a store of models that are not known here,
     ///   ``SwiftDataError/duplicateConfiguration`` and the others of configurations.
-    public init(
+    public convenience init(
         for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
         configurations: [ModelConfiguration]
+    ) throws {
+        try self.init(schema, migrationPlan, configurations) { _ in }
+    }
+
+    /// - Parameter adjust: has a last word about how the stores are opened.
+    init(
+        _ schema: Schema, _ migrationPlan: (any SchemaMigrationPlan.Type)?, _ configurations: [ModelConfiguration],
+        adjusting adjust: @escaping (inout StoreOpener) -> Void
     ) throws {
         let given = configurations.isEmpty ? [ModelConfiguration(schema: schema)] : configurations
         self.schema = schema
         self.migrationPlan = migrationPlan
         self.configurations = Set(given)
-        stack = try ContainerStores(schema: schema, plan: migrationPlan, configurations: given).open()
+        stack = try ContainerStores(schema: schema, plan: migrationPlan, configurations: given, adjusting: adjust)
+            .open()
     }
 
     public convenience init(

@@ -9,7 +9,7 @@ import Testing
             for name in ["ace", "king", "ace"] { context.insert(DeckV1.Card(name: name)) }
         }
         try store.open(DeckV2.self, DeckPlan.self) { context in
-            let cards = try context.models(of: DeckV2.Card.self)
+            let cards = try context.fetch(FetchDescriptor<DeckV2.Card>())
             #expect(cards.map(\.name).sorted() == ["ACE", "KING"])
             #expect(cards.allSatisfy { $0.rank == 7 })
         }
@@ -58,7 +58,7 @@ private enum DeckPlan: SchemaMigrationPlan {
         fromVersion: DeckV1.self, toVersion: DeckV2.self,
         willMigrate: { context in
             var known: Set<String> = []
-            for card in try context.models(of: DeckV1.Card.self) {
+            for card in try context.fetch(FetchDescriptor<DeckV1.Card>()) {
                 if card.name == "fails" { throw CardsAreWrong() }
                 card.name = card.name.uppercased()
                 if !known.insert(card.name).inserted { context.delete(card) }
@@ -66,7 +66,7 @@ private enum DeckPlan: SchemaMigrationPlan {
             try context.save()
         },
         didMigrate: { context in
-            for card in try context.models(of: DeckV2.Card.self) { card.rank = 7 }
+            for card in try context.fetch(FetchDescriptor<DeckV2.Card>()) { card.rank = 7 }
             try context.save()
         })
 }

@@ -18,7 +18,7 @@ import Testing
         let store = try VersionedStore()
         try fill(store)
         try store.open(PeopleV2.self, PeoplePlan.self) { context in
-            let people = try context.models(of: PeopleV2.Person.self).sorted { $0.first < $1.first }
+            let people = try context.fetch(FetchDescriptor<PeopleV2.Person>()).sorted { $0.first < $1.first }
             #expect(people.map(\.first) == ["Ada", "Plato"] && people.map(\.last) == ["Lovelace", ""])
             #expect(people.map(\.age) == [36, nil])
             // A link that both versions have is kept, and one to a new object is made.

@@ -13,6 +13,8 @@ package struct StoreOpener {
     package var onProgress: (@Sendable (MoultCoreData.MigrationProgress) -> Void)?
     /// Asked often; true ends a migration with the error `cancelled`, and the store as it was.
     package var isCancelled: (@Sendable () -> Bool)?
+    /// Told of a migration's start and end.
+    var logger: (any MigrationLogger)?
     /// Nil without a plan.
     private var plan: ResolvedPlan?
     private var registry = MoultTransform.MigrationRegistry()
@@ -55,6 +57,14 @@ package struct StoreOpener {
         var opening = try StoreOpening(
             description, model: model, versions: plan.map { ModelVersions(versions: $0.versions) })
         if let plan { opening.adopting = { try UnknownStore($0).versions(adoptedBy: $1, of: plan.name) } }
-        return try opening.open()
+        do {
+            guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
+            opening.willMigrate = logged.begin
+            return try logged.run { try opening.open() }
+        } catch var error as MoultModel.MigrationError where error.code == .storeAhead && !isReadOnly {
+            // What is behind is migrated: it is of a later version.
+            error.code = .incompatibleVersion
+            throw error
+        }
     }
 }

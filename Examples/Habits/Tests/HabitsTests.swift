@@ -1,0 +1,104 @@
+import MoultData
+import TestSupport
+import Testing
+
+@testable import HabitTracker
+
+@Suite("Example Habits")
+struct HabitsTests {
+    /// A store of the first version, in a folder of its own.
+    private struct Store {
+        let folder: ScratchFolder
+        let url: URL
+
+        init() throws {
+            folder = try ScratchFolder()
+            url = URL(fileURLWithPath: folder.path + "/habits.store")
+            try HabitSample.make(at: url)
+        }
+
+        func open(_ version: any VersionedSchema.Type = HabitsV5.self) throws -> ModelContext {
+            ModelContext(
+                try ModelContainer(
+                    for: Schema(versionedSchema: version), migrationPlan: HabitsPlan.self,
+                    configurations: ModelConfiguration(url: url)))
+        }
+
+        func sql(_ text: String) throws -> String { try SQLiteShell.run(url.path, text) }
+    }
+
+    @Test("the plan is sound")
+    func plan() throws { try HabitsPlan.validate() }
+
+    @Test("version 2 has a pin that nobody has set, and everything else as it was")
+    func pinned() throws {
+        let store = try Store()
+        let before = try store.sql("SELECT ZNAME, ZCOLOUR, ZTARGET FROM ZHABIT ORDER BY Z_PK")
+        let habits = try store.open(HabitsV2.self).fetch(FetchDescriptor<HabitsV2.Habit>())
+        #expect(habits.count == 3 && habits.allSatisfy { !$0.isPinned })
+        #expect(try store.sql("SELECT ZNAME, ZCOLOUR, ZTARGET FROM ZHABIT ORDER BY Z_PK") == before)
+    }
+
+    @Test("version 3 keeps values under new names, with and without an original name")
+    func renamed() throws {
+        let context = try Store().open(HabitsV3.self)
+        #expect(try Set(context.fetch(FetchDescriptor<HabitsV3.Habit>()).map(\.tint)) == ["blue", "red", "green"])
+        #expect(try context.fetch(FetchDescriptor<HabitsV3.Profile>()).map(\.displayName) == ["Ada"])
+    }
+
+    @Test("version 4 has a number of what was typed")
+    func numbers() throws {
+        let habits = try Store().open(HabitsV4.self).fetch(FetchDescriptor<HabitsV4.Habit>())
+        #expect(
+            Dictionary(uniqueKeysWithValues: habits.map { ($0.name, $0.target) }) == ["Water": 8, "Run": 1, "Read": 1])
+    }
+
+    @Test("version 5 has each habit's longest streak, and each category once with the habits of all of its name")
+    func streaks() throws {
+        let store = try Store()
+        let context = try store.open()
+        let habits = try context.fetch(FetchDescriptor<HabitsV5.Habit>(sortBy: [SortDescriptor(\.name)]))
+        #expect(habits.map(\.name) == ["Read", "Run", "Water"])
+        #expect(habits.map { $0.streak?.days } == [nil, 4, 3])
+        #expect(habits[1].streak?.lastDay == HabitSample.date(5))
+        #expect(habits.map { $0.category?.name } == ["Mind", "Health", "Health"])
+        #expect(try store.sql("SELECT count(*) FROM ZCATEGORY WHERE ZNAME = 'Health'") == "1\n")
+        // The uniqueness holds from now on: the row that is there is changed.
+        context.insert(HabitsV5.Category(name: "Mind"))
+        try context.save()
+        #expect(try store.sql("SELECT count(*) FROM ZCATEGORY") == "2\n")
+    }
+
+    @Test("no row is lost on the way, and every log still leads to its habit")
+    func rows() throws {
+        let store = try Store()
+        let logs =
+            "SELECT h.ZNAME, l.ZAMOUNT, l.ZDAY FROM ZHABITLOG l JOIN ZHABIT h ON h.Z_PK = l.ZHABIT ORDER BY l.Z_PK"
+        let before = try store.sql(logs)
+        _ = try store.open()
+        #expect(try store.sql(logs) == before)
+        #expect(before.split(separator: "\n").count == 11)
+        #expect(
+            try store.sql("SELECT ZSTEP FROM ZONBOARDING; SELECT ZTITLE, ZSCORE FROM ZANALYSIS")
+                == "3\nFirst week|0.75\n")
+    }
+
+    @Test("a streak is the longest row of days, whatever their order and how often they were logged")
+    func longestStreak() {
+        func days(_ list: [Int]) -> Int? { HabitsPlan.longestStreak(of: list.map(HabitSample.date))?.days }
+        #expect(days([]) == nil)
+        #expect(days([7]) == 1)
+        #expect(days([3, 1, 2, 2, 9]) == 3)
+        #expect(days([0, 2, 4]) == 1)
+    }
+
+    @Test("the commands of the README run as they stand there")
+    func readme() throws {
+        let run = try ExampleRun("Habits")
+        #expect(run.output(of: "habit-tracker status", 0).contains("1.0.0, 4 behind 5.0.0"), "\(run.output)")
+        #expect(run.output(of: "habit-tracker show").contains("Run (Health), 1 a day: 4 days in a row"))
+        #expect(run.output(of: "habit-tracker status", 1).contains("1.0.0, 4 behind 5.0.0"))
+        #expect(run.output(of: "habit-tracker show", 1) == run.output(of: "habit-tracker show", 0))
+        #expect(run.output(of: "moult status").contains("1.0.0, 4 behind 5.0.0"))
+    }
+}

@@ -1,0 +1,76 @@
+internal import MoultCoreData
+import MoultEngine
+import MoultModel
+import MoultStore
+import MoultSystem
+
+/// Makes, lists, proves and puts back the backups of one store. Every migration makes one by itself before it changes
+/// anything; this is for a button that says "Create backup now".
+///
+/// A backup is a whole store in a folder beside it, made through SQLite and proven by its checksum. The store must not
+/// be open in this process: let go of its container first.
+public struct BackupManager: Sendable {
+    public let url: URL
+
+    public init(storeAt url: URL) { self.url = url }
+
+    public struct Backup: Sendable, Hashable, Identifiable {
+        /// The name of its folder: time, version and number.
+        public let name: String
+        /// What the store called its version.
+        public let version: String
+        public let createdAt: Date
+        /// The store's size in bytes.
+        public let size: Int64
+        /// The store in the backup, which opens as it stands.
+        public let url: URL
+
+        public var id: String { name }
+    }
+
+    /// - Throws: `usage` where the store is open in this process, `locked` where another one has it.
+    @discardableResult
+    public func createBackup() throws -> Backup {
+        try PersistentStoreCoordinator.checkIsNotOpen(url)
+        let version = try currentVersion()
+        return Backup(try Migrator().backUp(url.path, version: version))
+    }
+
+    /// Oldest first; none where there is no store and never was.
+    public func backups() throws -> [Backup] { try Migrator().backups(of: url.path).list().map(Backup.init) }
+
+    /// Proves that a backup still is what it was when it was made.
+    ///
+    /// - Throws: `backupInvalid` that says what differs; `backupNotFound`.
+    public func verify(_ backup: Backup) throws {
+        let folder = try Migrator().backups(of: url.path)
+        try folder.verify(try folder.backup(named: backup.name))
+    }
+
+    /// Puts a backup in place of the store, in one commit, when it has been proven.
+    ///
+    /// - Returns: the backup of what was there before; nil where there was no store that could be read.
+    /// - Throws: `backupInvalid` before anything is done; `usage` and `locked` as ``createBackup()``.
+    @discardableResult
+    public func restore(_ backup: Backup) throws -> Backup? {
+        try PersistentStoreCoordinator.checkIsNotOpen(url)
+        let migrator = Migrator()
+        let stored = try migrator.backups(of: url.path).backup(named: backup.name)
+        let version = try? currentVersion()
+        return try migrator.rollback(url.path, to: stored, currentVersion: version ?? "").saved.map(Backup.init)
+    }
+
+    private func currentVersion() throws -> String {
+        try StoreProbe.read(url.path) { try StoreSnapshot($0.connection).metadata.versionIdentifiers.first ?? "" }
+    }
+}
+
+extension BackupManager.Backup {
+    fileprivate init(_ backup: StoreBackup) {
+        name = backup.name
+        version = backup.manifest.version
+        createdAt = Date(timeIntervalSince1970: Double(backup.manifest.createdAt.seconds))
+        size = backup.manifest.size
+        url = URL(fileURLWithPath: backup.store)
+    }
+}

@@ -1,0 +1,124 @@
+import MoultData
+import MoultModel
+import TestSupport
+import Testing
+
+@Suite struct StoreFaultTests {
+    private func store(_ titles: [String?]) throws -> VersionedStore {
+        let store = try VersionedStore()
+        try store.open(Loose.self) { context in for title in titles { context.insert(Loose.Item(title: title)) } }
+        return store
+    }
+
+    @Test func `duplicates of what becomes unique are counted on the real store`() throws {
+        let store = try store(["a", "a", "a", "b", "b", "c"])
+        let error = #expect(throws: MigrationError.self) { try StrictPlan.validate(storeAt: store.url) }
+        #expect(error?.code == .dataConflict)
+        #expect(error?.message.contains("3") == true && error?.description.contains("title") == true, "\(error!)")
+        #expect(throws: SwiftDataError.self) { try store.open(Strict.self, StrictPlan.self) { _ in } }
+        #expect(try store.sql("SELECT count(*) FROM ZITEM") == "6\n")
+        let sound = try self.store(["a", "b"])
+        try StrictPlan.validate(storeAt: sound.url)
+    }
+
+    @Test func `values that are missing where they become required are counted`() throws {
+        let store = try store([nil, nil, "c"])
+        let error = #expect(throws: MigrationError.self) { try RequiredPlan.validate() }
+        #expect(error?.message.contains("becomes required and has no default value") == true, "\(error!)")
+        _ = store
+    }
+
+    @Test func `a store from before the plan is adopted where a version has its tables`() throws {
+        // Released without a version, and with a hash modifier that was taken away later.
+        let store = try VersionedStore()
+        try store.open(Unversioned.self) { $0.insert(Unversioned.Item(title: "old")) }
+        let found = try store.open(Strict.self, StrictPlan.self) {
+            try $0.fetch(FetchDescriptor<Strict.Item>()).map(\.title)
+        }
+        #expect(found == ["old"])
+    }
+
+    @Test func `a store of a build in between is refused, with what it has and the nearest version has not`() throws {
+        let store = try VersionedStore()
+        try store.open(InBetween.self) { $0.insert(InBetween.Item(title: "old")) }
+        do {
+            try store.open(Strict.self, StrictPlan.self) { _ in }
+            Issue.record("it was opened")
+        } catch {
+            #expect(error as? SwiftDataError == .unknownSchema)
+            #expect("\(error)".contains("no version of StrictPlan") && "\(error)".contains("colour"), "\(error)")
+        }
+        #expect(try store.sql("SELECT ZTITLE FROM ZITEM") == "old\n")
+    }
+
+    @Test func `a store of a later version is refused and not changed`() throws {
+        let store = try VersionedStore()
+        try store.open(Strict.self) { $0.insert(Strict.Item(title: "new")) }
+        let error = #expect(throws: SwiftDataError.self) { try store.open(Loose.self, StrictPlan.self) { _ in } }
+        #expect(error?.underlyingError.code == .incompatibleVersion && error == .backwardMigration, "\(error!)")
+        #expect(try store.sql("SELECT ZTITLE FROM ZITEM") == "new\n")
+    }
+
+    @Test func `a file that is no store is refused, whatever the plan`() throws {
+        let store = try VersionedStore()
+        try Data("not a store at all, but a text".utf8).write(to: store.url)
+        let error = #expect(throws: SwiftDataError.self) { try store.open(Strict.self, StrictPlan.self) { _ in } }
+        #expect(error?.underlyingError.code == .notAStore, "\(error!)")
+    }
+}
+
+private enum Loose: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static var models: [any PersistentModel.Type] { [Item.self] }
+    @Model final class Item {
+        var title: String?
+        init(title: String?) { self.title = title }
+    }
+}
+
+private enum Strict: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static var models: [any PersistentModel.Type] { [Item.self] }
+    @Model final class Item {
+        @Attribute(.unique) var title: String?
+        init(title: String?) { self.title = title }
+    }
+}
+
+private enum Required: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static var models: [any PersistentModel.Type] { [Item.self] }
+    @Model final class Item {
+        var title: String
+        init(title: String) { self.title = title }
+    }
+}
+
+private enum Unversioned: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static var models: [any PersistentModel.Type] { [Item.self] }
+    @Model final class Item {
+        @Attribute(hashModifier: "first") var title: String?
+        init(title: String?) { self.title = title }
+    }
+}
+
+private enum InBetween: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 5, 0)
+    static var models: [any PersistentModel.Type] { [Item.self] }
+    @Model final class Item {
+        var title: String?
+        var colour: String?
+        init(title: String?) { self.title = title }
+    }
+}
+
+private enum StrictPlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Loose.self, Strict.self] }
+    static var stages: [MigrationStage] { [.lightweight(fromVersion: Loose.self, toVersion: Strict.self)] }
+}
+
+private enum RequiredPlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Loose.self, Required.self] }
+    static var stages: [MigrationStage] { [.lightweight(fromVersion: Loose.self, toVersion: Required.self)] }
+}
