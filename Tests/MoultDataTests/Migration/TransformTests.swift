@@ -30,6 +30,23 @@ import Testing
         #expect(try store.sql("SELECT ZCODE FROM ZBADGE") == "office-36\n")
     }
 
+    @Test func `a link that the mapping would carry over goes where the code leads it`() throws {
+        let store = try VersionedStore()
+        try store.open(PeopleV1.self) { context in
+            for name in ["move", "leave", "stay"] {
+                let person = PeopleV1.Person(fullName: name, age: "1")
+                person.place = PeopleV1.Place(name: "office of \(name)")
+                context.insert(person)
+            }
+        }
+        try store.open(PeopleV2.self, PeoplePlan.self) { _ in }
+        #expect(
+            try store.sql(
+                "SELECT p.ZFIRST, ifnull(o.ZNAME, '-') FROM ZPERSON p LEFT JOIN ZPLACE o ON o.Z_PK = p.ZPLACE ORDER BY 1"
+            )
+                == "leave|-\nmove|home\nstay|office of stay\n")
+    }
+
     @Test func `the plan without its transform is refused with every reason`() throws {
         let error = #expect(throws: MigrationError.self) { try PlainPeoplePlan.validate() }
         let text = try #require(error).message
@@ -111,6 +128,8 @@ private enum PeoplePlan: SchemaMigrationPlan {
                 if let place = old.place { new.badge = PeopleV2.Badge(code: "\(place.name)-\(old.age)") }
                 switch old.fullName {
                 case "change": old.age = "1"
+                case "move": new.place = PeopleV2.Place(name: "home")
+                case "leave": new.place = nil
                 case "throw": throw NameIsWrong()
                 default: break
                 }
