@@ -231,6 +231,8 @@ let package = Package(
                 "MoultData", "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore",
                 "MoultObjects", "MoultEngine", "MoultSystem", "MoultTransform", "TestSupport",
             ]),
+        // Source as SwiftData's users write it, changed only in its import.
+        tests("MoultDataSamplesTests", ["MoultData", "TestSupport"]),
         .testTarget(
             name: "MoultDataExpansionTests",
             dependencies: ["MoultDataExpansion"]
