@@ -129,6 +129,13 @@ import Testing
         #expect(try titles(FetchDescriptor(predicate: #Predicate { $0.title.contains("og") })) == ["fog"])
     }
 
+    @Test func `a text as people search for it`() throws {
+        #expect(
+            try titles(FetchDescriptor(predicate: #Predicate { $0.title.localizedStandardContains("ECL") })) == [
+                "Éclair"
+            ])
+    }
+
     @Test func `nil and optionals`() throws {
         #expect(try titles(FetchDescriptor(predicate: #Predicate { $0.rating == nil })) == ["Dusk"])
         #expect(try titles(FetchDescriptor(predicate: #Predicate { ($0.rating ?? 0) > 7 })) == ["Dawn", "Éclair"])
