@@ -82,4 +82,16 @@ import Testing
         #expect(!book.isDeleted && book.modelContext == nil && book.title == "Emma")
         #expect(try ModelContext(container).all(Book.self).isEmpty)
     }
+
+    @Test func `a context holds models with changes, and what only they have`() throws {
+        func insert() {
+            let book = Book("Emma")
+            book.isOpen = true
+            context.insert(book)
+        }
+        insert()
+        #expect(try context.all(Book.self).map(\.isOpen) == [true])
+        try context.save()
+        #expect(try context.all(Book.self).map(\.isOpen) == [false])
+    }
 }
