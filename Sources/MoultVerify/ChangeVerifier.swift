@@ -23,11 +23,23 @@ package struct ChangeVerifier {
         package var property: String?
         /// The table of the objects that a key leads to: it ends where its object is gone.
         package var destination: String?
+        /// The key's column, for one that goes with a key: it changes where that does.
+        package var key: String?
+        /// Whether it holds the entity number of the object that the key leads to.
+        package var isEntity: Bool
+        /// Whether it counts the writes of the row: it grows as objects are written, and never falls.
+        package var grows: Bool
 
-        package init(name: String, property: String? = nil, destination: String? = nil) {
+        package init(
+            name: String, property: String? = nil, destination: String? = nil, key: String? = nil,
+            isEntity: Bool = false, grows: Bool = false
+        ) {
             self.name = name
             self.property = property
             self.destination = destination
+            self.key = key
+            self.isEntity = isEntity
+            self.grows = grows
         }
     }
 
@@ -36,10 +48,13 @@ package struct ChangeVerifier {
         package var name: String
         /// The key columns, each with the table that it leads to.
         package var keys: [Column]
+        /// The columns with the places in ordered lists.
+        package var orders: [String]
 
-        package init(name: String, keys: [Column]) {
+        package init(name: String, keys: [Column], orders: [String] = []) {
             self.name = name
             self.keys = keys
+            self.orders = orders
         }
     }
 
@@ -96,6 +111,15 @@ package struct ChangeVerifier {
         let rows = "source.\(name) AS s JOIN main.\(name) AS d ON d.Z_PK = s.Z_PK"
         for column in try differing(table, rows, any) {
             try refuse("\(table.name).\(column.name)", "values are others", select(column, table, rows))
+            guard column.isEntity, let key = column.key?.quotedName, let destination = column.destination else {
+                continue
+            }
+            try refuse(
+                "\(table.name).\(column.name)", "numbers are not those of the objects that the rows lead to,",
+                """
+                SELECT d.Z_PK FROM \(rows) WHERE d.\(key) IS NOT s.\(key) AND d.\(column.name.quotedName) IS NOT \
+                (SELECT t.Z_ENT FROM main.\(destination.quotedName) AS t WHERE t.Z_PK = d.\(key))
+                """)
         }
     }
 
@@ -111,7 +135,9 @@ package struct ChangeVerifier {
 
     private func select(_ column: Column, _ table: Table, _ rows: String) -> String {
         let name = column.name.quotedName
+        if column.grows { return "SELECT s.Z_PK FROM \(rows) WHERE d.\(name) < s.\(name) OR d.\(name) IS NULL" }
         var allowed: [String] = []
+        if let key = column.key?.quotedName { allowed.append("d.\(key) IS NOT s.\(key)") }
         if let property = column.property {
             allowed.append(
                 """
@@ -119,7 +145,7 @@ package struct ChangeVerifier {
                 AND f.key = s.Z_PK AND f.property = \(property.quotedLiteral))
                 """)
         }
-        if let destination = column.destination {
+        if let destination = column.destination, !column.isEntity {
             allowed.append("(d.\(name) IS NULL AND \(isNoted("moult_gone", destination, "s.\(name)")))")
         }
         let condition = allowed.isEmpty ? "" : " AND NOT (\(allowed.joined(separator: " OR ")))"
@@ -155,6 +181,18 @@ package struct ChangeVerifier {
             SELECT p.rowid FROM main.\(name) AS p WHERE NOT EXISTS (SELECT 1 FROM source.\(name) AS q WHERE \(same)) \
             AND NOT (\(comes))
             """)
+        try verifyOrders(pairs, same)
+    }
+
+    /// The places of pairs that stay.
+    private func verifyOrders(_ pairs: Pairs, _ same: String) throws {
+        let name = pairs.name.quotedName
+        for order in pairs.orders.map(\.quotedName) {
+            try refuse(
+                pairs.name, "places in ordered lists are others",
+                "SELECT p.rowid FROM source.\(name) AS p JOIN main.\(name) AS q ON \(same) WHERE p.\(order) IS NOT q.\(order)"
+            )
+        }
     }
 
     // MARK: - Other tables

@@ -4,6 +4,7 @@ import MoultObjects
 import MoultPlan
 import MoultStore
 import MoultTransform
+import Synchronization
 import TestSupport
 import Testing
 
@@ -189,6 +190,31 @@ import Testing
         ]
         let closure = try #require(throws: MigrationError.self) { try Self.run(person, on: text) }
         #expect(closure.code == .policyFailed && closure.message.contains("0.123456789012345678901"), "\(closure)")
+    }
+
+    @Test func `closures are asked again for the same values, and a value that they do not give is found`() throws {
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        let before = try Data(contentsOf: URL(fileURLWithPath: store))
+        let seen = Seen()
+        var person = EntityMapping(from: "Person", to: "Person")
+        // It looks at more than its arguments.
+        person.attributeMappings = [
+            PropertyMapping("shout", from: "name") { (name: String?) in
+                seen.names.withLock { $0.insert(name).inserted } ? name : "again"
+            }
+        ]
+        let error = try #require(throws: MigrationError.self) { try Self.run(person, on: store) }
+        #expect(error.code == .verificationFailed)
+        #expect(error.message.contains("the closure shout gives \"again\""), "\(error.message)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
+        // What is another value each time cannot be told.
+        person.attributeMappings = [PropertyMapping("shout", from: "name") { (_: String?) in UUID().uuidString }]
+        try Self.run(person, on: store)
+    }
+
+    private final class Seen: Sendable {
+        let names = Mutex(Set<String?>())
     }
 
     @Test

@@ -15,13 +15,17 @@ extension Verb {
             """,
         operands: [.store, entryNumber], options: [.model, everything, run, .dryRun, .backups, .order],
         examples: [
-            "moult quarantine restore forum.sqlite 1 --model Forum.xcdatamodeld --dry-run",
+            "moult quarantine restore forum.sqlite --all --model Forum.xcdatamodeld --dry-run",
             "moult quarantine restore forum.sqlite --all --model Forum.xcdatamodeld",
         ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let entries = try invocation.entriesToRestore()
         let version = try invocation.versions(console).version(ofStore: store)
+        if entries == nil, try Quarantine(invocation.sidecar(of: store)).newest() == nil {
+            console.print(RestorationReport().document(of: nil)) { _ in ["The quarantine is empty."] }
+            return .done
+        }
         let restoration = try Restoration(of: entries, run: invocation[value: run], into: store, at: version)
         let progress = ProgressDisplay(console)
         let outcome: MigrationOutcome?

@@ -62,39 +62,47 @@ struct RuleRun: Sendable {
 }
 
 extension ChangeVerifier {
-    /// Everything that a store of this layout holds but what writing an object moves on: `Z_OPT`, the counters of keys,
-    /// history, and what triggers derive.
+    /// Everything that a store of this layout holds but the counters of keys, history, and what triggers derive.
     init(_ connection: Connection, _ layout: StoreLayout) {
         let tables = layout.tables.map { table in
-            Table(name: table.name, columns: table.columns.compactMap { Self.column($0, layout) })
+            Table(name: table.name, columns: table.columns.compactMap { Self.column($0, of: table, layout) })
         }
         let pairs = layout.joinTables.map { join in
-            Pairs(name: join.name, keys: join.columns.compactMap { Self.key($0, layout) })
+            Pairs(
+                name: join.name, keys: join.columns.compactMap { Self.key($0, layout) },
+                orders: join.columns.compactMap { if case .order = $0.role { $0.name } else { nil } })
         }
         self.init(
             connection, tables: tables, pairs: pairs,
             growing: ["Z_PRIMARYKEY", "ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"])
     }
 
-    private static func column(_ column: EntityTable.Column, _ layout: StoreLayout) -> Column? {
+    private static func column(_ column: EntityTable.Column, of table: EntityTable, _ layout: StoreLayout) -> Column? {
+        func destination(_ entity: String, _ name: String) -> String? {
+            let relationship = layout.model.entity(entity).flatMap { layout.model.relationship(name, of: $0) }
+            return relationship.flatMap { layout.table(forEntity: $0.destinationEntityName)?.name }
+        }
         switch column.role {
-        case .primaryKey, .optimisticLock: return nil
+        case .primaryKey: return nil
+        case .optimisticLock: return Column(name: column.name, grows: true)
         case .entity, .unknown: return Column(name: column.name)
         case .attribute(let entity, let name):
             let root = name.split(separator: ".").first.map(String.init) ?? name
             let attribute = layout.model.entity(entity).flatMap { layout.model.attribute(root, of: $0) }
             return attribute?.derivation == nil ? Column(name: column.name, property: name) : nil
-        case .toOne(let entity, let name), .toOneEntity(let entity, let name), .order(let entity, let name):
-            let relationship = layout.model.entity(entity).flatMap { layout.model.relationship(name, of: $0) }
-            let table = relationship.flatMap { layout.table(forEntity: $0.destinationEntityName) }
-            // The entity and the place go with the key, whose table they do not hold.
-            if case .toOne = column.role {
-                return Column(name: column.name, property: name, destination: table?.name)
-            }
-            return nil
+        case .toOne(let entity, let name):
+            return Column(name: column.name, property: name, destination: destination(entity, name))
+        case .toOneEntity(let entity, let name):
+            return Column(
+                name: column.name, destination: destination(entity, name),
+                key: table.column(.toOne(entity: entity, name: name)), isEntity: true)
+        case .order(let entity, let name):
+            return Column(name: column.name, property: name, key: table.column(.toOne(entity: entity, name: name)))
         case .inverselessToMany(let entity, let name):
             return Column(name: column.name, property: name, destination: layout.table(forEntity: entity)?.name)
-        case .inverselessOrder: return nil
+        case .inverselessOrder(let entity, let name):
+            return Column(
+                name: column.name, property: name, key: table.column(.inverselessToMany(entity: entity, name: name)))
         }
     }
 

@@ -7,6 +7,7 @@ extension MappingCheck {
         hasPolicy: Bool
     ) {
         checkPaths(in: expression, of: old, place: place)
+        if hasPolicy { checkCalls(in: expression, place: place) }
         guard case .keyPath(let path, .variable("source")) = expression,
             let from = self.attribute(at: path, of: old)
         else { return }
@@ -25,6 +26,21 @@ extension MappingCheck {
                 .warning, "mapping-may-be-nil", place,
                 "\(attribute.name) is required, and its source \(path) may have no value.",
                 "The rows are checked before anything is changed; a policy can give a value where there is none.")
+        }
+    }
+
+    /// Where a policy makes the objects, its functions are called with values that SQL has read: their results cannot go
+    /// back into an expression.
+    private mutating func checkCalls(in expression: Expression, place: String) {
+        var inner = [expression]
+        if case .message(_, .variable("entityPolicy"), let arguments) = expression { inner = arguments }
+        for part in inner {
+            for name in part.policyCalls {
+                report(
+                    .error, "mapping-nested-call", place,
+                    "\(name) is called inside of \(expression.format), which an entity mapping with a policy cannot do.",
+                    "Call it alone and let the function do the rest, or set the attribute in the policy.")
+            }
         }
     }
 
@@ -96,4 +112,16 @@ extension AttributeType {
     /// Whether an attribute of the other type takes every value of this one as it is. Core Data takes any number for
     /// another, and cuts off what does not fit.
     fileprivate func isTaken(by other: AttributeType) -> Bool { self == other || widens(to: other) }
+}
+
+extension Expression {
+    /// The names of the policy's functions that it calls, wherever in it.
+    fileprivate var policyCalls: [String] {
+        var names: [String] = []
+        _ = replacing { part in
+            if case .message(let name, .variable("entityPolicy"), _) = part { names.append(name) }
+            return nil
+        }
+        return names
+    }
 }

@@ -120,4 +120,18 @@ import Testing
         #expect(error?.code == .codeMissing)
         #expect(error?.message.contains("Threads") == true)
     }
+
+    @Test("a function of the policy that is called inside of another expression is refused by name")
+    func nestedCall() throws {
+        let world = try PolicyWorld()
+        for format in [
+            "uppercase:(FUNCTION($entityPolicy, 'clean:', $source.username))",
+            "FUNCTION($entityPolicy, 'clean:', FUNCTION($entityPolicy, 'clean:', $source.username))",
+        ] {
+            var mapping = PolicyWorld.mapping(users: "Users", threads: nil)
+            mapping.entityMappings[0].attributeMappings = [try PropertyMapping("username", format)]
+            let error = try world.failure(["Users": { EntityMigrationPolicy() }], mapping: mapping)
+            #expect(error?.message.contains("clean: is called inside of") == true, "\(String(describing: error))")
+        }
+    }
 }

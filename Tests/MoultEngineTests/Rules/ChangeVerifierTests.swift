@@ -39,6 +39,8 @@ struct ChangeVerifierTests {
         "INSERT INTO ZPOST (Z_PK, Z_ENT, Z_OPT) VALUES (401, 3, 1)",
         "DELETE FROM Z_4RELATEDBY WHERE Z_4RELATED = 5",
         "INSERT INTO Z_4RELATEDBY VALUES (1, 50)",
+        "UPDATE ZPOST SET Z_OPT = 0 WHERE Z_PK = 7", "UPDATE ZPOST SET Z_OPT = NULL WHERE Z_PK = 7",
+        "UPDATE ZPOST SET Z_FOK_TOPIC = 4096 WHERE Z_PK = 7", "UPDATE ZTOPIC SET Z1_FORUM = 2 WHERE Z_PK = 99",
         "UPDATE Z_METADATA SET Z_UUID = 'FE8EA8F2-2D16-4A0A-8AD4-4C8A4D9D6F36'",
     ])
     func `a change that nobody meant is found`(change: String) {
@@ -53,7 +55,16 @@ struct ChangeVerifierTests {
             "INSERT INTO moult_fixed VALUES ('ZPOST', 7, 'body')"
         ),
         (
-            "UPDATE ZTOPIC SET ZFORUM = 2 WHERE Z_PK = 99", "INSERT INTO moult_fixed VALUES ('ZTOPIC', 99, 'forum')"
+            "UPDATE ZTOPIC SET ZFORUM = 2, Z1_FORUM = 2 WHERE Z_PK = 99",
+            "INSERT INTO moult_fixed VALUES ('ZTOPIC', 99, 'forum')"
+        ),
+        (
+            "UPDATE ZPOST SET ZTOPIC = 2, Z_FOK_TOPIC = 9000 WHERE Z_PK = 77",
+            "INSERT INTO moult_fixed VALUES ('ZPOST', 77, 'topic')"
+        ),
+        (
+            "INSERT INTO ZTOPIC (Z_PK, Z_ENT, Z_OPT) VALUES (200, 4, 1); INSERT INTO Z_4RELATEDBY VALUES (200, 5)",
+            "INSERT INTO moult_new VALUES ('ZTOPIC', 200)"
         ),
         (
             """
@@ -78,6 +89,12 @@ struct ChangeVerifierTests {
         // A key that ends though its object stays; an object that was to go and did not.
         ("UPDATE ZPOST SET ZTOPIC = NULL WHERE ZTOPIC = 6", "INSERT INTO moult_gone VALUES ('ZTOPIC', 5)"),
         ("SELECT 1", "INSERT INTO moult_gone VALUES ('ZTOPIC', 5)"),
+        // A key that leads elsewhere under the number of another entity.
+        (
+            "UPDATE ZTOPIC SET ZFORUM = 2, Z1_FORUM = 1 WHERE Z_PK = 99",
+            "INSERT INTO moult_fixed VALUES ('ZTOPIC', 99, 'forum')"
+        ),
+        ("INSERT INTO Z_4RELATEDBY VALUES (1, 50)", "INSERT INTO moult_new VALUES ('ZTOPIC', 200)"),
         ("DELETE FROM Z_4RELATEDBY WHERE Z_4RELATED = 7", "INSERT INTO moult_gone VALUES ('ZTOPIC', 50)"),
     ])
     func `what was meant covers nothing else`(change: String, notes: String) {

@@ -1,0 +1,132 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import MoultStore
+import MoultTransform
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Large values in files beside the store, of objects that a policy makes: told by the cells and the files themselves.
+@Suite("External data under policies") struct ExternalDataPolicyTests {
+    private static func bytes(_ seed: Int, _ count: Int = 150_000) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: $0 &* (seed * 2 + 1) &+ seed) }
+    }
+
+    /// Carries one over, changes one, makes one small, drops one, puts one aside.
+    private class Photos: EntityMigrationPolicy {
+        override func createDestinationInstances(
+            forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
+        ) throws {
+            switch source.string("name") {
+            case "drop": source.outcome = .dropped(reason: "dropped")
+            case "aside": source.outcome = .quarantined(reason: "put aside")
+            case "change":
+                // What it holds is there to be read.
+                guard source["image"] == .binary(ExternalDataPolicyTests.bytes(2)) else {
+                    throw MigrationError(.dataConflict, "The old bytes are others.", remedy: "")
+                }
+                let photo = try manager.makeDestinationInstance(forSource: source)
+                photo["image"] = .binary(ExternalDataPolicyTests.bytes(20, 220_000))
+            case "small":
+                let photo = try manager.makeDestinationInstance(forSource: source)
+                photo["image"] = .binary([1, 2, 3])
+            default: try super.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+            }
+        }
+    }
+
+    /// Fails when its files are written already.
+    private final class Failing: Photos {
+        override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {
+            throw MigrationError(.dataConflict, "Enough.", remedy: "")
+        }
+    }
+
+    private static func model(_ more: AttributeDescription...) throws -> ManagedObjectModel {
+        try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Photo",
+                attributes: [
+                    .init(name: "name", type: .string),
+                    .init(name: "image", type: .binary, allowsExternalBinaryDataStorage: true),
+                ] + more)
+        ])
+    }
+
+    private static let data = "/.Photos_SUPPORT/_EXTERNAL_DATA/"
+
+    /// The bytes of each photo by name, from the cell or the file that it names.
+    private static func images(_ folder: String) throws -> [String: [UInt8]] {
+        let lines = try SQLiteShell.run(folder + "/Photos.sqlite", "SELECT ZNAME, hex(ZIMAGE) FROM ZPHOTO")
+            .split(separator: "\n")
+        var images: [String: [UInt8]] = [:]
+        for line in lines {
+            let parts = line.split(separator: "|").map(String.init)
+            let digits = Array(parts[1])
+            let cell = stride(from: 0, to: digits.count, by: 2).compactMap {
+                UInt8(String(digits[$0...$0 + 1]), radix: 16)
+            }
+            let name = String(decoding: cell.dropFirst().dropLast(), as: UTF8.self)
+            let isInline = cell.first == 1
+            images[parts[0]] =
+                isInline
+                ? Array(cell.dropFirst())
+                : [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + data + name)))
+        }
+        return images
+    }
+
+    private static func migrate(
+        _ folder: String, _ versions: ModelVersions, _ policy: @escaping @Sendable () -> EntityMigrationPolicy
+    ) throws -> MigrationOutcome {
+        var registry = MigrationRegistry()
+        registry.register(policy: policy, named: "Photos")
+        registry.register(
+            mapping: MappingModel([
+                EntityMapping(from: "Photo", to: "Photo", entityMigrationPolicyClassName: "Photos")
+            ]), from: "1", to: "2")
+        let store = folder + "/Photos.sqlite"
+        let prepared = try PreparedMigration(store, versions: versions, options: .init(registry: registry))
+        return try Migrator().run(#require(try prepared.migration()), on: store)
+    }
+
+    @Test("files are right after a migration that fails, after one that does not, and after a rollback")
+    func files() throws {
+        let scratch = try ScratchFolder()
+        let folder = scratch.path
+        let versions = ModelVersions(versions: [
+            ModelVersion(names: ["1"], model: try Self.model()),
+            ModelVersion(names: ["2"], model: try Self.model(.init(name: "caption", type: .string))),
+        ])
+        try StoreMaker(versions.versions[0]).make(at: folder + "/Photos.sqlite")
+        let objects = try ObjectStore(folder + "/Photos.sqlite", model: versions.versions[0].model)
+        let names = ["keep", "change", "small", "drop", "aside"]
+        _ = try objects.insertAll(
+            "Photo", names.enumerated().map { ["name": .string($1), "image": .data(Self.bytes($0 + 1))] })
+        objects.close()
+        let before = try Self.images(folder)
+        #expect(before == Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, Self.bytes($0 + 1)) }))
+        let kept = try FileManager.default.contentsOfDirectory(atPath: folder + Self.data).sorted()
+        #expect(kept.count == 5)
+
+        #expect(throws: MigrationError.self) { try Self.migrate(folder, versions) { Failing() } }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder + Self.data).sorted() == kept)
+        #expect(try Self.images(folder) == before)
+
+        let outcome = try Self.migrate(folder, versions) { Photos() }
+        let after = ["keep": Self.bytes(1), "change": Self.bytes(20, 220_000), "small": [1, 2, 3]]
+        #expect(try Self.images(folder) == after)
+        // What was put aside has its bytes with it.
+        let aside = try SQLiteShell.run(
+            folder + "/Photos.sqlite.moult/quarantine.sqlite",
+            "SELECT json_extract(object, '$.image.value') FROM quarantine")
+        #expect(Data(base64Encoded: String(aside.dropLast())) == Data(Self.bytes(5)))
+
+        _ = try Migrator().rollback(folder + "/Photos.sqlite", to: try #require(outcome.backup))
+        #expect(try Self.images(folder) == before)
+        _ = try Self.migrate(folder, versions) { Photos() }
+        #expect(try Self.images(folder) == after)
+    }
+}
