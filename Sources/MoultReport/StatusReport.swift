@@ -11,12 +11,14 @@ package struct StatusReport: Sendable {
     private let order: [String]
     private let recognition: StoreRecognition?
     private let pendingWork: [String]
+    private let leftOutside: String?
     private let findings: [Finding]
 
     package init(
         _ recognition: StoreRecognition, of snapshot: StoreSnapshot, in versions: ModelVersions, target: String?,
-        isRunUnfinished: Bool
+        isRunUnfinished: Bool, leftOutside: String? = nil
     ) throws {
+        self.leftOutside = leftOutside
         self.recognition = recognition
         status = recognition.status
         latest = versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
@@ -32,7 +34,7 @@ package struct StatusReport: Sendable {
     package init(_ status: VersionStatus, in versions: ModelVersions, target: String?) throws {
         self.status = status
         latest = versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
-        (names, recognition, pendingWork) = ([], nil, [])
+        (names, recognition, pendingWork, leftOutside) = ([], nil, [], nil)
         order = versions.versions.map(\.name)
         findings = versions.findings
     }
@@ -42,7 +44,8 @@ package struct StatusReport: Sendable {
             .init("format", 1), .init("state", .string(status.name)), .init("version", JSONValue(names.first)),
             .init("candidates", JSONValue(names.count > 1 ? names : [])), .init("latest", JSONValue(latest)),
             .init("behind", behind), .init("nearest", JSONValue(nearest?.version)),
-            .init("pendingWork", JSONValue(pendingWork)), .init("versions", JSONValue(order)),
+            .init("pendingWork", JSONValue(pendingWork)), .init("leftOutside", JSONValue(leftOutside)),
+            .init("versions", JSONValue(order)),
             .init("recognisedBy", JSONValue(recognition?.basis.rawValue)),
             .init("configuration", JSONValue(recognition?.configuration)),
             .init("findings", .array(findings.map(\.document))),
@@ -76,6 +79,7 @@ package struct StatusReport: Sendable {
         if pendingWork.contains("unfinishedRun") {
             lines.append("A run of Moult has not ended: moult resume heals it.")
         }
+        if let leftOutside { lines.append(leftOutside.printable) }
         return lines + findings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }
     }
 

@@ -14,6 +14,7 @@ import TestSupport
 // engine-child stages STORE     the three stages of FlightVersions, code between them, in one commit
 // engine-child stops STORE      the same with a stop at each version
 // engine-child mend STORE       sends the topics of a BrokenForum that are in no forum to the quarantine
+// engine-child linger STORE     the first two of the three stages, by code that writes STORE.sent and waits to be killed
 // engine-child hold STORE       takes the lock and waits to be killed
 
 /// Prints a phase once, at once.
@@ -81,6 +82,26 @@ do {
         let homeless = ValidationRule("homeless", of: "Topic", .orphan(relationship: "forum"), fix: .quarantine)
         let audit = try RuleAudit(store, [homeless], version: BrokenForum.versions().versions[0])
         if let migration = try audit.mending() { _ = try Migrator().run(migration, on: store, observer) }
+    case "linger":
+        var registry = MigrationRegistry()
+        let send = StepCode(
+            execute: { _ in
+                try Data().write(to: URL(fileURLWithPath: store + ".sent"))
+                printer.print("sent")
+                while true { sleep(1) }
+            }, undo: { _ in try FileManager.default.removeItem(atPath: store + ".sent") })
+        registry.steps = ["look": StepCode(execute: { _ in }), "send": send]
+        registry.stages = [
+            RegisteredStage(
+                from: "V2", to: "V3", name: "decompose", sentence: "Something is sent.",
+                before: [
+                    CodeStep(name: "look", sentence: "Nothing is done."),
+                    CodeStep(name: "send", sentence: "It is sent."),
+                ])
+        ]
+        let prepared = try PreparedMigration(
+            store, versions: FlightVersions.make(), options: .init(registry: registry))
+        _ = try Migrator().run(prepared, observer)
     case "hold":
         let lock = try StoreLock(store, POSIXSystem())
         printer.print("held")

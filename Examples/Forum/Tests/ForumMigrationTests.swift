@@ -119,6 +119,15 @@ struct ForumMigrationTests {
         #expect(list.output.contains("The user has no userID."))
     }
 
+    @Test("an empty userID is none")
+    func emptyUserID() throws {
+        let forum = try ForumStore { context in
+            try context.insertNewObject(forEntityName: "User").setValue("", forKey: "userID")
+        }
+        #expect(try forum.rows(forum.new, "SELECT count(*) FROM ZUSER WHERE ZUSERID = ''") == ["0"])
+        #expect(forum.output.contains("2 quarantined; The user has no userID.: 2"))
+    }
+
     @Test("rows of one user in any number and order become what a slow reading of the rule says")
     func anyRows() throws {
         var expected: [String: [String: String]] = [:]

@@ -40,7 +40,9 @@ struct HTMLTests {
             ),
             ("<a href=' java\nscript:x()'>link</a>", "<a>link</a>"), ("<script>never closed", nil),
             ("<scr<script>ipt>x</script>", "ipt&gt;x"), ("<img src=x onerror=y>", nil), ("  ", nil), ("", nil),
-            ("<svg><b>in</b><svg></svg></svg>out", "out"), ("</b>stray</p>", "stray"), ("1<br>2<BR/>3", "1<br>2<br>3"),
+            ("<svg><b>in</b><svg></svg></svg>out", "out"), ("</b>stray</p>", "stray"),
+            ("<svg><svg></svg><b>in</b></svg>out", "out"), ("<b>x</i>y</b>z", "<b>xy</b>z"),
+            ("1<br>2<BR/>3", "1<br>2<br>3"),
             ("<style>b{}</style>&lt;script&gt;", "&lt;script&gt;"), ("<b", nil), ("<", "&lt;"), ("</>x", "x"),
         ] as [(String, String?)])
     func titles(html: String, expected: String?) { #expect(HTMLCleaner.clean(html) == expected) }

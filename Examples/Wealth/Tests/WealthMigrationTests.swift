@@ -100,6 +100,26 @@ struct WealthMigrationTests {
                 == ["4"])
     }
 
+    @Test("a quarter of a portfolio in one foreign currency is half secured, a hair less is not at all")
+    func hedging() async throws {
+        let ledger = try Ledger()
+        _ = try ledger.rows(
+            """
+            UPDATE ZASSET SET ZPORTFOLIO = (SELECT ZPORTFOLIO FROM ZASSET WHERE ZSYMBOL = 'ACME') WHERE ZSYMBOL = 'EURO';
+            UPDATE ZASSET SET ZCURRENCY = 'USD' WHERE ZSYMBOL = 'DBX';
+            UPDATE ZASSET SET ZCURRENTVALUE = CASE ZSYMBOL WHEN 'UKG' THEN 24.99 WHEN 'EURO' THEN 50.01 ELSE 12.5 END
+            WHERE ZSYMBOL IN ('ACME', 'UKG', 'DBX', 'EURO')
+            """)
+        try await ledger.versions.migrate(storeAt: ledger.url)
+        #expect(
+            try ledger.rows(
+                """
+                SELECT r.ZCURRENCY, r.ZEXPOSUREPERCENT, h.ZNAME, h.ZRATIO,
+                (SELECT count(*) FROM ZASSET WHERE ZCURRENCYRISK = r.Z_PK) FROM ZCURRENCYRISK r
+                JOIN ZHEDGINGSTRATEGY h ON h.Z_PK = r.ZHEDGING WHERE r.ZCURRENCY IN ('USD', 'GBP') ORDER BY 1
+                """) == ["GBP|24.99|None|0|1", "USD|25|Half|0.5|2"])
+    }
+
     @Test("owners get tax residencies with their schemes, and documents the assets that they name")
     func compliance() async throws {
         let ledger = try Ledger()

@@ -12,14 +12,18 @@ extension Verb {
         operands: [.store], options: migrateOptions,
         examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
-        let outcome = try invocation.migrator.recover(try invocation.required(Operand.store))
+        let store = try invocation.required(Operand.store)
+        let leftOutside = try invocation.migrator.leftOutside(store)
+        let outcome = try invocation.migrator.recover(store)
         if invocation[value: .model] != nil || invocation.registry.models != nil {
             return try migrate(invocation, console)
         }
         console.print(["format": 1, "recovery": .string(outcome.rawValue)]) { _ in
             switch outcome {
             case .nothing: ["No run was left unfinished."]
-            case .undone: ["The run had not committed: the store is as it was. Run moult migrate again."]
+            case .undone:
+                ["The run had not committed: the store is as it was. Run moult migrate again."]
+                    + (leftOutside.map { [$0.printable] } ?? [])
             case .completed: ["The run had committed: the store is the new one."]
             }
         }

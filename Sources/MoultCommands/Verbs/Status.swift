@@ -39,7 +39,8 @@ extension Verb {
             }
             let isUnfinished = try Migrator().isUnfinished(store)
             return try StatusReport(
-                recognition, of: snapshot, in: versions, target: target, isRunUnfinished: isUnfinished)
+                recognition, of: snapshot, in: versions, target: target, isRunUnfinished: isUnfinished,
+                leftOutside: try Migrator().leftOutside(store))
         } catch let error as MigrationError {
             guard let status = VersionStatus(error) else { throw error }
             return try StatusReport(status, in: versions, target: target)

@@ -14,7 +14,7 @@ extension MappingModel {
         let mapping = try ResolvedMapping(
             inferring: ModelVersion(names: ["the source model"], model: source),
             to: ModelVersion(names: ["the destination model"], model: destination))
-        return MappingModel(mapping)
+        return MappingModel(mapping, from: source, to: destination)
     }
 
     /// Reads a mapping model: an `.xcmappingmodel` folder, or a compiled `.cdm`.

@@ -31,6 +31,16 @@ package struct Journal: Sendable, Equatable {
     package var backups: String
     /// Names of external files that the new store needs and the old one does not.
     package var newExternalFiles: [String]
+    /// Steps with an undo that may have begun.
+    package var steps: [String] = []
+
+    /// What a process that died has left undone outside of the store, in one sentence; nil where no step could have
+    /// done anything there.
+    package var leftOutside: String? {
+        guard !steps.isEmpty else { return nil }
+        return "Nobody has taken back what its steps (\(steps.joined(separator: ", "))) may have done outside of the "
+            + "store; the next migration begins them again."
+    }
 }
 
 // MARK: - On the disk
@@ -68,6 +78,7 @@ extension Journal {
             .init("newChecksum", newChecksum.map(JSONValue.string) ?? .null),
             .init("backup", backup.map(JSONValue.string) ?? .null), .init("backups", .string(backups)),
             .init("newExternalFiles", .array(newExternalFiles.map(JSONValue.string))),
+            .init("steps", .array(steps.map(JSONValue.string))),
         ])
     }
 
@@ -82,6 +93,7 @@ extension Journal {
         self.init(
             run: run, operation: operation, state: state, from: from, to: to, startedAt: startedAt,
             schemaVersion: schemaVersion, oldChecksum: oldChecksum, newChecksum: json["newChecksum"]?.string,
-            backup: json["backup"]?.string, backups: backups, newExternalFiles: files)
+            backup: json["backup"]?.string, backups: backups, newExternalFiles: files,
+            steps: json["steps"]?.array?.compactMap(\.string) ?? [])
     }
 }

@@ -104,7 +104,7 @@ extension MigrationRun {
             try measure(.change) { try copy.run(migration, observer) }
             backup = try measure(.backup) { try finish(draft, proof) }
             try measure(.verify) { try migration.verify(copy.connection) }
-            try measure(.change) { try copy.runSteps(of: migration, noting: trail, observer) }
+            try runSteps(of: migration, on: copy)
             try keepQuarantined(by: copy)
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum
@@ -129,7 +129,7 @@ extension MigrationRun {
             pass = try next(copy.connection)
             try measure(.change) { try copy.run(pass, observer) }
             try measure(.verify) { try pass.verify(copy.connection) }
-            try measure(.change) { try copy.runSteps(of: pass, noting: trail, observer) }
+            try runSteps(of: pass, on: copy)
             try keepQuarantined(by: copy)
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum
@@ -137,6 +137,16 @@ extension MigrationRun {
             path = copy.path
         }
         return path
+    }
+
+    /// The journal names the steps whose undo nobody would call if the process died.
+    private func runSteps(of pass: Migration, on copy: WorkingCopy) throws {
+        let steps = pass.steps.filter { $0.undo != nil }.map(\.name)
+        if !steps.isEmpty {
+            journal.steps += steps
+            try journal.write(sidecar, system)
+        }
+        try measure(.change) { try copy.runSteps(of: pass, noting: trail, observer) }
     }
 
     /// The objects that a pass took out or put back are durable before the commit, under this run's name.

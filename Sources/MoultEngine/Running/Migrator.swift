@@ -52,6 +52,12 @@ package struct Migrator: Sendable {
         try system.exists(Sidecar(store: try system.resolve(store)).journal)
     }
 
+    /// What the steps of a run that died, and has not been healed yet, may have left outside of the store; nil where
+    /// there is nothing of it.
+    package func leftOutside(_ store: String) throws -> String? {
+        try? Journal.read(Sidecar(store: system.resolve(store)), system)?.leftOutside
+    }
+
     /// The backups of a store.
     package func backups(of store: String) throws -> BackupFolder {
         // A store that is gone has backups all the same.

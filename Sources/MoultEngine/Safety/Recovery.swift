@@ -37,12 +37,14 @@ package enum Recovery {
             RunRecord(
                 run: journal.run, operation: journal.operation, result: outcome == .completed ? .recovered : .undone,
                 from: journal.from, to: journal.to, startedAt: journal.startedAt, endedAt: system.now.iso8601,
-                seconds: 0, backup: journal.backup, rows: 0, bytes: state?.size ?? 0, error: nil,
+                seconds: 0, backup: journal.backup, rows: 0, bytes: state?.size ?? 0,
+                error: outcome == .undone ? journal.leftOutside : nil,
                 quarantined: try quarantine.count(run: journal.run)))
         MigrationLog(sidecar, system).append(
             outcome == .completed
                 ? "Run \(journal.run) had committed before it died; the store is the new one."
-                : "Run \(journal.run) died before its commit; the store is as it was.")
+                : "Run \(journal.run) died before its commit; the store is as it was."
+                    + (journal.leftOutside.map { " \($0)" } ?? ""))
         try Journal.remove(sidecar, system)
         return outcome
     }

@@ -1,8 +1,21 @@
 import MoultModel
 
 extension MappingModel {
-    /// The words for a mapping that was inferred: run as a mapping model, it makes the same.
-    package init(_ mapping: ResolvedMapping) { self.init(mapping.entityMappings.map(EntityMapping.init)) }
+    /// The words for a mapping that was inferred between two models: run as a mapping model, it makes the same.
+    ///
+    /// An abstract entity has no objects that a mapping could take or make: it is left out, and an entity that became
+    /// abstract is removed.
+    package init(_ mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel) {
+        self.init(
+            mapping.entityMappings.compactMap { mapping in
+                func isAbstract(_ name: String?, in model: ManagedObjectModel) -> Bool {
+                    name.flatMap(model.entity)?.isAbstract == true
+                }
+                if isAbstract(mapping.sourceEntityName, in: source) { return nil }
+                guard isAbstract(mapping.destinationEntityName, in: destination) else { return EntityMapping(mapping) }
+                return mapping.sourceEntityName.map { EntityMapping(removing: $0) }
+            })
+    }
 }
 
 extension EntityMapping {

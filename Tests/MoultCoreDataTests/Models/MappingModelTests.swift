@@ -23,6 +23,22 @@ import Testing
                 + "$source.author)")
     }
 
+    @Test func `an inferred mapping between abstract entities runs as a mapping model`() throws {
+        func model(_ state: AttributeDescription) throws -> ManagedObjectModel {
+            try ManagedObjectModel(entities: [
+                EntityDescription(name: "Item", isAbstract: true, attributes: [.init(name: "name", type: .string)]),
+                EntityDescription(name: "Book", superentityName: "Item", attributes: [state]),
+            ])
+        }
+        let first = try model(AttributeDescription(name: "pages", type: .integer16, isOptional: false))
+        let second = try model(AttributeDescription(name: "pages", type: .integer16))
+        let mapping = try MappingModel.inferredMappingModel(forSourceModel: first, destinationModel: second)
+        #expect(mapping.entityMappings.map(\.name) == ["Book_to_Book"])
+        let (from, to) = (ModelVersion(names: ["1"], model: first), ModelVersion(names: ["2"], model: second))
+        let checked = mapping.completed(from: from, to: to).findings(from: first, to: second)
+        #expect(checked.filter { $0.severity == .error }.isEmpty, "\(checked)")
+    }
+
     @Test func `every reason why there is none is told`() throws {
         var destination = try Library.impossible()
         try destination.updateEntity("Author") {

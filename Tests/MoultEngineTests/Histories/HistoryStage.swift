@@ -56,26 +56,6 @@ struct HistoryStage {
     }
 }
 
-extension ModelHistory {
-    /// The app's code: what the edges of its stages do beside the changes of the model.
-    var registry: MigrationRegistry {
-        var registry = MigrationRegistry()
-        for stage in stages.values { stage.register(in: &registry) }
-        return registry
-    }
-
-    /// Puts code on every fourth edge or so.
-    mutating func addStages(using random: inout HistoryRandom) {
-        for position in models.indices.dropFirst() where Int.random(in: 0..<4, using: &random) == 0 {
-            let when = Int.random(in: 0..<3, using: &random)
-            let before = when == 1 ? nil : HistoryStage.Change(in: models[position - 1], using: &random)
-            let after = when == 0 ? nil : HistoryStage.Change(in: models[position], using: &random)
-            guard before != nil || after != nil else { continue }
-            stages[position] = HistoryStage(position: position, before: before, after: after)
-        }
-    }
-}
-
 extension HistoryWorld {
     /// What the code of an app makes of it.
     func changed(by change: HistoryStage.Change?, in model: HistoryModel) -> HistoryWorld {

@@ -1,3 +1,4 @@
+import Foundation
 import MoultModel
 import MoultObjects
 import MoultPlan
@@ -12,11 +13,12 @@ extension HistoryTrial {
     func stop(_ tally: inout Tally, _ random: inout HistoryRandom) throws {
         let store = try copy("stops")
         for _ in 0..<3 {
-            let machine = DyingSystem(after: Int.random(in: 0..<30 * (to - from), using: &random))
+            let calls = Int.random(in: 0..<30 * (to - from), using: &random)
+            let machine = FaultySystem { $0 < calls ? nil : EIO }
             do {
                 try runWithStops(store, Migrator(system: machine))
                 break
-            } catch  where machine.isDead {
+            } catch  where machine.hasFailed {
                 _ = try Migrator().recover(store)
                 let position = try position(of: store)
                 try compare(store, with: world(at: position), at: position, "stopped at V\(position + 1)")

@@ -41,6 +41,9 @@ struct HistoryTrial {
         var steps = 0
         /// Edges with code of an app.
         var stages = 0
+        /// Edges with a mapping model, and what it computes: kinds of values, policies.
+        var mappings = 0
+        var computed: [String: Int] = [:]
         var returned = 0
         var outcomes: [String: Int] = [:]
     }
@@ -56,24 +59,29 @@ struct HistoryTrial {
         }
         tally.passes = dropped.passes.count
         tally.stages = ((from + 1)...to).count { history.stages[$0] != nil }
+        for mapping in ((from + 1)...to).compactMap({ history.mappings[$0] }) {
+            tally.mappings += 1
+            for change in mapping.changes { tally.computed[change.means.rawValue, default: 0] += 1 }
+            if mapping.policy != nil { tally.computed["policy", default: 0] += 1 }
+        }
         let expected = world(at: to)
         let stepwise = try copy("stepwise")
         for position in (from + 1)...to {
-            try way("step to V\(position + 1)") { try migrate(stepwise, to: position, history.answers) }
+            try way("step to V\(position + 1)") { try Self.migrate(stepwise, history, to: position, history.answers) }
         }
         try compare(stepwise, with: expected, at: to, "stepwise")
         let composed = try copy("composed")
-        try way("composed") { try migrate(composed, to: to, dropped.answers) }
+        try way("composed") { try Self.migrate(composed, history, to: to, dropped.answers) }
         try compare(composed, with: expected, at: to, "composed")
         if !kept.kept.isEmpty {
             let returned = try copy("returned")
-            try way("returned") { try migrate(returned, to: to, kept.answers) }
+            try way("returned") { try Self.migrate(returned, history, to: to, kept.answers) }
             try compare(returned, with: world(at: to, after: kept.kept), at: to, "composed, with what returned")
             tally.returned = kept.kept.values.reduce(0) { $0 + $1.count }
         }
         let resumed = try copy("resumed")
         for outcome in try interrupted(resumed, dropped.answers, &random) { tally.outcomes[outcome, default: 0] += 1 }
-        try way("resumed after \(tally.outcomes)") { try migrate(resumed, to: to, dropped.answers) }
+        try way("resumed after \(tally.outcomes)") { try Self.migrate(resumed, history, to: to, dropped.answers) }
         try sameTables(resumed, composed, "resumed and composed")
         if to - from > 1 { try stop(&tally, &random) }
         return tally
@@ -88,11 +96,10 @@ struct HistoryTrial {
     /// The objects as they must be at a version.
     func world(at end: Int, after kept: [Int: Set<HistoryWorld.Return>] = [:]) -> HistoryWorld {
         (from...end).dropFirst().reduce(world) { world, position in
-            let (old, new, stage) = (
-                history.models[position - 1], history.models[position], history.stages[position]
-            )
-            return world.changed(by: stage?.before, in: old)
-                .advanced(from: old, to: new, kept: kept[position] ?? [])
+            let (old, new) = (history.models[position - 1], history.models[position])
+            let (stage, mapping) = (history.stages[position], history.mappings[position])
+            let begun = world.changed(by: stage?.before, in: old).dropping(by: mapping)
+            return begun.changed(by: mapping, into: begun.advanced(from: old, to: new, kept: kept[position] ?? []))
                 .changed(by: stage?.after, in: new)
         }
     }
@@ -103,8 +110,9 @@ struct HistoryTrial {
         return "\(folder.path)/\(name)/World.sqlite"
     }
 
-    private func migrate(
-        _ store: String, to position: Int, _ answers: [Answer], _ system: any System = POSIXSystem(),
+    static func migrate(
+        _ store: String, _ history: ModelHistory, to position: Int, _ answers: [Answer],
+        _ system: any System = POSIXSystem(),
         _ observer: MigrationObserver = .none
     ) throws {
         let prepared = try PreparedMigration(
@@ -121,20 +129,21 @@ struct HistoryTrial {
         let old = try tables(store)
         var outcomes: [String] = []
         for _ in 0..<2 {
-            let machine = DyingSystem(after: Int.random(in: 0..<30, using: &random))
+            let calls = Int.random(in: 0..<30, using: &random)
+            let machine = FaultySystem { $0 < calls ? nil : EIO }
             let person = Int.random(in: 0..<12, using: &random)
             let isCancelled = Bool.random(using: &random)
             let reports = Counter()
             let observer = MigrationObserver(
                 onProgress: { _ in reports.count() }, isCancelled: { isCancelled && reports.value > person })
             do {
-                try migrate(store, to: to, answers, isCancelled ? POSIXSystem() : machine, observer)
+                try Self.migrate(store, history, to: to, answers, isCancelled ? POSIXSystem() : machine, observer)
                 outcomes.append("finished")
                 return outcomes
             } catch let error as MigrationError where isCancelled && error.code == .cancelled {
                 outcomes.append("cancelled")
                 guard try tables(store) == old else { throw Difference(description: "cancelled, and not as it was") }
-            } catch  where machine.isDead {
+            } catch  where machine.hasFailed {
                 outcomes.append("died")
             }
         }
@@ -159,9 +168,9 @@ struct HistoryTrial {
                 }.joined(separator: ", "))
     }
 
-    private func tables(_ store: String) throws -> String { try SQLiteShell.run(store, ".sha3sum --schema") }
+    func tables(_ store: String) throws -> String { try SQLiteShell.run(store, ".sha3sum --schema") }
 
-    private func sameTables(_ one: String, _ other: String, _ name: String) throws {
+    func sameTables(_ one: String, _ other: String, _ name: String) throws {
         guard try tables(one) == tables(other) else { throw Difference(description: "\(name): other tables") }
     }
 }
@@ -172,46 +181,4 @@ final class Counter: @unchecked Sendable {
     private var number = 0
     var value: Int { lock.withLock { number } }
     func count() { lock.withLock { number += 1 } }
-}
-
-/// A machine that dies at one of its writing calls: from then on nothing is written, tidied or healed.
-final class DyingSystem: ForwardingSystem, @unchecked Sendable {
-    private let lock = NSLock()
-    private var left: Int
-
-    init(after calls: Int) { left = calls }
-
-    var isDead: Bool { lock.withLock { left < 0 } }
-
-    private func live(_ path: String) throws {
-        try lock.withLock {
-            left -= 1
-            if left < 0 { throw MigrationError.system("write", path, error: EIO) }
-        }
-    }
-
-    func write(_ bytes: [UInt8], to path: String) throws {
-        try live(path)
-        try real.write(bytes, to: path)
-    }
-    func append(_ bytes: [UInt8], to path: String) throws {
-        try live(path)
-        try real.append(bytes, to: path)
-    }
-    func synchronise(_ path: String) throws {
-        try live(path)
-        try real.synchronise(path)
-    }
-    func rename(_ path: String, to newPath: String) throws {
-        try live(path)
-        try real.rename(path, to: newPath)
-    }
-    func copy(_ path: String, to copy: String) throws {
-        try live(path)
-        try real.copy(path, to: copy)
-    }
-    func remove(_ path: String) throws -> Bool {
-        try live(path)
-        return try real.remove(path)
-    }
 }

@@ -42,6 +42,38 @@ enum HistoryValues {
         }
     }
 
+    /// Some value of the type that follows from the texts of others.
+    static func digest(_ texts: [String], as type: AttributeType) -> AttributeValue? {
+        // A decimal may be spelt in more than one way.
+        let texts = texts.map { text in
+            text.hasPrefix("n:") ? Double(text.dropFirst(2)).map { "n:\($0)" } ?? text : text
+        }
+        let sum = texts.joined(separator: " ").utf8.reduce(0) { ($0 * 31 + Int($1)) % 997 }
+        return switch type {
+        case .boolean: .boolean(sum % 2 == 0)
+        case .integer16, .integer32, .integer64: .integer(Int64(sum))
+        case .float, .double: .double(Double(sum) / 4)
+        case .decimal: .decimal("\(sum).25")
+        case .string: .string("\(sum) 'é'")
+        case .date: .date(Double(sum) * 1000.5)
+        // Some belong into files of their own.
+        case .binary: .binary([UInt8](repeating: UInt8(sum % 256), count: sum % 5 == 0 ? 120_000 : sum))
+        case .uuid: .uuid([UInt8](repeating: UInt8(sum % 256), count: 16))
+        case .uri: .uri("moult:\(sum)")
+        default: nil
+        }
+    }
+
+    /// The witness's text of a text in capitals.
+    static func uppercased(_ text: String) -> String {
+        guard text.hasPrefix("s:") else { return text }
+        let digits = Array(text.utf8.dropFirst(2))
+        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { place in
+            UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16)
+        }
+        return self.text(.string(String(decoding: bytes, as: UTF8.self).uppercased()))
+    }
+
     static func text(_ value: AttributeValue?) -> String { value?.witnessText ?? "-" }
 
     /// A value for the object of that number; nil now and then where it may be.

@@ -83,6 +83,24 @@ struct HistoryWorld {
         objects[number]?.values[attribute] = text + Array(suffix.utf8).hexadecimal
     }
 
+    mutating func set(_ text: String, for attribute: Int, of number: Int) {
+        objects[number]?.values[attribute] = text
+    }
+
+    /// Without some objects, and without the links to them.
+    func removing(_ isGone: (Object) -> Bool) -> HistoryWorld {
+        var world = self
+        world.objects = objects.filter { !isGone($0.value) }
+        for (link, pairs) in pairs {
+            func left(_ lists: [Int: [Int]]) -> [Int: [Int]] {
+                lists.filter { world.objects[$0.key] != nil }
+                    .mapValues { $0.filter { world.objects[$0] != nil } }
+            }
+            world.pairs[link] = Pairs(forward: left(pairs.forward), backward: left(pairs.backward))
+        }
+        return world
+    }
+
     func members(of entity: Int, in model: HistoryModel) -> [Int] {
         objects.filter { model.isKind($0.value.entity, of: entity) }.keys.sorted()
     }

@@ -10,11 +10,29 @@ struct ModelHistory {
     private(set) var answers: [Answer] = []
     /// The app's code, by the position of the version that it leads to.
     var stages: [Int: HistoryStage] = [:]
+    /// The app's mapping models, likewise.
+    var mappings: [Int: HistoryMapping] = [:]
+    var inferred: [Int: ResolvedMapping] = [:]
     /// How often each kind of edit was made, and how often an edge was refused for each reason.
     private(set) var edits: [String: Int] = [:]
     private(set) var refusals: [String: Int] = [:]
 
+    /// What it was made of.
+    let seed: UInt64
+    private(set) var versionLimit = 0
+
+    /// The history of a seed: with code on some of its edges, with mapping models on some, with both or neither.
+    ///
+    /// - Parameter versions: at most.
+    init(seed: UInt64, versions: Int, _ random: inout HistoryRandom) throws {
+        try self.init(seed: seed, count: Int.random(in: 3...versions, using: &random))
+        versionLimit = versions
+        if seed % 2 == 1 { addStages(using: &random) }
+        if seed % 3 != 0 { try addMappings(using: &random) }
+    }
+
     init(seed: UInt64, count: Int) throws {
+        self.seed = seed
         var editor = HistoryEditor(seed: seed)
         while try !append(editor) { editor = HistoryEditor(seed: editor.random.next()) }
         for _ in 0..<(count * 8) where models.count < count {
@@ -57,9 +75,9 @@ struct ModelHistory {
     /// - Parameter keepsReturned: whether an attribute that left and returns has its values again.
     func path(from: Int, to: Int, keepsReturned: Bool) throws -> AnsweredPath {
         var (given, kept) = (answers, [Int: Set<HistoryWorld.Return>]())
+        let registered = try registry.stages(in: versions)
         for _ in 0..<100 {
-            let path = try MigrationPath(
-                versions, from: from, to: to, answers: Answers(given), registered: registry.stages)
+            let path = try MigrationPath(versions, from: from, to: to, answers: Answers(given), registered: registered)
             if path.questions.isEmpty || !path.refusals.isEmpty {
                 return AnsweredPath(answers: given, refusals: path.refusals, passes: path.passes, kept: kept)
             }
@@ -78,8 +96,12 @@ struct ModelHistory {
     /// What happens on the way, a line for each edge, for whoever looks into a difference.
     func changes(from: Int, to: Int) -> String {
         let path = try? MigrationPath(
-            versions, from: from, to: to, answers: Answers(answers), registered: registry.stages)
-        return (path?.edges ?? []).map { "\n  \($0.to): \($0.sentences.joined(separator: " "))" }.joined()
+            versions, from: from, to: to, answers: Answers(answers), registered: registry.stages(in: versions))
+        return (path?.edges ?? []).map { edge in
+            let sentences = edge.diff.changes.map(\.sentence) + (edge.stage.map { [$0.sentence] } ?? [])
+            let code = mappings[edge.newer].map { " \($0.description(to: models[edge.newer]))" } ?? ""
+            return "\n  \(edge.to): \(sentences.joined(separator: " "))\(code)"
+        }.joined()
     }
 
     private func answer(_ question: Question, keepsReturned: Bool) -> Answer {

@@ -1,0 +1,256 @@
+import MoultModel
+import MoultPlan
+import MoultTransform
+
+/// A mapping model on one edge of a history: what inference would do, with some attributes computed another way and
+/// now and then a policy.
+struct HistoryMapping {
+    /// The position of the newer version.
+    let position: Int
+    private(set) var changes: [Change] = []
+    private(set) var policy: Policy?
+
+    /// How one attribute of the objects of exactly one entity is computed.
+    struct Change: Sendable {
+        let entity: Int
+        /// The newer version's attribute.
+        let attribute: HistoryModel.Attribute
+        /// The older version's attributes.
+        let sources: [HistoryModel.Attribute]
+        let means: Means
+        /// The to-one of the older version that leads to the source.
+        var link: Step?
+
+        var name: String { attribute.description.name }
+        var type: AttributeType { attribute.description.type }
+    }
+
+    enum Means: String, CaseIterable, Sendable { case closure, other, fallback, reached, arithmetic, upper, text }
+
+    /// One end of a link.
+    struct Step: Sendable {
+        let link: Int
+        let isForward: Bool
+        let name: String
+    }
+
+    /// A policy for the objects of exactly one entity: drops those of some keys, and computes an attribute.
+    struct Policy: Sendable {
+        let entity: Int
+        let remainder: Int64
+        let change: Change?
+
+        func drops(_ key: Int64) -> Bool { key % 3 == remainder }
+    }
+
+    init(position: Int, from old: HistoryModel, to new: HistoryModel, using random: inout HistoryRandom) {
+        self.position = position
+        for entity in new.entities where !entity.isAbstract && old.entity(entity.id)?.isAbstract == false {
+            for attribute in new.lineage(entity.id).flatMap(\.attributes)
+            where !attribute.isDistinct && Int.random(in: 0..<3, using: &random) == 0 {
+                // Most ways need a type or a source that is not always there.
+                var change: Change?
+                for _ in 0..<4 where change == nil { change = Change(of: attribute, entity.id, old, &random) }
+                if let change { changes.append(change) }
+            }
+        }
+        let places = new.entities.filter { !$0.isAbstract && old.entity($0.id)?.isAbstract == false }
+        guard Int.random(in: 0..<3, using: &random) == 0, let place = places.randomElement(using: &random) else {
+            return
+        }
+        let attributes = new.lineage(place.id).flatMap(\.attributes).filter {
+            !$0.isDistinct && $0.description.type != .transformable
+        }
+        let change = attributes.randomElement(using: &random).map { attribute in
+            let sources = old.lineage(place.id).flatMap(\.attributes).shuffled(using: &random).prefix(2)
+            return Change(entity: place.id, attribute: attribute, sources: Array(sources), means: .closure)
+        }
+        policy = Policy(entity: place.id, remainder: .random(in: 0..<3, using: &random), change: change)
+    }
+
+    /// What it computes, for whoever looks into a difference.
+    func description(to model: HistoryModel) -> String {
+        func place(_ change: Change) -> String {
+            "\(model.entity(change.entity)?.name ?? "?").\(change.name) by \(change.means.rawValue) of "
+                + ([change.link?.name].compactMap(\.self) + change.sources.map(\.description.name)).joined(
+                    separator: ", ")
+        }
+        let dropping = policy.map {
+            ["a policy drops \(model.entity($0.entity)?.name ?? "?") \($0.remainder) of 3"]
+                + ($0.change.map { [place($0)] } ?? [])
+        }
+        return "[" + (changes.map(place) + (dropping ?? [])).joined(separator: "; ") + "]"
+    }
+
+    /// The code's names, as errors tell them.
+    var policyName: String { "Policy to V\(position + 1)" }
+}
+
+extension HistoryMapping.Change {
+    /// Some way to compute the attribute that its type allows; nil where the one that was picked does not.
+    fileprivate init?(
+        of attribute: HistoryModel.Attribute, _ entity: Int, _ old: HistoryModel, _ random: inout HistoryRandom
+    ) {
+        let (type, isOptional) = (attribute.description.type, attribute.description.isOptional)
+        guard type != .transformable, let means = HistoryMapping.Means.allCases.randomElement(using: &random) else {
+            return nil
+        }
+        let attributes = old.lineage(entity).flatMap(\.attributes)
+        func some(_ isFit: (AttributeType) -> Bool, of list: [HistoryModel.Attribute]? = nil) -> HistoryModel
+            .Attribute?
+        { (list ?? attributes).filter { isFit($0.description.type) }.randomElement(using: &random) }
+        let integers: Set<AttributeType> = [.integer16, .integer32]
+        var (sources, link) = ([HistoryModel.Attribute](), HistoryMapping.Step?.none)
+        switch means {
+        case .closure: sources = Array(attributes.shuffled(using: &random).prefix(.random(in: 1...3, using: &random)))
+        case .other where isOptional, .fallback: sources = some { $0 == type }.map { [$0] } ?? []
+        case .reached where isOptional:
+            guard let step = old.toOnes(of: entity).randomElement(using: &random) else { return nil }
+            link = step.step
+            sources = some({ $0 == type }, of: old.lineage(step.entity).flatMap(\.attributes)).map { [$0] } ?? []
+        case .arithmetic where isOptional && type == .integer64: sources = some(integers.contains).map { [$0] } ?? []
+        case .upper where isOptional && type == .string: sources = some { $0 == .string }.map { [$0] } ?? []
+        case .text where isOptional && type == .string: sources = some(integers.contains).map { [$0] } ?? []
+        default: return nil
+        }
+        guard !sources.isEmpty, means != .fallback || HistoryValues.standard(type) != nil else { return nil }
+        self.init(entity: entity, attribute: attribute, sources: sources, means: means, link: link)
+    }
+
+    /// In Moult's words.
+    fileprivate var mapping: PropertyMapping {
+        get throws {
+            let source = sources[0].description.name
+            switch means {
+            case .closure:
+                return PropertyMapping(
+                    name, from: sources.map(\.description.name),
+                    ValueTransform("\(name)Of\(entity)") { value(of: $0.map(HistoryValues.text)) })
+            case .other: return PropertyMapping(name, .source(source))
+            case .fallback:
+                let isNil = Predicate.comparison(.init(.source(source), .equal, .constant(.null)))
+                let standard = HistoryValues.standard(type).map(ExpressionValue.init) ?? .null
+                return PropertyMapping(name, .conditional(isNil, .constant(standard), .source(source)))
+            case .reached: return PropertyMapping(name, .source("\(link?.name ?? "").\(source)"))
+            case .arithmetic: return try PropertyMapping(name, "$source.\(source) * 3 + 1")
+            case .upper: return try PropertyMapping(name, "uppercase:($source.\(source))")
+            case .text: return PropertyMapping(name, .source(source))
+            }
+        }
+    }
+
+    /// What the closure gives for values as the witness prints them.
+    func value(of texts: [String]) -> AttributeValue? {
+        if attribute.description.isOptional, texts.allSatisfy({ $0 == "-" }) { return nil }
+        return HistoryValues.digest(texts, as: type)
+    }
+
+    /// The text of the attribute, from those of its sources: the slow and obvious meaning.
+    func text(of texts: [String]) -> String {
+        let text = texts.first ?? "-"
+        let number = Int64(text.dropFirst(2))
+        switch means {
+        case .closure: return HistoryValues.text(value(of: texts))
+        case .other, .reached: return text
+        case .fallback: return text == "-" ? HistoryValues.text(HistoryValues.standard(type)) : text
+        case .arithmetic: return number.map { "i:\($0 * 3 + 1)" } ?? "-"
+        case .text: return number.map { HistoryValues.text(.string("\($0)")) } ?? "-"
+        case .upper: return HistoryValues.uppercased(text)
+        }
+    }
+}
+
+extension HistoryModel {
+    /// The to-ones that objects of the entity have, each with the entity that it leads to.
+    fileprivate func toOnes(of id: Int) -> [(step: HistoryMapping.Step, entity: Int)] {
+        let members = Set(lineage(id).map(\.id))
+        return links.flatMap { link -> [(step: HistoryMapping.Step, entity: Int)] in
+            var found: [(step: HistoryMapping.Step, entity: Int)] = []
+            if !link.end.isToMany, members.contains(link.end.entity) {
+                let step = HistoryMapping.Step(link: link.id, isForward: true, name: link.end.name)
+                found.append((step, link.inverse?.entity ?? link.destination))
+            }
+            if let inverse = link.inverse, !inverse.isToMany, members.contains(inverse.entity) {
+                let step = HistoryMapping.Step(link: link.id, isForward: false, name: inverse.name)
+                found.append((step, link.end.entity))
+            }
+            return found
+        }
+    }
+}
+
+// MARK: - In Moult's words
+
+extension HistoryMapping {
+    func register(
+        in registry: inout MigrationRegistry, inferred: ResolvedMapping, from old: HistoryModel, to new: HistoryModel
+    ) throws {
+        var mapping = try MappingModel(inferred, from: old.model(), to: new.model())
+        for change in changes {
+            guard let place = mapping.position(of: change.entity, from: old, to: new) else { continue }
+            mapping.entityMappings[place].attributeMappings.removeAll { $0.name == change.name }
+            mapping.entityMappings[place].attributeMappings.append(try change.mapping)
+        }
+        if let policy, let place = mapping.position(of: policy.entity, from: old, to: new) {
+            mapping.entityMappings[place].entityMigrationPolicyClassName = policyName
+            mapping.entityMappings[place].type = .custom
+            registry.register(policy: { HistoryPolicy(policy) }, named: policyName)
+        }
+        registry.register(mapping: mapping, from: "V\(position)", to: "V\(position + 1)")
+    }
+}
+
+extension MappingModel {
+    fileprivate func position(of entity: Int, from old: HistoryModel, to new: HistoryModel) -> Int? {
+        entityMappings.firstIndex {
+            $0.sourceEntityName == old.entity(entity)?.name && $0.destinationEntityName == new.entity(entity)?.name
+        }
+    }
+}
+
+/// Drops some objects and computes an attribute of the others.
+private final class HistoryPolicy: EntityMigrationPolicy {
+    private let policy: HistoryMapping.Policy
+
+    init(_ policy: HistoryMapping.Policy) { self.policy = policy }
+
+    override func createDestinationInstances(
+        forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        guard !policy.drops(source.objectID.key) else {
+            source.outcome = .dropped(reason: "its key")
+            return
+        }
+        let made = try manager.makeDestinationInstance(forSource: source)
+        guard let change = policy.change else { return }
+        made[change.name] = change.value(of: change.sources.map { HistoryValues.text(source[$0.description.name]) })
+    }
+}
+
+// MARK: - The slow and obvious meaning
+
+extension HistoryWorld {
+    /// What the mapping makes of this world beside what inference makes: `next`.
+    func changed(by mapping: HistoryMapping?, into next: HistoryWorld) -> HistoryWorld {
+        guard let mapping else { return next }
+        var next = next
+        for change in mapping.changes + (mapping.policy?.change.map { [$0] } ?? []) {
+            for (number, object) in objects where object.entity == change.entity {
+                let owner = change.link.map { step in
+                    let pairs = pairs[step.link]
+                    return (step.isForward ? pairs?.forward[number] : pairs?.backward[number])?.first
+                }
+                let holder = change.link == nil ? object : (owner ?? nil).flatMap { objects[$0] }
+                let texts = change.sources.map { holder?.values[$0.id] ?? "-" }
+                next.set(change.text(of: texts), for: change.attribute.id, of: number)
+            }
+        }
+        return next
+    }
+
+    /// Without the objects that a policy drops.
+    func dropping(by mapping: HistoryMapping?) -> HistoryWorld {
+        guard let policy = mapping?.policy else { return self }
+        return removing { $0.entity == policy.entity && policy.drops(Int64($0.key)) }
+    }
+}
