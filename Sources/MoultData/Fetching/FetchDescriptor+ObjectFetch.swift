@@ -13,7 +13,28 @@ extension FetchDescriptor {
         fetch.sort = try sortBy.map { try $0.sortTerm() }
         fetch.limit = max(fetchLimit ?? 0, 0)
         fetch.offset = max(fetchOffset ?? 0, 0)
+        fetch.includesPendingChanges = includePendingChanges
+        fetch.prefetched = try relationshipKeyPathsForPrefetching.map { try relationship($0, of: entity) }
+        fetch.properties = Set(try propertiesToFetch.map { try property($0, of: entity) })
+        // A relationship that is read ahead starts at the object's own row.
+        if !fetch.properties.isEmpty {
+            fetch.properties.formUnion(fetch.prefetched.compactMap { $0.split(separator: ".").first.map(String.init) })
+        }
         return fetch
+    }
+
+    private func property(_ keyPath: PartialKeyPath<T>, of entity: String) throws -> String {
+        if let property = ModelProperties.of(T.self)[keyPath] { return property.name }
+        throw MigrationError(
+            .usage, "propertiesToFetch names \(keyPath), which is no stored property of \(entity).", place: entity,
+            remedy: "Name stored properties of \(entity), one step long.")
+    }
+
+    private func relationship(_ keyPath: PartialKeyPath<T>, of entity: String) throws -> String {
+        if let path = StoredPath(keyPath), case .relationship = path.end { return path.names.joined(separator: ".") }
+        throw MigrationError(
+            .usage, "relationshipKeyPathsForPrefetching names \(keyPath), which leads to no model.", place: entity,
+            remedy: "Name relationships of \(entity), such as \\.author or \\.author.books.")
     }
 }
 

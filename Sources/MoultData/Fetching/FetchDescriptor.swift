@@ -20,6 +20,9 @@ public struct FetchDescriptor<T: PersistentModel> {
     public var propertiesToFetch: [PartialKeyPath<T>] = []
     /// Relationships whose objects are read together with those found, `\.author` or `\.author.books`.
     public var relationshipKeyPathsForPrefetching: [PartialKeyPath<T>] = []
+    /// Whether a predicate or a sort that no store can answer is answered in memory, with every object of the model read.
+    /// SwiftData has no such property: it is false unless asked for, and such a fetch is refused.
+    public var allowsInMemoryEvaluation = false
 
     public init(predicate: Foundation.Predicate<T>? = nil, sortBy: [SortDescriptor<T>] = []) {
         self.predicate = predicate

@@ -17,6 +17,9 @@ package struct ObjectFetch: Sendable {
     package var batchSize = 0
     /// To-one and to-many key paths whose destinations are read together with the objects.
     package var prefetched: [String] = []
+    /// The attributes and to-one relationships that are read at once; asked for any other, an object is read whole,
+    /// with the others of the fetch. Empty for all.
+    package var properties: Set<String> = []
 
     // Dictionary results.
     /// Properties, key paths and computed values; empty fetches objects.
@@ -33,6 +36,7 @@ package struct ObjectFetch: Sendable {
 
     /// `NSSortDescriptor`
     package struct SortTerm: Sendable, Hashable {
+        /// A key path, or any other expression, as the format language writes it.
         package var keyPath: String
         package var isAscending: Bool
         /// `caseInsensitive` and `diacriticInsensitive` for texts.

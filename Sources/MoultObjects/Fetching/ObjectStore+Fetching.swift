@@ -64,10 +64,12 @@ extension ObjectStore {
 
     /// Made once for each entity.
     private func fetchReader(_ fetch: ObjectFetch) throws -> SnapshotReader {
-        let name = "\(FetchLowering.alias) \(fetch.entityName) \(fetch.includesSubentities)"
+        var name = "\(FetchLowering.alias) \(fetch.entityName) \(fetch.includesSubentities)"
+        if !fetch.properties.isEmpty { name += " " + fetch.properties.sorted().joined(separator: " ") }
         if let known = readers[name] { return known }
         let reader = try SnapshotReader(
-            of: fetch.entityName, includingSubentities: fetch.includesSubentities, in: self, alias: FetchLowering.alias)
+            of: fetch.entityName, includingSubentities: fetch.includesSubentities, in: self, alias: FetchLowering.alias,
+            properties: fetch.properties)
         readers[name] = reader
         return reader
     }

@@ -32,22 +32,26 @@ package final class SnapshotReader {
         case toOne(EntityChoice, column: Int)
     }
 
-    /// - Parameter alias: the name that the query gives the table.
+    /// - Parameters:
+    ///   - alias: the name that the query gives the table.
+    ///   - properties: those to read; empty for all.
     /// - Throws: `usage` for an entity that the store does not hold.
     package convenience init(
-        of entityName: String, includingSubentities: Bool = true, in store: ObjectStore, alias: String = "t"
+        of entityName: String, includingSubentities: Bool = true, in store: ObjectStore, alias: String = "t",
+        properties: Set<String> = []
     ) throws {
         let entity = try store.columns(of: entityName)
         let below = includingSubentities ? store.model.descendants(of: entity.shape.entity) : []
         let others = try below.map { try store.columns(of: $0.name) }
-        self.init([entity] + others, in: store, alias: alias)
+        self.init([entity] + others, in: store, alias: alias, properties)
     }
 
-    private init(_ entities: [EntityColumns], in store: ObjectStore, alias: String) {
+    private init(_ entities: [EntityColumns], in store: ObjectStore, alias: String, _ properties: Set<String>) {
         var list = ColumnList(alias: alias)
         var variants: [Int64: Variant] = [:]
         for entity in entities {
-            let fields = entity.places.map { place -> Field in
+            let fields = zip(entity.places, entity.shape.properties).map { place, property -> Field in
+                guard properties.isEmpty || properties.contains(property.name) else { return .none }
                 switch place {
                 case .none, .toMany:
                     return .none

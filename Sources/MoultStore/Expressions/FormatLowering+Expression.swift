@@ -15,6 +15,8 @@ extension FormatLowering {
         case .function(let selector, let arguments): return try call(selector, arguments, in: expression)
         case .message(let selector, .variable("entityPolicy"), let arguments):
             return try transform(selector, arguments, in: expression)
+        case .message(Expression.ofEntities, let target, let arguments):
+            return try object(try lower(target), ofEntities: arguments, in: expression)
         case .message(let selector, let target, let arguments):
             guard ["valueForKey:", "valueForKeyPath:"].contains(selector), arguments.count == 1,
                 case .constant(.string(let path)) = arguments[0]
@@ -44,9 +46,27 @@ extension FormatLowering {
         return .collection(collection)
     }
 
+    /// A row where it is of one of the entities, the first of which has the others below it.
+    private func object(_ base: Lowered, ofEntities arguments: [Expression], in expression: Expression) throws
+        -> Lowered
+    {
+        if case .constant(let value) = base, value.isNull { return base }
+        guard case .object(let row) = base, case .constant(let list)? = arguments.first,
+            let entity = list.elements.first?.text.flatMap(model.entity), let alias = row.alias(in: layout)
+        else { throw refuse(expression.format, "it needs an object and the names of its entities") }
+        let numbers = list.elements.compactMap {
+            $0.text.flatMap { layout.entityNumbers[$0] }.map { "\($0)" as SQLText }
+        }
+        let key: SQLText = """
+            (CASE WHEN \(name: alias).Z_ENT IN (\(numbers.joined(separator: ", "))) THEN \(row.key) END)
+            """
+        return .object(RowReference(row.scope, entity, foreignKey: key))
+    }
+
     private func conditional(
         _ condition: LoweredCondition, _ first: Lowered, _ second: Lowered, in expression: Expression
     ) throws -> Lowered {
+        if let row = try chosenRow(condition, first, second) { return .object(row) }
         let (first, second) = (try single(first, in: expression), try single(second, in: expression))
         let kind = first.kind == .null ? second.kind : first.kind
         let isAlike = second.kind == kind || second.kind == .null
@@ -63,6 +83,25 @@ extension FormatLowering {
             LoweredValue(
                 sql: choice(first.sql, second.sql), kind: isAlike ? kind : .number,
                 exact: isExact ? choice(first.exact ?? first.sql, second.exact ?? second.sql) : nil))
+    }
+
+    /// One of two objects of one tree of entities; nil where the two are not objects.
+    private func chosenRow(_ condition: LoweredCondition, _ first: Lowered, _ second: Lowered) throws -> RowReference? {
+        func key(_ lowered: Lowered, like row: RowReference) -> SQLText? {
+            switch lowered {
+            case .object(let other) where model.root(of: other.entity).name == model.root(of: row.entity).name:
+                other.key
+            case .constant(let value) where value.isNull: "NULL"
+            default: nil
+            }
+        }
+        guard let row = first.row ?? second.row, let one = key(first, like: row), let other = key(second, like: row)
+        else { return nil }
+        // Of two entities the upper one has what both have.
+        let entities = [first.row, second.row].compactMap(\.?.entity)
+        let upper = entities.min { model.lineage(of: $0).count < model.lineage(of: $1).count } ?? row.entity
+        return RowReference(
+            row.scope, upper, foreignKey: "(CASE WHEN \(condition.sql) THEN \(one) ELSE \(other) END)")
     }
 
     /// What stands as one value in an expression; not an object.

@@ -123,6 +123,12 @@ extension FormatLowering {
         case .text:
             try check([.string, .uri])
             return .string
+        case .inSwift(.singlePrecision), .inSwift(.quotient):
+            try check(numbers)
+            return .real
+        case .inSwift(let function):
+            try check([.string, .uri])
+            return function.kind
         case .cast: return try castKind(arguments, in: expression)
         case .aggregate(let aggregate):
             return try aggregateKind(aggregate, Set(kinds.filter { $0 != .null }), in: expression.format)
@@ -146,6 +152,17 @@ extension FormatLowering {
         case ("NSUUID", _): return .uuid
         case ("NSURL", _): return .uri
         default: throw refuse(expression.format, "the store cannot make \(type) of it")
+        }
+    }
+}
+
+extension ExpressionFunction.InSwift {
+    fileprivate var kind: ValueKind {
+        switch self {
+        case .composed, .localizedKey, .standardKey: .string
+        case .contains, .starts: .boolean
+        case .characterCount, .caseInsensitiveOrder, .localizedOrder: .integer
+        case .singlePrecision, .quotient: .real
         }
     }
 }

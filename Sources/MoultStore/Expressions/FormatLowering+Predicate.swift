@@ -15,6 +15,13 @@ extension FormatLowering {
     static func join(_ parts: [LoweredCondition], _ word: SQLText, empty: Bool) -> LoweredCondition {
         guard parts.count != 1 else { return parts[0] }
         guard !parts.isEmpty else { return .constant(empty) }
+        // Of a long list SQLite would make a tree as deep as the list is long, which it then refuses.
+        guard parts.count <= 100 else {
+            let middle = parts.count / 2
+            return join(
+                [join(Array(parts[..<middle]), word, empty: empty), join(Array(parts[middle...]), word, empty: empty)],
+                word, empty: empty)
+        }
         return LoweredCondition(
             parts.map { "(\($0.sql))" }.joined(separator: word), mayBeNull: parts.contains { $0.mayBeNull })
     }

@@ -13,6 +13,8 @@ package indirect enum Lowered {
     case composite(RowReference, attribute: AttributeDescription, path: String)
     /// `{a, b}` where not all elements are constants.
     case elements([Lowered])
+
+    var row: RowReference? { if case .object(let row) = self { row } else { nil } }
 }
 
 /// One value of a row.

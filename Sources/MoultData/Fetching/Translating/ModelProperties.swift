@@ -1,26 +1,58 @@
 import MoultModel
 import Synchronization
 
-/// What a predicate has to know of a model, found once for each.
+/// What a predicate or a sort has to know of a model, found once for each.
 final class ModelProperties: @unchecked Sendable {
     struct Property {
         let name: String
         let shape: _PropertyShape
+        let valueType: Any.Type
     }
 
     let entityName: String
     // Key paths of stored properties capture nothing, so that they can go from thread to thread.
     private let byKeyPath: [AnyKeyPath: Property]
+    private let byName: [String: Property]
+    /// What longer key paths were found to mean.
+    private let paths: Mutex<Paths>
+
+    private struct Paths: @unchecked Sendable {
+        var known: [AnyKeyPath: StoredPath?] = [:]
+    }
 
     private init(_ model: any PersistentModel.Type) {
         let metadata = model.schemaMetadata
         entityName = metadata.name
-        byKeyPath = Dictionary(
-            metadata.properties.map { ($0.keyPath, Property(name: $0.name, shape: $0.shape)) }
-        ) { first, _ in first }
+        let properties = metadata.properties.map { found in
+            let valueType = type(of: found.keyPath).valueType
+            return (found.keyPath, Property(name: found.name, shape: found.shape, valueType: valueType))
+        }
+        byKeyPath = Dictionary(properties) { first, _ in first }
+        byName = Dictionary(properties.map { ($0.1.name, $0.1) }) { first, _ in first }
+        var paths = Paths()
+        for (keyPath, property) in properties {
+            let orders: [(AnyKeyPath, StoredPath.End)] = [
+                (\String._localizedOrder, .localizedOrder), (\String._localizedStandardOrder, .localizedStandardOrder),
+                (\String?._localizedOrder, .localizedOrder),
+                (\String?._localizedStandardOrder, .localizedStandardOrder),
+            ]
+            for (order, end) in orders {
+                if let path = keyPath.appending(path: order) { paths.known[path] = StoredPath([property.name], end) }
+            }
+        }
+        self.paths = Mutex(paths)
     }
 
     subscript(keyPath: AnyKeyPath) -> Property? { byKeyPath[keyPath] }
+    subscript(name: String) -> Property? { byName[name] }
+
+    /// What a longer key path means, found out once.
+    func path(_ keyPath: AnyKeyPath, otherwise find: () -> StoredPath?) -> StoredPath? {
+        if let known = paths.withLock({ $0.known[keyPath] }) { return known }
+        let found = find()
+        paths.withLock { $0.known[keyPath] = .some(found) }
+        return found
+    }
 
     private static let known = Mutex<[ObjectIdentifier: ModelProperties]>([:])
 

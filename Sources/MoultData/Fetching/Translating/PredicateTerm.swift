@@ -1,10 +1,10 @@
 import MoultModel
 
-typealias StoredPredicate = MoultModel.Predicate
-typealias StoredExpression = MoultModel.Expression
+package typealias StoredPredicate = MoultModel.Predicate
+package typealias StoredExpression = MoultModel.Expression
 
 /// What a part of a Swift predicate is for a store.
-indirect enum PredicateTerm {
+package indirect enum PredicateTerm {
     /// A Swift value that is known now, because it depends on no object.
     case constant(Any)
     /// One value; null for nil.
@@ -76,8 +76,24 @@ extension StoredPredicate {
 extension StoredExpression {
     /// The value of a property of an object.
     func property(_ name: String) -> StoredExpression {
-        if case .keyPath(let path, let base) = self { return .keyPath("\(path).\(name)", of: base) }
-        return .keyPath(name, of: self)
+        switch self {
+        case .constant(.null): self
+        case .keyPath(let path, let base): .keyPath("\(path).\(name)", of: base)
+        // One of two objects has the property of the one or of the other: each path keeps a row of its own.
+        case .conditional(let condition, let first, let second):
+            .conditional(condition, first.property(name), second.property(name))
+        default: .keyPath(name, of: self)
+        }
+    }
+
+    /// An object where it is of one of the entities, else nil.
+    func cast(to entities: [String]) -> StoredExpression {
+        switch self {
+        case .constant(.null): self
+        case .conditional(let condition, let first, let second):
+            .conditional(condition, first.cast(to: entities), second.cast(to: entities))
+        default: .object(self, ofEntities: entities)
+        }
     }
 
     static func boolean(_ condition: StoredPredicate) -> StoredExpression {
@@ -98,6 +114,7 @@ extension StoredExpression {
         case .function(let selector, let arguments):
             if case .aggregate? = ExpressionFunction(selector) { return false }
             return arguments.contains { $0.isNull(with: other) }
+        case .message(_, let target, _): return target.isNull(with: other)
         default: return false
         }
     }

@@ -4,7 +4,7 @@ import MoultModel
 /// One translation of a Swift predicate into the words that a store is asked in.
 ///
 /// The meaning is that of `Predicate.evaluate`. Parts that depend on no object are evaluated at once.
-struct PredicateTranslation {
+package struct PredicateTranslation {
     let schema: Schema
     /// The entity that is fetched, for errors.
     let entity: String
@@ -13,7 +13,9 @@ struct PredicateTranslation {
     /// The values of those that are known now.
     var bindings = PredicateBindings()
     private var depth = 0
-    private var size = 0
+    /// How many parts there are so far, with those of a variable counted wherever it stands.
+    private(set) var size = 0
+    private var sizes: [PredicateExpressions.VariableID: Int] = [:]
     private var variableCount = 0
 
     init(_ schema: Schema, entity: String) {
@@ -24,11 +26,11 @@ struct PredicateTranslation {
     /// How deeply parts may lie in one another: well below what SQLite takes.
     static var depthLimit: Int { 400 }
     /// How many parts there may be, those of variables counted wherever these stand.
-    static var sizeLimit: Int { 100_000 }
+    static var sizeLimit: Int { 50_000 }
 
     // MARK: - Parts
 
-    mutating func term<Part: PredicateExpression>(_ part: Part) throws -> PredicateTerm {
+    package mutating func term<Part: PredicateExpression>(_ part: Part) throws -> PredicateTerm {
         depth += 1
         size += 1
         defer { depth -= 1 }
@@ -53,6 +55,21 @@ struct PredicateTranslation {
 
     mutating func expression<Part: PredicateExpression>(_ part: Part) throws -> StoredExpression {
         try expression(try term(part), of: part)
+    }
+
+    /// Counts parts once more, because what is made of them stands there once more.
+    mutating func repeatParts(since start: Int) { size += size - start }
+
+    /// Has a variable stand for a term that was made since then.
+    mutating func bind(_ key: PredicateExpressions.VariableID, to term: PredicateTerm, since start: Int) {
+        terms[key] = term
+        sizes[key] = size - start
+    }
+
+    /// What a variable stands for; nil for one of another predicate.
+    mutating func term(of key: PredicateExpressions.VariableID) -> PredicateTerm? {
+        size += sizes[key] ?? 0
+        return terms[key]
     }
 
     /// A name for the elements of a collection.
@@ -113,12 +130,12 @@ struct PredicateTranslation {
 
     func refuse(_ part: some PredicateExpression, _ reason: String) -> MigrationError {
         MigrationError(
-            .fetchUnsupported, "\(part) cannot be asked of the store: \(reason).", place: entity,
+            .fetchUnsupported, "\(source(of: part)) cannot be asked of the store: \(reason).", place: entity,
             remedy: "Change that part, or fetch without it and test the objects in memory.")
     }
 }
 
 /// A part of a Swift predicate that a store can be asked for, or that says why it cannot.
-protocol PredicateTranslatable: PredicateExpression {
+package protocol PredicateTranslatable: PredicateExpression {
     func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm
 }

@@ -20,6 +20,9 @@ enum StoredNumber {
 
     /// In the order of the signed numbers, for one that is kept as the same bits.
     static func ordered(_ number: StoredExpression) -> StoredExpression {
-        .function("bitwiseXor:with:", [number, .constant(.integer(.min))])
+        // The lowest number has no literal in the format language.
+        let lowest = StoredExpression.function(
+            StoredExpression.Arithmetic.subtract.rawValue, [.constant(.integer(-.max)), .constant(.integer(1))])
+        return .function("bitwiseXor:with:", [number, lowest])
     }
 }

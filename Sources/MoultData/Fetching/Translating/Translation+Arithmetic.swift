@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 
 extension PredicateExpressions.Arithmetic: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let selector: StoredExpression.Arithmetic =
             switch op {
             case .add: .add
@@ -15,25 +15,26 @@ extension PredicateExpressions.Arithmetic: PredicateTranslatable {
 }
 
 extension PredicateExpressions.IntDivision: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         try translation.reckoned(StoredExpression.Arithmetic.divide.rawValue, lhs, rhs, self)
     }
 }
 
 extension PredicateExpressions.IntRemainder: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         try translation.reckoned("modulus:by:", lhs, rhs, self)
     }
 }
 
 extension PredicateExpressions.FloatDivision: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        try translation.reckoned(StoredExpression.Arithmetic.divide.rawValue, lhs, rhs, self)
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        // SQLite's own operator gives nil where the divisor is 0, Swift's an infinity.
+        try translation.reckoned(ExpressionFunction.InSwift.quotient.rawValue, lhs, rhs, self)
     }
 }
 
 extension PredicateExpressions.UnaryMinus: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let inner = try translation.term(wrapped)
         if case .constant = inner { return try translation.constant(self) }
         let number = try translation.expression(inner, of: wrapped)
@@ -51,7 +52,11 @@ extension PredicateTranslation {
         if StoredNumber.isFolded(Left.Output.self) {
             throw refuse(part, "numbers of \(Left.Output.self) are kept as signed ones, which cannot be reckoned with")
         }
+        let result = StoredExpression.function(
+            selector, [try expression(terms.0, of: left), try expression(terms.1, of: right)])
+        // A sum of two floats, made of doubles and then rounded, is the very sum of floats.
         return .value(
-            .function(selector, [try expression(terms.0, of: left), try expression(terms.1, of: right)]))
+            Left.Output.self == Float.self
+                ? .function(ExpressionFunction.InSwift.singlePrecision.rawValue, [result]) : result)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 
 extension PredicateExpressions.SequenceContains: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let terms = (try translation.term(sequence), try translation.term(element))
         switch terms {
         case (.constant, .constant): return try translation.constant(self)
@@ -17,13 +17,14 @@ extension PredicateExpressions.SequenceContains: PredicateTranslatable {
             return .condition(.compare(collection, .contains, try translation.expression(one, of: element)))
         case (.value(let text), let one) where LHS.Output.self == String.self:
             return .condition(StoredText.contains(text, try translation.expression(one, of: element)))
-        default: throw translation.refuse(self, "the store knows the bytes of \(sequence), not its elements")
+        default:
+            throw translation.refuse(self, "the store knows the bytes of \(source(of: sequence)), not its elements")
         }
     }
 }
 
 extension PredicateExpressions.SequenceContainsWhere: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let term = try translation.term(sequence)
         if case .constant(let list) = term {
             return .condition(try translation.tests(list, variable, test).reduce(.constant(false)) { .either($0, $1) })
@@ -36,7 +37,7 @@ extension PredicateExpressions.SequenceContainsWhere: PredicateTranslatable {
 }
 
 extension PredicateExpressions.SequenceAllSatisfy: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let term = try translation.term(sequence)
         if case .constant(let list) = term {
             return .condition(try translation.tests(list, variable, test).reduce(.constant(true)) { .both($0, $1) })
@@ -50,7 +51,7 @@ extension PredicateExpressions.SequenceAllSatisfy: PredicateTranslatable {
 }
 
 extension PredicateExpressions.Filter: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let term = try translation.term(sequence)
         let (name, model, collection) = try translation.collection(term, of: sequence)
         translation.terms[variable.key] = .object(.variable(name), model)
@@ -59,16 +60,16 @@ extension PredicateExpressions.Filter: PredicateTranslatable {
 }
 
 extension PredicateExpressions.SequenceMinimum: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         if case .constant = try translation.term(elements) { return try translation.constant(self) }
-        throw translation.refuse(self, "the store knows the bytes of \(elements), not its elements")
+        throw translation.refuse(self, "the store knows the bytes of \(source(of: elements)), not its elements")
     }
 }
 
 extension PredicateExpressions.SequenceMaximum: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         if case .constant = try translation.term(elements) { return try translation.constant(self) }
-        throw translation.refuse(self, "the store knows the bytes of \(elements), not its elements")
+        throw translation.refuse(self, "the store knows the bytes of \(source(of: elements)), not its elements")
     }
 }
 

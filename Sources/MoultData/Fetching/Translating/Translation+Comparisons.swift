@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 
 extension PredicateExpressions.Equal: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let terms = (try translation.term(lhs), try translation.term(rhs))
         if case (.constant, .constant) = terms { return try translation.constant(self) }
         return .condition(try translation.equality(terms.0, terms.1, of: LHS.Output.self, self))
@@ -10,7 +10,7 @@ extension PredicateExpressions.Equal: PredicateTranslatable {
 }
 
 extension PredicateExpressions.NotEqual: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let terms = (try translation.term(lhs), try translation.term(rhs))
         if case (.constant, .constant) = terms { return try translation.constant(self) }
         return .condition(try translation.equality(terms.0, terms.1, of: LHS.Output.self, self).negated)
@@ -18,7 +18,7 @@ extension PredicateExpressions.NotEqual: PredicateTranslatable {
 }
 
 extension PredicateExpressions.Comparison: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let terms = (try translation.term(lhs), try translation.term(rhs))
         if case (.constant, .constant) = terms { return try translation.constant(self) }
         let left = try translation.expression(terms.0, of: lhs)

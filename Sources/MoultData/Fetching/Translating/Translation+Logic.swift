@@ -2,25 +2,25 @@ import Foundation
 import MoultModel
 
 extension PredicateExpressions.Conjunction: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         .condition(.both(try translation.predicate(lhs), try translation.predicate(rhs)))
     }
 }
 
 extension PredicateExpressions.Disjunction: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         .condition(.either(try translation.predicate(lhs), try translation.predicate(rhs)))
     }
 }
 
 extension PredicateExpressions.Negation: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         .condition(try translation.predicate(wrapped).negated)
     }
 }
 
 extension PredicateExpressions.Conditional: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         switch try translation.predicate(test) {
         case .constant(true): return try translation.term(trueBranch)
         case .constant(false): return try translation.term(falseBranch)

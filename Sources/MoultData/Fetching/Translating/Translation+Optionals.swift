@@ -2,7 +2,8 @@ import Foundation
 import MoultModel
 
 extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        let start = translation.size
         let whole = try translation.term(wrapped)
         if case .constant(let value) = whole {
             guard let known = (value as? Wrapped?) ?? nil else { return .constant(Result?.none as Any) }
@@ -10,7 +11,8 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
             translation.terms[variable.key] = .constant(known)
             return try translation.term(transform)
         }
-        translation.terms[variable.key] = whole.unwrapped
+        translation.bind(variable.key, to: whole.unwrapped, since: start)
+        translation.repeatParts(since: start)
         let result = try translation.term(transform)
         return try translation.given(whole, result, self)
     }
@@ -55,8 +57,10 @@ extension PredicateTerm {
 }
 
 extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        let start = translation.size
         let first = try translation.term(lhs)
+        translation.repeatParts(since: start)
         if case .constant(let value) = first {
             return isNilValue(value) ? try translation.term(rhs) : .constant((value as? any NilTest)?.wrapped ?? value)
         }
@@ -80,7 +84,7 @@ extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
 }
 
 extension PredicateExpressions.ForcedUnwrap: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         switch try translation.term(inner) {
         case .constant: return try translation.constant(self)
         // Where it is nil, `evaluate` throws: such an object is not found.

@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 
 extension PredicateExpressions.Range: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let terms = (try translation.term(lower), try translation.term(upper))
         if case (.constant, .constant) = terms { return try translation.constant(self) }
         return .range(lower: terms.0, upper: terms.1, isClosed: false)
@@ -10,7 +10,7 @@ extension PredicateExpressions.Range: PredicateTranslatable {
 }
 
 extension PredicateExpressions.ClosedRange: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let terms = (try translation.term(lower), try translation.term(upper))
         if case (.constant, .constant) = terms { return try translation.constant(self) }
         return .range(lower: terms.0, upper: terms.1, isClosed: true)
@@ -18,7 +18,7 @@ extension PredicateExpressions.ClosedRange: PredicateTranslatable {
 }
 
 extension PredicateExpressions.RangeExpressionContains: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let terms = (try translation.term(range), try translation.term(element))
         if case (.constant, .constant) = terms { return try translation.constant(self) }
         var bounds = terms.0

@@ -2,29 +2,50 @@ import Foundation
 import MoultModel
 
 extension PredicateExpressions.CollectionContainsCollection: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        let terms = (try translation.term(base), try translation.term(other))
-        if case (.constant, .constant) = terms { return try translation.constant(self) }
-        guard StoredText.isText(Base.Output.self), StoredText.isText(Other.Output.self) else {
-            throw translation.refuse(self, "only texts can be searched for a part")
-        }
-        let (text, part) = (
-            try translation.expression(terms.0, of: base), try translation.expression(terms.1, of: other)
-        )
-        return .condition(StoredText.contains(text, part))
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        try translation.texts(base, other, self) { .condition(StoredText.contains($0, $1)) }
     }
 }
 
 extension PredicateExpressions.SequenceStartsWith: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        let terms = (try translation.term(base), try translation.term(prefix))
-        if case (.constant, .constant) = terms { return try translation.constant(self) }
-        guard StoredText.isText(Base.Output.self), StoredText.isText(Prefix.Output.self) else {
-            throw translation.refuse(self, "only texts can be asked for their beginning")
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        try translation.texts(base, prefix, self) { .condition(StoredText.starts($0, with: $1)) }
+    }
+}
+
+extension PredicateExpressions.StringLocalizedStandardContains: PredicateTranslatable {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        try translation.texts(root, other, self) { .condition(StoredText.containsLocalized($0, $1)) }
+    }
+}
+
+extension PredicateExpressions.StringCaseInsensitiveCompare: PredicateTranslatable {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        try translation.texts(root, other, self) {
+            .value(.function(StoredText.InSwift.caseInsensitiveOrder.rawValue, [$0, $1]))
         }
-        let (text, start) = (
-            try translation.expression(terms.0, of: base), try translation.expression(terms.1, of: prefix)
-        )
-        return .condition(StoredText.starts(text, with: start))
+    }
+}
+
+extension PredicateExpressions.StringLocalizedCompare: PredicateTranslatable {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        try translation.texts(root, other, self) {
+            .value(.function(StoredText.InSwift.localizedOrder.rawValue, [$0, $1]))
+        }
+    }
+}
+
+extension PredicateTranslation {
+    /// What becomes of two texts, not both of them known now.
+    fileprivate mutating func texts<Left: PredicateExpression, Right: PredicateExpression>(
+        _ left: Left, _ right: Right, _ part: some PredicateExpression,
+        _ body: (StoredExpression, StoredExpression) -> PredicateTerm
+    ) throws -> PredicateTerm {
+        let terms = (try term(left), try term(right))
+        if case (.constant, .constant) = terms { return try constant(part) }
+        guard StoredText.isText(Left.Output.self), StoredText.isText(Right.Output.self) else {
+            throw refuse(part, "the store can search texts only")
+        }
+        return body(try expression(terms.0, of: left), try expression(terms.1, of: right))
     }
 }

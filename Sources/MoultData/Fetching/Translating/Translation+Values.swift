@@ -2,8 +2,8 @@ import Foundation
 import MoultModel
 
 extension PredicateExpressions.Variable: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        guard let term = translation.terms[key] else {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        guard let term = translation.term(of: key) else {
             throw translation.refuse(self, "it is a variable of another predicate")
         }
         return term
@@ -11,15 +11,17 @@ extension PredicateExpressions.Variable: PredicateTranslatable {
 }
 
 extension PredicateExpressions.Value: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) -> PredicateTerm { .constant(value) }
+    package func translated(by translation: inout PredicateTranslation) -> PredicateTerm { .constant(value) }
 }
 
 extension PredicateExpressions.NilLiteral: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) -> PredicateTerm { .constant(Wrapped?.none as Any) }
+    package func translated(by translation: inout PredicateTranslation) -> PredicateTerm {
+        .constant(Wrapped?.none as Any)
+    }
 }
 
 extension PredicateExpressions.KeyPath: PredicateTranslatable {
-    func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         switch try translation.term(root) {
         case .constant: return try translation.constant(self)
         case .object(let object, let model): return try property(of: object, model, by: translation)
@@ -42,7 +44,11 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
         switch property.shape {
         case .attribute: return .value(StoredNumber.expression(expression, of: Output.self))
         case .toOne(let destination, _): return .object(expression, destination)
-        case .toMany(let destination, _): return .collection(expression, destination)
+        case .toMany(let destination, _):
+            if case .conditional = object {
+                throw translation.refuse(self, "which object the relationship belongs to depends on a condition")
+            }
+            return .collection(expression, destination)
         }
     }
 

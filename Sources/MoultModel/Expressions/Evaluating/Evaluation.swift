@@ -82,10 +82,16 @@ struct Evaluation<Objects: ObjectValues> {
         }
     }
 
-    /// `FUNCTION(object, "valueForKeyPath:", "a.b")` is the one message that everything understands.
+    /// `FUNCTION(object, "valueForKeyPath:", "a.b")` is the one message that everything understands; the other one is
+    /// Moult's own (``Expression/object(_:ofEntities:)``).
     private func send(
         _ selector: String, to target: Expression, _ arguments: [Expression], in expression: Expression
     ) throws -> ExpressionValue {
+        if selector == Expression.ofEntities, let list = arguments.first {
+            let object = try value(target)
+            guard case .object(let id) = object else { return .null }
+            return try value(list).elements.contains(.string(id.entityName)) ? object : .null
+        }
         guard ["valueForKey:", "valueForKeyPath:"].contains(selector), arguments.count == 1,
             case .string(let path) = try value(arguments[0])
         else {

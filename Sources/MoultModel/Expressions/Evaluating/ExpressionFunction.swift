@@ -15,6 +15,8 @@ package enum ExpressionFunction: Sendable, Hashable {
     case noIndex
     /// `castObject:toType:(x, "NSDate")`: ``ExpressionValue/cast(to:)``.
     case cast
+    /// As Swift does it.
+    case inSwift(InSwift)
     /// `objectFrom:withIndex:(x, 0)`, `x[0]`, `x[FIRST]`, `x[LAST]`, `x[SIZE]`: nil where there is no such element.
     case element
 
@@ -43,6 +45,7 @@ package enum ExpressionFunction: Sendable, Hashable {
         for function in Mathematics.allCases { functions[function.rawValue] = .mathematics(function) }
         for function in Bits.allCases { functions[function.rawValue] = .bits(function) }
         for function in Text.allCases { functions[function.rawValue] = .text(function) }
+        for function in InSwift.allCases { functions[function.rawValue] = .inSwift(function) }
         return functions
     }()
 
@@ -53,6 +56,7 @@ package enum ExpressionFunction: Sendable, Hashable {
         case .mathematics(let function): function.rawValue
         case .bits(let function): function.rawValue
         case .text(let function): function.rawValue
+        case .inSwift(let function): function.rawValue
         case .now: "now"
         case .random: "random"
         case .randomBelow: "random:"
@@ -83,6 +87,7 @@ package enum ExpressionFunction: Sendable, Hashable {
         case .mathematics(let function): return try function.value(arguments)
         case .bits(let function): return try function.value(arguments)
         case .text(let function): return try value(function, of: arguments[0])
+        case .inSwift(let function): return try function.value(arguments)
         case .randomBelow:
             let limit = try Bits.integer(arguments[0], selector)
             return limit > 0 ? .integer(Int64.random(in: 0..<limit)) : .null

@@ -87,6 +87,17 @@ extension Expression {
     }
 }
 
+extension Expression {
+    package static let ofEntities = "objectOfEntities:"
+
+    /// An object where it is of one of these entities, else nil.
+    ///
+    /// - Parameter names: an entity and those below it, itself first: what behind it is asked for are its properties.
+    package static func object(_ object: Expression, ofEntities names: [String]) -> Expression {
+        .message(ofEntities, to: object, [.constant(.collection(names.map(ExpressionValue.string)))])
+    }
+}
+
 extension Predicate {
     /// As ``Expression/replacing(_:)``, in all of its expressions.
     package func replacing(_ replacement: (Expression) -> Expression?) -> Predicate {

@@ -20,8 +20,20 @@ extension ObjectContext {
         guard fetch.batchSize == 0 else { return try faults(try source.fetchIDs(fetch), fetch) }
         let snapshots = try source.fetchSnapshots(fetch)
         makeRoom(for: snapshots.count)
+        guard fetch.properties.isEmpty else { return try glimpses(snapshots) }
         let isEmpty = registry.isEmpty
         return try snapshots.map { try adopt($0, isKnownNew: isEmpty) }
+    }
+
+    /// Objects of which only some properties were read: faults that know these.
+    private func glimpses(_ snapshots: [ObjectSnapshot]) throws -> [Object] {
+        let objects = try snapshots.map { snapshot in
+            let object = try object(with: snapshot.id)
+            object.glimpse(snapshot)
+            return object
+        }
+        shareBatches(objects, size: Self.batchSize)
+        return objects
     }
 
     private func faults(_ ids: [ObjectID], _ fetch: ObjectFetch) throws -> [Object] {

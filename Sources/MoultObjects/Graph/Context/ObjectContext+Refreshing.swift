@@ -73,7 +73,9 @@ extension ObjectContext {
         try lock.withLock {
             try settle()
             for id in saved.updated.union(saved.inserted) {
-                guard let object = registry[id]?.object, !object.state.contains(.fault) else { continue }
+                guard let object = registry[id]?.object else { continue }
+                object.forgetGlimpse()
+                guard !object.state.contains(.fault) else { continue }
                 do {
                     try refresh(object, mergingChanges: true)
                 } catch let error as MigrationError where error.code == .objectGone {
@@ -113,7 +115,9 @@ extension ObjectContext {
 
     /// Has unchanged objects that lead to deleted ones read their relationships again.
     private func forgetDestinations(_ deleted: Set<ObjectID>) {
-        for object in registry.values.compactMap(\.object) where !object.state.contains(.fault) && !object.isPending {
+        for object in registry.values.compactMap(\.object) where !object.isPending {
+            object.forgetGlimpse()
+            if object.state.contains(.fault) { continue }
             let leads = object.kind.links.contains { link in
                 link.map { object.destinationIDs($0).contains(where: deleted.contains) } ?? false
             }

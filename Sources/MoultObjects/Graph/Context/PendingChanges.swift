@@ -24,7 +24,7 @@ struct PendingChanges {
         changed = all.filter { names.contains($0.entityName) }
         let usesPaths =
             fetch.predicate?.reachesOtherObjects(from: entity, in: model) == true
-            || fetch.sort.contains { $0.keyPath.contains(".") }
+            || fetch.sort.contains { $0.keyPath.contains(".") || $0.keyPath.contains("@") }
         reachesOthers = usesPaths && !all.isEmpty
         guard isSpread || reachesOthers || !changed.isEmpty else { return nil }
         self.fetch = fetch
@@ -65,7 +65,7 @@ struct PendingChanges {
     }
 
     private func merged(_ stored: [ObjectID], _ fresh: [ObjectID]) throws -> [ObjectID] {
-        let order = SortOrder(fetch.sort, values)
+        let order = try SortOrder(fetch.sort, values)
         let isOrdered = !reachesOthers && !context.source.isSpread(over: fetch.entityName)
         guard isOrdered else { return try order.sorted(stored + fresh) }
         var result = stored
@@ -86,10 +86,10 @@ private struct SortOrder {
     private let paths: [Expression]
     private let values: ContextValues
 
-    init(_ terms: [ObjectFetch.SortTerm], _ values: ContextValues) {
+    init(_ terms: [ObjectFetch.SortTerm], _ values: ContextValues) throws {
         self.terms = terms
         self.values = values
-        paths = terms.map { .keyPath($0.keyPath) }
+        paths = try terms.map { try Expression(parsing: $0.keyPath) }
     }
 
     private struct Keyed {

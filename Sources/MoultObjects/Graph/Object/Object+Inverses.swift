@@ -6,6 +6,7 @@ extension Object {
     // MARK: - Reading
 
     func destination(_ link: RelationshipLink) throws -> ObjectID? {
+        if case .toOne(let id)? = glimpsed(link.position) { return id }
         try fire()
         switch values[link.position] {
         case .toOne(let id)?: return id

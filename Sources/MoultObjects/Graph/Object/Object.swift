@@ -8,8 +8,8 @@ import MoultSystem
 package final class Object {
     let kind: ObjectKind
     var identity: ObjectID
-    /// One for each property of the shape, empty in a fault; nil for what has not been read yet: a to-many
-    /// relationship, a derived attribute after a save.
+    /// One for each property of the shape; nil for what has not been read yet: a to-many relationship, a derived
+    /// attribute after a save. Empty in a fault, unless a fetch has read some properties of it.
     var values: [ObjectValue?] = []
     /// What the store, or the parent context, holds; the same buffer as ``values`` while nothing is changed. Empty in
     /// a fault and in a new object.
@@ -123,6 +123,21 @@ extension Object {
         state.remove(.updated)
         kind.noteChange?(self, nil)
     }
+
+    /// Takes some properties of a fault, which stays one.
+    func glimpse(_ snapshot: ObjectSnapshot) {
+        guard state.contains(.fault) else { return }
+        values = snapshot.values
+    }
+
+    /// What a fetch has read of a fault; nil where it did not, and for an object that is none.
+    func glimpsed(_ position: Int) -> ObjectValue? {
+        guard state.contains(.fault), !values.isEmpty, !state.contains(.detached) else { return nil }
+        return values[position]
+    }
+
+    /// Forgets what a fetch has read of a fault.
+    func forgetGlimpse() { if state.contains(.fault) { values = [] } }
 
     /// Leaves the context for good.
     func detach() {

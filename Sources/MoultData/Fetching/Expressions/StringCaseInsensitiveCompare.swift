@@ -1,0 +1,41 @@
+import Foundation
+import MoultModel
+
+extension PredicateExpressions {
+    /// `text.caseInsensitiveCompare(other)`, which Foundation's predicates on Linux do not have.
+    public struct StringCaseInsensitiveCompare<Root: PredicateExpression, Other: PredicateExpression>:
+        PredicateExpression
+    where Root.Output: StringProtocol, Other.Output: StringProtocol {
+        public let root: Root
+        public let other: Other
+
+        public init(root: Root, other: Other) {
+            self.root = root
+            self.other = other
+        }
+
+        public func evaluate(_ bindings: PredicateBindings) throws -> ComparisonResult {
+            try ExpressionFunction.InSwift.caseInsensitiveOrder.order(
+                try root.evaluate(bindings), try other.evaluate(bindings))
+        }
+    }
+
+    // The name that the macro gives it.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    public static func build_caseInsensitiveCompare<Root: PredicateExpression, Other: PredicateExpression>(
+        _ root: Root, _ other: Other
+    ) -> StringCaseInsensitiveCompare<Root, Other> { StringCaseInsensitiveCompare(root: root, other: other) }
+}
+
+extension PredicateExpressions.StringCaseInsensitiveCompare: StandardPredicateExpression, Codable, Sendable
+where Root: StandardPredicateExpression, Other: StandardPredicateExpression {}
+
+extension ExpressionFunction.InSwift {
+    /// What a function that orders two texts says of them.
+    func order(_ left: some StringProtocol, _ right: some StringProtocol) throws -> ComparisonResult {
+        guard case .integer(let order) = try value([.string(String(left)), .string(String(right))]) else {
+            return .orderedSame
+        }
+        return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import MoultModel
+
+/// How people order texts, for `SortDescriptor(\.name, comparator: .localizedStandard)`: Foundation's on Linux knows
+/// `.lexical` only. The order is that of no language in particular, so that it is the same on every machine.
+public struct LocalizedStringComparator: Sendable, Hashable {
+    let isNumeric: Bool
+
+    /// Marks and case count only where the letters are the same, and numbers in a text by their value, as file names
+    /// are listed. It is what a sort by a `String` has where none is given.
+    public static let localizedStandard = LocalizedStringComparator(isNumeric: true)
+    /// Marks and case count only where the letters are the same.
+    public static let localized = LocalizedStringComparator(isNumeric: false)
+}
+
+extension SortDescriptor {
+    /// Sorts texts as people do: ``LocalizedStringComparator/localizedStandard``.
+    public init(_ keyPath: any KeyPath<Compared, String> & Sendable, order: SortOrder = .forward) {
+        self.init(keyPath, comparator: LocalizedStringComparator.localizedStandard, order: order)
+    }
+
+    /// Sorts texts as people do, nil first.
+    public init(_ keyPath: any KeyPath<Compared, String?> & Sendable, order: SortOrder = .forward) {
+        self.init(keyPath, comparator: LocalizedStringComparator.localizedStandard, order: order)
+    }
+
+    public init(
+        _ keyPath: any KeyPath<Compared, String> & Sendable, comparator: LocalizedStringComparator,
+        order: SortOrder = .forward
+    ) {
+        self =
+            comparator.isNumeric
+            ? .ordered(keyPath, by: \._localizedStandardOrder, order) : .ordered(keyPath, by: \._localizedOrder, order)
+    }
+
+    public init(
+        _ keyPath: any KeyPath<Compared, String?> & Sendable, comparator: LocalizedStringComparator,
+        order: SortOrder = .forward
+    ) {
+        self =
+            comparator.isNumeric
+            ? .ordered(keyPath, by: \._localizedStandardOrder, order) : .ordered(keyPath, by: \._localizedOrder, order)
+    }
+
+    private static func ordered<Text, Order: Comparable>(
+        _ keyPath: any KeyPath<Compared, Text> & Sendable, by path: any KeyPath<Text, Order> & Sendable,
+        _ order: SortOrder
+    ) -> SortDescriptor {
+        SortDescriptor(sendable(keyPath.appending(path: path)), order: order)
+    }
+
+    private static func ordered<Text, Order: Comparable>(
+        _ keyPath: any KeyPath<Compared, Text> & Sendable, by path: any KeyPath<Text, Order?> & Sendable,
+        _ order: SortOrder
+    ) -> SortDescriptor {
+        SortDescriptor(sendable(keyPath.appending(path: path)), order: order)
+    }
+
+    /// A key path made of two that can be sent can be sent, which `appending` does not say.
+    private static func sendable<Value>(_ path: KeyPath<Compared, Value>) -> any KeyPath<Compared, Value> & Sendable {
+        unsafeBitCast(path, to: (any KeyPath<Compared, Value> & Sendable).self)
+    }
+}
+
+/// A text in the order of people.
+public struct _LocalizedOrder: Comparable, Sendable {
+    let key: String
+    public static func < (left: Self, right: Self) -> Bool {
+        left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
+    }
+}
+
+extension String {
+    public var _localizedOrder: _LocalizedOrder { _LocalizedOrder(key: collationKey(isNumeric: false)) }
+    public var _localizedStandardOrder: _LocalizedOrder { _LocalizedOrder(key: collationKey(isNumeric: true)) }
+}
+
+extension Optional where Wrapped == String {
+    public var _localizedOrder: _LocalizedOrder? { self?._localizedOrder }
+    public var _localizedStandardOrder: _LocalizedOrder? { self?._localizedStandardOrder }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import MoultModel
+
+extension PredicateExpressions.PredicateEvaluate: PredicateTranslatable {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        guard case .constant(let value) = try translation.term(predicate), let inner = value as? Condition.Output else {
+            throw translation.refuse(self, "the predicate in it is not known")
+        }
+        repeat try translation.bind(each inner.variable, to: each input)
+        return try translation.term(inner.expression)
+    }
+}
+
+extension PredicateExpressions.ExpressionEvaluate: PredicateTranslatable {
+    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
+        guard case .constant(let value) = try translation.term(expression),
+            let inner = value as? Transformation.Output
+        else { throw translation.refuse(self, "the expression in it is not known") }
+        repeat try translation.bind(each inner.variable, to: each input)
+        return try translation.term(inner.expression)
+    }
+}
+
+extension PredicateTranslation {
+    /// Has a variable stand for another part.
+    mutating func bind<Input: PredicateExpression>(
+        _ variable: PredicateExpressions.Variable<Input.Output>, to input: Input
+    ) throws {
+        let start = size
+        let found = try term(input)
+        if case .constant(let value) = found, let value = value as? Input.Output { bindings[variable] = value }
+        bind(variable.key, to: found, since: start)
+    }
+}

@@ -1,0 +1,163 @@
+import MoultData
+import MoultModel
+import MoultObjects
+import Testing
+
+/// What a descriptor says beside its predicate, against Foundation's sort of the same objects in memory.
+@Suite struct SortAndLimitTests {
+    private let container: ModelContainer
+    private let context: ModelContext
+    private var data = LibraryData(seed: 77)
+
+    init() throws {
+        container = try ModelContainer(
+            for: Schema(versionedSchema: Library.self), configurations: ModelConfiguration(isStoredInMemoryOnly: true))
+        context = ModelContext(container)
+        data.fill(context, works: 60)
+        try context.save()
+    }
+
+    private func found<Model>(_ descriptor: FetchDescriptor<Model>) throws -> [PersistentIdentifier] {
+        try context.objects.fetch(try descriptor.objectFetch(in: container.schema)).map { PersistentIdentifier($0.id) }
+    }
+
+    /// The models in the order of their insertion, then sorted: Swift's sort keeps the order of equals.
+    private func sorted<Model>(by sorts: [SortDescriptor<Model>]) throws -> [PersistentIdentifier] {
+        try context.models(of: Model.self).sorted { $0.persistentModelID < $1.persistentModelID }
+            .sorted { left, right in
+                for sort in sorts {
+                    switch sort.compare(left, right) {
+                    case .orderedAscending: return true
+                    case .orderedDescending: return false
+                    case .orderedSame: continue
+                    }
+                }
+                return false
+            }
+            .map(\.persistentModelID)
+    }
+
+    private func check<Model>(_ sorts: SortDescriptor<Model>..., line: Int = #line) throws {
+        #expect(try found(FetchDescriptor(sortBy: sorts)) == sorted(by: sorts), "line \(line)")
+    }
+
+    @Test func `nil comes first, and last in reverse`() throws {
+        try check(SortDescriptor(\Person.born), SortDescriptor(\.age, order: .reverse))
+        try check(SortDescriptor(\Person.born, order: .reverse))
+        try check(SortDescriptor(\Library.Tag.weight, order: .reverse), SortDescriptor(\.label))
+    }
+
+    @Test func `numbers and dates of every type sort as in Swift`() throws {
+        try check(SortDescriptor(\Person.age), SortDescriptor(\.name, order: .reverse))
+        try check(SortDescriptor(\Person.born, order: .reverse), SortDescriptor(\.nickname))
+        try check(SortDescriptor(\Work.serial), SortDescriptor(\.readers, order: .reverse))
+        try check(SortDescriptor(\Work.price), SortDescriptor(\.fee), SortDescriptor(\.mass, order: .reverse))
+        try check(SortDescriptor(\Work.rating, order: .reverse), SortDescriptor(\.published), SortDescriptor(\.stars))
+        try check(SortDescriptor(\Work.code), SortDescriptor(\.edition), SortDescriptor(\.height, order: .reverse))
+        try check(SortDescriptor(\Library.Novel.chapters), SortDescriptor(\.sequel?.pages), SortDescriptor(\.title))
+    }
+
+    @Test func `a sort goes through relationships`() throws {
+        try check(SortDescriptor(\Person.mentor?.age), SortDescriptor(\.mentor?.mentor?.born, order: .reverse))
+        try check(SortDescriptor(\Person.mentor?.name))
+        try check(SortDescriptor(\Person.students.count, order: .reverse), SortDescriptor(\.mentor?.works.count))
+    }
+
+    @Test func `texts sort as people do, and by scalars where that is asked for`() throws {
+        try check(SortDescriptor(\Person.name))
+        try check(SortDescriptor(\Person.name, comparator: .localized, order: .reverse))
+        let names = try context.objects.fetch(
+            try FetchDescriptor(sortBy: [SortDescriptor(\Person.name, comparator: .lexical)])
+                .objectFetch(in: container.schema)
+        ).map { try $0.attribute("name") }
+        let texts = names.compactMap { if case .string(let text)? = $0 { text } else { nil } }
+        #expect(texts == texts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+    }
+
+    @Test func `unsaved changes take their places in the order and in the limit`() throws {
+        var data = data
+        for _ in 0..<5 { context.insert(data.person(0)) }
+        for person in data.people.prefix(5) { person.age = 50 }
+        let sorts = [SortDescriptor(\Person.age, order: .reverse), SortDescriptor(\.name)]
+        let all = try context.models(of: Person.self)
+        let ages = all.map(\.age).sorted(by: >)
+        for (offset, limit) in [(0, 3), (4, 5), (8, 100), (3, 0)] {
+            var descriptor = FetchDescriptor(sortBy: sorts)
+            (descriptor.fetchOffset, descriptor.fetchLimit) = (offset, limit == 0 ? nil : limit)
+            let found = try found(descriptor).compactMap { context.registeredModel(for: $0) as Person? }
+            let expected = ages.dropFirst(offset).prefix(limit == 0 ? 1000 : limit)
+            #expect(found.map(\.age) == Array(expected))
+        }
+        var saved = FetchDescriptor<Person>()
+        saved.includePendingChanges = false
+        #expect(try found(saved).count == all.count - 5)
+    }
+
+    @Test func `a sort that no store can do is refused`() throws {
+        let error = #expect(throws: MigrationError.self) {
+            try found(FetchDescriptor(sortBy: [SortDescriptor(\Work.shout)]))
+        }
+        #expect(error?.code == .fetchUnsupported)
+    }
+
+    @Test func `what a store cannot answer is answered in memory where that is allowed`() throws {
+        let word = "a"
+        var descriptor = FetchDescriptor<Work>(
+            predicate: #Predicate { !$0.keywords.contains(word) && $0.pages > 0 }, sortBy: [SortDescriptor(\.shout)])
+        #expect(throws: MigrationError.self) { try descriptor.objectFetch(in: container.schema) }
+        #expect(try descriptor.memoryFetch(in: container.schema) == nil)
+        descriptor.allowsInMemoryEvaluation = true
+        descriptor.fetchOffset = 1
+        let memory = try #require(try descriptor.memoryFetch(in: container.schema))
+        let all = try context.models(of: Work.self)
+        let found = try memory.result(of: all)
+        #expect(found.count == all.count { $0.pages > 0 } - 1)
+        #expect(found.map(\.shout) == found.map(\.shout).sorted())
+    }
+
+    @Test func `only the properties asked for are read, the others when one of them is asked for`() throws {
+        let fresh = ModelContext(container)
+        var descriptor = FetchDescriptor<Person>()
+        descriptor.propertiesToFetch = [\.name, \.mentor]
+        let objects = try fresh.objects.fetch(try descriptor.objectFetch(in: container.schema))
+        let first = try #require(objects.first)
+        _ = try objects.map { (try $0.attribute("name"), try $0.toOneID("mentor")) }
+        #expect(objects.allSatisfy(\.isFault))
+        _ = try first.attribute("age")
+        #expect(objects.allSatisfy { !$0.isFault })
+        let expected = try context.models(of: Person.self).map { ($0.name, $0.age) }
+        let read = try objects.map { (try $0.attribute("name"), try $0.attribute("age")) }
+        #expect(read.map(\.0) == expected.map { .string($0.0) })
+        #expect(read.map(\.1) == expected.map { .integer(Int64($0.1)) })
+    }
+
+    @Test func `relationships are read ahead along their whole path`() throws {
+        let fresh = ModelContext(container)
+        var descriptor = FetchDescriptor<Person>()
+        descriptor.relationshipKeyPathsForPrefetching = [\.mentor?.works, \.students]
+        let objects = try fresh.objects.fetch(try descriptor.objectFetch(in: container.schema))
+        let works = try objects.compactMap { try $0.toOne("mentor") }.flatMap { try $0.toMany("works") }
+        #expect(!works.isEmpty)
+        #expect(works.allSatisfy { !$0.isFault })
+        let error = #expect(throws: MigrationError.self) {
+            descriptor.relationshipKeyPathsForPrefetching = [\.name]
+            _ = try descriptor.objectFetch(in: container.schema)
+        }
+        #expect(error?.code == .usage)
+    }
+
+    @Test func `counts and identities follow the predicate and the limit`() throws {
+        var descriptor = FetchDescriptor<Work>(predicate: #Predicate { $0.isRare })
+        let all = try context.models(of: Work.self).filter(\.isRare)
+        #expect(try context.objects.count(descriptor.objectFetch(in: container.schema)) == all.count)
+        descriptor.fetchLimit = 3
+        #expect(try context.objects.count(descriptor.objectFetch(in: container.schema)) == 3)
+        let ids = try context.objects.fetchIDs(descriptor.objectFetch(in: container.schema))
+        #expect(Set(ids.map(PersistentIdentifier.init)).isSubset(of: all.map(\.persistentModelID)))
+    }
+}
+
+extension Library.Work {
+    /// No stored property.
+    var shout: String { title.uppercased() + "!" }
+}
