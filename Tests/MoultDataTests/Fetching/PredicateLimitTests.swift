@@ -27,7 +27,7 @@ private typealias PE = PredicateExpressions
         ages.reduce(Foundation.Predicate<Person>.false) { chain, age in
             Foundation.Predicate<Person> { person in
                 PE.build_Disjunction(
-                    lhs: PE.build_evaluate(PE.build_Arg(chain), person),
+                    lhs: PE.build_evaluate(chain, person),
                     rhs: PE.build_Equal(lhs: PE.build_KeyPath(root: person, keyPath: \.age), rhs: PE.build_Arg(age)))
             }
         }

@@ -17,12 +17,12 @@ import Testing
         try context.save()
     }
 
-    private func found<Model>(_ descriptor: FetchDescriptor<Model>) throws -> [PersistentIdentifier] {
+    private func found<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> [PersistentIdentifier] {
         try context.objects.fetch(try descriptor.objectFetch(in: container.schema)).map { PersistentIdentifier($0.id) }
     }
 
     /// The models in the order of their insertion, then sorted: Swift's sort keeps the order of equals.
-    private func sorted<Model>(by sorts: [SortDescriptor<Model>]) throws -> [PersistentIdentifier] {
+    private func sorted<Model: PersistentModel>(by sorts: [SortDescriptor<Model>]) throws -> [PersistentIdentifier] {
         try context.models(of: Model.self).sorted { $0.persistentModelID < $1.persistentModelID }
             .sorted { left, right in
                 for sort in sorts {
@@ -37,7 +37,7 @@ import Testing
             .map(\.persistentModelID)
     }
 
-    private func check<Model>(_ sorts: SortDescriptor<Model>..., line: Int = #line) throws {
+    private func check<Model: PersistentModel>(_ sorts: SortDescriptor<Model>..., line: Int = #line) throws {
         #expect(try found(FetchDescriptor(sortBy: sorts)) == sorted(by: sorts), "line \(line)")
     }
 
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `unsaved changes take their places in the order and in the limit`() throws {
-        var data = data
+        var data = self.data
         for _ in 0..<5 { context.insert(data.person(0)) }
         for person in data.people.prefix(5) { person.age = 50 }
         let sorts = [SortDescriptor(\Person.age, order: .reverse), SortDescriptor(\.name)]

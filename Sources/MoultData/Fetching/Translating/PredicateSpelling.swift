@@ -111,7 +111,7 @@ extension PE.StringLocalizedCompare: PredicateSpelled {
     var spelling: String { called(root, "localizedCompare", other) }
 }
 extension PE.PredicateEvaluate: PredicateSpelled {
-    var spelling: String { "\(source(of: predicate)).evaluate(…)" }
+    var spelling: String { "{ \(source(of: predicate.expression)) }.evaluate(…)" }
 }
 
 extension PE.SequenceContainsWhere: PredicateSpelled { var spelling: String { closed(sequence, "contains", test) } }

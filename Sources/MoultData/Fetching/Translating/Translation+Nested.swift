@@ -3,11 +3,8 @@ import MoultModel
 
 extension PredicateExpressions.PredicateEvaluate: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        guard case .constant(let value) = try translation.term(predicate), let inner = value as? Condition.Output else {
-            throw translation.refuse(self, "the predicate in it is not known")
-        }
-        repeat try translation.bind(each inner.variable, to: each input)
-        return try translation.term(inner.expression)
+        repeat try translation.bind(each predicate.variable, to: each input)
+        return try translation.term(predicate.expression)
     }
 }
 
