@@ -35,7 +35,7 @@ extension PredicateTranslation {
         case .constant: return try constant(part)
         case .object(let object, let model):
             guard let desired = withoutOptionals(type) as? any PersistentModel.Type else { break }
-            if model.isSubclass(of: desired) { return found }
+            if model.isSubclass(of: desired) { return .object(object, desired) }
             return .object(object.cast(to: try entities(of: desired, part)), desired)
         default:
             if withoutOptionals(type) == withoutOptionals(Input.Output.self) { return found }

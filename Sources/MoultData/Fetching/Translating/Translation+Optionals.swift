@@ -85,9 +85,10 @@ extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
 
 extension PredicateExpressions.ForcedUnwrap: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        switch try translation.term(inner) {
-        case .constant: return try translation.constant(self)
         // Where it is nil, `evaluate` throws: such an object is not found.
+        switch try translation.term(inner) {
+        case .constant(let value) where isNilValue(value): return .value(.constant(.null))
+        case .constant: return try translation.constant(self)
         case .condition(let condition, let present): return .condition(.all(present, condition) ?? condition)
         case let term: return term.unwrapped
         }

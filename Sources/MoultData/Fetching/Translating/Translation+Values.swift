@@ -35,20 +35,21 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
     private func property(
         of object: StoredExpression, _ model: any PersistentModel.Type, by translation: PredicateTranslation
     ) throws -> PredicateTerm {
-        guard let property = ModelProperties.of(model)[keyPath] else {
+        // The key path starts at the class that it was written for, which may be one above the object's.
+        let owner = Root.Output.self as? any PersistentModel.Type ?? model
+        guard let property = ModelProperties.of(owner)[keyPath] else {
             // persistentModelID, id: the object itself stands for them in the store.
             if Output.self == PersistentIdentifier.self { return .object(object, model) }
             throw translation.refuse(self, "it is no stored property of \(model)")
         }
-        let expression = object.property(property.name)
         switch property.shape {
-        case .attribute: return .value(StoredNumber.expression(expression, of: Output.self))
-        case .toOne(let destination, _): return .object(expression, destination)
+        case .attribute:
+            return .value(StoredNumber.expression(object.property(property.name), of: Output.self))
+        case .toOne(let destination, _): return .object(object.property(property.name), destination)
+        // Of one of two objects it is the list of whichever it is.
         case .toMany(let destination, _):
-            if case .conditional = object {
-                throw translation.refuse(self, "which object the relationship belongs to depends on a condition")
-            }
-            return .collection(expression, destination)
+            if case .conditional = object { return .collection(.keyPath(property.name, of: object), destination) }
+            return .collection(object.property(property.name), destination)
         }
     }
 
