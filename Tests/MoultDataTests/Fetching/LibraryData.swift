@@ -104,3 +104,12 @@ struct LibraryData {
         work.tags = tags.shuffled(using: &random).prefix(Int.random(in: 0..<4, using: &random)).map { $0 }
     }
 }
+
+extension ModelContext {
+    /// Every model of a class, by the fetch below, which knows no predicate.
+    func all<Model: PersistentModel>(_ type: Model.Type) throws -> [Model] {
+        try objects.fetch(ObjectFetch(entityName: Schema.entityName(for: type))).compactMap {
+            model(for: PersistentIdentifier($0.id)) as? Model
+        }
+    }
+}

@@ -191,7 +191,7 @@ extension RandomPredicates {
         default: break
         }
         if let work = work(in: scope) { return property(work, \.subtitle) }
-        return scope.people.last.map { property($0, \.nickname) } ?? value("a")
+        return scope.people.last.map { property($0, \.nickname) } ?? value("a" as String?)
     }
 
     /// A test of a text by a constant.

@@ -195,7 +195,8 @@ struct RandomPredicates {
     mutating func work(in scope: Scope) -> Part<Work>? {
         if !scope.novels.isEmpty, scope.works.isEmpty || flip() {
             func open(_ novel: some StandardPredicateExpression<Novel>) -> Part<Work> { PE.ForceCast<_, Work>(novel) }
-            return open(one(of: scope.novels))
+            let novel = one(of: scope.novels)
+            return open(novel)
         }
         return scope.works.isEmpty ? nil : one(of: scope.works)
     }
