@@ -107,7 +107,7 @@ struct LibraryData {
 
 extension ModelContext {
     /// Every model of a class, by the fetch below, which knows no predicate.
-    func all<Model: PersistentModel>(_ type: Model.Type) throws -> [Model] {
+    func everything<Model: PersistentModel>(_ type: Model.Type) throws -> [Model] {
         try objects.fetch(ObjectFetch(entityName: Schema.entityName(for: type))).compactMap {
             model(for: PersistentIdentifier($0.id)) as? Model
         }

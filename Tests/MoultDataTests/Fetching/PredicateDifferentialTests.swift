@@ -51,7 +51,7 @@ enum PredicateDifferential {
             return 0
         }
         var count = 0
-        for model in try context.all(Model.self) {
+        for model in try context.everything(Model.self) {
             // What `evaluate` throws for, such as a forced unwrap of nil, has no answer to compare with.
             guard let isMeant = try? predicate.evaluate(model) else { continue }
             count += 1

@@ -35,7 +35,7 @@ private typealias PE = PredicateExpressions
 
     @Test func `a hundred predicates in one another are one condition`() throws {
         #expect(try count(chain(5..<105)) == 5)
-        #expect(try context.all(Person.self).filter { try chain(5..<105).evaluate($0) }.count == 5)
+        #expect(try context.everything(Person.self).filter { try chain(5..<105).evaluate($0) }.count == 5)
     }
 
     @Test func `a predicate that is too deep for a stack or for SQLite is refused`() throws {

@@ -23,7 +23,7 @@ import Testing
 
     /// The models in the order of their insertion, then sorted: Swift's sort keeps the order of equals.
     private func sorted<Model: PersistentModel>(by sorts: [SortDescriptor<Model>]) throws -> [PersistentIdentifier] {
-        try context.all(Model.self).sorted { $0.persistentModelID < $1.persistentModelID }
+        try context.everything(Model.self).sorted { $0.persistentModelID < $1.persistentModelID }
             .sorted { left, right in
                 for sort in sorts {
                     switch sort.compare(left, right) {
@@ -79,7 +79,7 @@ import Testing
         for _ in 0..<5 { context.insert(data.person(0)) }
         for person in data.people.prefix(5) { person.age = 50 }
         let sorts = [SortDescriptor(\Person.age, order: .reverse), SortDescriptor(\.name)]
-        let all = try context.all(Person.self)
+        let all = try context.everything(Person.self)
         let ages = all.map(\.age).sorted(by: >)
         for (offset, limit) in [(0, 3), (4, 5), (8, 100), (3, 0)] {
             var descriptor = FetchDescriptor(sortBy: sorts)
@@ -109,7 +109,7 @@ import Testing
         descriptor.allowsInMemoryEvaluation = true
         descriptor.fetchOffset = 1
         let memory = try #require(try descriptor.memoryFetch(in: container.schema))
-        let all = try context.all(Work.self)
+        let all = try context.everything(Work.self)
         let found = try memory.result(of: all)
         #expect(found.count == all.count { $0.pages > 0 } - 1)
         #expect(found.map(\.shout) == found.map(\.shout).sorted())
@@ -125,7 +125,7 @@ import Testing
         #expect(objects.allSatisfy(\.isFault))
         _ = try first.attribute("age")
         #expect(objects.allSatisfy { !$0.isFault })
-        let expected = try context.all(Person.self).map { ($0.name, $0.age) }
+        let expected = try context.everything(Person.self).map { ($0.name, $0.age) }
         let read = try objects.map { (try $0.attribute("name"), try $0.attribute("age")) }
         #expect(read.map(\.0) == expected.map { .string($0.0) })
         #expect(read.map(\.1) == expected.map { .integer(Int64($0.1)) })
@@ -148,7 +148,7 @@ import Testing
 
     @Test func `counts and identities follow the predicate and the limit`() throws {
         var descriptor = FetchDescriptor<Work>(predicate: #Predicate { $0.isRare })
-        let all = try context.all(Work.self).filter(\.isRare)
+        let all = try context.everything(Work.self).filter(\.isRare)
         #expect(try context.objects.count(descriptor.objectFetch(in: container.schema)) == all.count)
         descriptor.fetchLimit = 3
         #expect(try context.objects.count(descriptor.objectFetch(in: container.schema)) == 3)
