@@ -122,7 +122,7 @@ import Testing
         let objects = try fresh.objects.fetch(try descriptor.objectFetch(in: container.schema))
         let first = try #require(objects.first)
         _ = try objects.map { (try $0.attribute("name"), try $0.toOneID("mentor")) }
-        #expect(objects.allSatisfy(\.isFault))
+        #expect(objects.allSatisfy { $0.isFault })
         _ = try first.attribute("age")
         #expect(objects.allSatisfy { !$0.isFault })
         let expected = try context.everything(Person.self).map { ($0.name, $0.age) }
