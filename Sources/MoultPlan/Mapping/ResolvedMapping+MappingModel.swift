@@ -103,6 +103,12 @@ private struct MappingResolver {
         switch expression {
         case .keyPath(let name, .variable("source")) where isTaken(name, of: maker, by: attribute):
             return .attribute(name, ifNil: nil)
+        // The words for an inferred mapping say so of a value that became required.
+        case .conditional(let condition, .constant(let constant), .keyPath(let name, .variable("source")))
+        where condition == .comparison(.init(.source(name), .equal, .constant(.null)))
+            && isTaken(name, of: maker, by: attribute):
+            guard let value = AttributeValue(constant, for: attribute.type) else { return .expression(expression) }
+            return .attribute(name, ifNil: value)
         case .constant(.null): return .constant(nil)
         case .constant(let constant):
             guard let value = AttributeValue(constant, for: attribute.type) else {
