@@ -27,9 +27,9 @@ extension ModelHistory {
         }
     }
 
-    /// Puts a mapping model on every fourth edge or so.
+    /// Puts a mapping model on every other edge or so.
     mutating func addMappings(using random: inout HistoryRandom) throws {
-        for position in models.indices.dropFirst() where Int.random(in: 0..<4, using: &random) == 0 {
+        for position in models.indices.dropFirst() where Int.random(in: 0..<2, using: &random) == 0 {
             let path = try MigrationPath(versions, from: position - 1, to: position, answers: Answers(answers))
             guard case .inferred(let mapping)? = path.edges.first?.means else { continue }
             inferred[position] = mapping
