@@ -26,7 +26,12 @@ extension StoredPath {
         switch end {
         case .localizedOrder: return .function(StoredText.InSwift.localizedKey.rawValue, [value])
         case .localizedStandardOrder: return .function(StoredText.InSwift.standardKey.rawValue, [value])
-        case .count: return .keyPath((names + ["@count"]).joined(separator: "."))
+        case .count:
+            let count = StoredExpression.keyPath((names + ["@count"]).joined(separator: "."))
+            let owner = names.dropLast().joined(separator: ".")
+            // Nil has no objects, and no number of them either.
+            return owner.isEmpty
+                ? count : .conditional(.isPresent(.keyPath(owner)), count, .constant(.null))
         case .relationship: return value
         case .attribute(let type):
             if isLexical { return value }
