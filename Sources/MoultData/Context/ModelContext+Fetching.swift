@@ -9,7 +9,10 @@ extension ModelContext {
     ///   ``SwiftDataError/unsupportedPredicate`` and ``SwiftDataError/unsupportedSortDescriptor`` with the part that
     ///   SQL cannot say, ``SwiftDataError/modelValidationFailure`` for a row that no model can be made of.
     public func fetch<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> [Model] {
-        try graph.models(try objectFetch(descriptor), as: Model.self)
+        if let memory = try memoryFetch(descriptor) {
+            return try memory.result(of: try graph.models(memory.fetch, as: Model.self))
+        }
+        return try graph.models(try objectFetch(descriptor), as: Model.self)
     }
 
     /// As ``fetch(_:)``, a batch of models at a time, as they are asked for.
@@ -28,6 +31,7 @@ extension ModelContext {
 
     /// How many models ``fetch(_:)`` finds.
     public func fetchCount<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> Int {
+        if try memoryFetch(descriptor) != nil { return try fetch(descriptor).count }
         let fetch = try objectFetch(descriptor)
         return try SwiftDataError.translating { try objects.count(fetch) }
     }
@@ -91,8 +95,17 @@ extension ModelContext {
     // MARK: - Parts
 
     private func identities<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> [ObjectID] {
+        if try memoryFetch(descriptor) != nil { return try fetch(descriptor).map(\.persistentModelID.objectID) }
         let fetch = try objectFetch(descriptor)
         return try SwiftDataError.translating { try objects.fetchIDs(fetch) }
+    }
+
+    /// How memory answers a fetch that a store cannot, where the descriptor allows it.
+    private func memoryFetch<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>
+    ) throws -> MemoryFetch<Model>? {
+        _ = try graph.stack.binding(Model.self)
+        return try descriptor.memoryFetch(in: graph.stack.schema)
     }
 
     private func objectFetch<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> ObjectFetch {

@@ -72,11 +72,11 @@ enum PredicateDifferential {
 @Suite struct PredicateDifferentialTests {
     @Test(arguments: [1, 2] as [UInt64])
     func `the store finds what evaluate finds`(seed: UInt64) throws {
-        #expect(try PredicateDifferential.run(seed: seed, predicates: 120) > 1000)
+        #expect(try PredicateDifferential.run(seed: seed, predicates: 400) > 1000)
     }
 
     @Test func `unsaved changes are found as evaluate finds them`() throws {
-        #expect(try PredicateDifferential.run(seed: 3, predicates: 60, isPending: true) > 500)
+        #expect(try PredicateDifferential.run(seed: 3, predicates: 150, isPending: true) > 500)
     }
 }
 

@@ -110,9 +110,10 @@ import Testing
         #expect(try descriptor.memoryFetch(in: container.schema) == nil)
         descriptor.allowsInMemoryEvaluation = true
         descriptor.fetchOffset = 1
-        let memory = try #require(try descriptor.memoryFetch(in: container.schema))
         let all = try context.everything(Work.self)
-        let found = try memory.result(of: all)
+        let found = try context.fetch(descriptor)
+        #expect(try context.fetchCount(descriptor) == found.count)
+        #expect(try context.fetchIdentifiers(descriptor) == found.map(\.persistentModelID))
         #expect(found.count == all.count { $0.pages > 0 } - 1)
         #expect(
             found.map(\.shout) == found.map(\.shout).sorted { $0._localizedStandardOrder < $1._localizedStandardOrder })
