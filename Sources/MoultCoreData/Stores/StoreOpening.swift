@@ -167,9 +167,30 @@ extension StoreOpening {
         if let cached = snapshot.cachedModel {
             let own = ModelVersion(names: ["the store's own model"], model: cached)
             let isOfStore = ModelVersions(versions: [own]).position(matching: snapshot.hashes) != nil
-            if isOfStore { list.insert(own, at: max(list.count - 1, 0)) }
+            if isOfStore {
+                try checkIsRelated(cached)
+                list.insert(own, at: max(list.count - 1, 0))
+            }
         }
         return ModelVersions(versions: list)
+    }
+
+    /// A store that has nothing of the model is another app's, or another path was meant: inferred from its own model,
+    /// its migration would drop everything it holds.
+    private func checkIsRelated(_ cached: ManagedObjectModel) throws {
+        let theirs = Set(cached.entities.map(\.name))
+        let ours = try modelVersion().model.entities
+        if theirs.isEmpty
+            || ours.contains(where: { theirs.contains($0.name) || theirs.contains($0.renamingIdentifier ?? $0.name) })
+        {
+            return
+        }
+        throw MigrationError(
+            .storeUnknown,
+            "The store holds \(theirs.sorted().joined(separator: ", ")), and nothing of "
+                + "\(ours.map(\.name).sorted().joined(separator: ", ")): its migration would drop everything.",
+            place: url?.path ?? "",
+            remedy: "Check the path; or open the store with a plan, or with the versions of its model.")
     }
 
     /// Of several versions with the model's hashes the one that it is called, else the last.

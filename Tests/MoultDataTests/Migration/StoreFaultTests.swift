@@ -52,6 +52,14 @@ import Testing
         #expect(try store.sql("SELECT ZTITLE FROM ZITEM") == "old\n")
     }
 
+    @Test func `a store of other models is refused without a plan too, and keeps what it has`() throws {
+        let store = try VersionedStore()
+        try store.open(Strict.self) { $0.insert(Strict.Item(title: "kept")) }
+        let error = #expect(throws: SwiftDataError.self) { try store.open(Elsewhere.self) { _ in } }
+        #expect(error == .unknownSchema && "\(error!)".contains("Item") && "\(error!)".contains("Place"), "\(error!)")
+        #expect(try store.sql("SELECT ZTITLE FROM ZITEM") == "kept\n")
+    }
+
     @Test func `a store of a later version is refused and not changed`() throws {
         let store = try VersionedStore()
         try store.open(Strict.self) { $0.insert(Strict.Item(title: "new")) }
@@ -111,6 +119,15 @@ private enum InBetween: VersionedSchema {
         var title: String?
         var colour: String?
         init(title: String?) { self.title = title }
+    }
+}
+
+private enum Elsewhere: VersionedSchema {
+    static let versionIdentifier = Schema.Version(1, 0, 0)
+    static var models: [any PersistentModel.Type] { [Place.self] }
+    @Model final class Place {
+        var name: String?
+        init(name: String?) { self.name = name }
     }
 }
 
