@@ -8,8 +8,11 @@ struct StageCode: @unchecked Sendable {
 
     /// Runs the code with a context over the working copy, and saves what it has not.
     func run(on coordinator: ObjectCoordinator) throws {
-        let context = ModelContext(ModelContainer(ModelStack(schema, coordinator, [])))
-        try body(context)
-        try context.save()
+        let container = ModelContainer(ModelStack(schema, coordinator, []))
+        try withExtendedLifetime(container) {
+            let context = ModelContext(container)
+            try body(context)
+            try context.save()
+        }
     }
 }
