@@ -19,7 +19,7 @@ struct CompiledMappingReader {
     }
 
     private mutating func entityMapping(_ value: KeyedArchive.Value) throws(MigrationError) -> EntityMapping {
-        guard let name = value["NSMappingName"]?.string else {
+        guard let name = value["NSMappingName"]?.string, !name.isEmpty else {
             throw invalid("An entity mapping has no name", "NSEntityMapping")
         }
         let source = value["NSSourceEntityName"]?.string
