@@ -13,9 +13,6 @@ import MoultModel
 /// What is not overridden does what the mapping's expressions say, and so does a call to `super`. An error that any of
 /// them throws ends the migration, and the store is as it was.
 ///
-/// A source or destination object that the policy keeps stays what it is. One that nobody keeps becomes the next one, so
-/// hold no weak reference to one.
-///
 /// The calls come on the thread that runs the migration; asynchronous work is waited for with
 /// ``MigrationManager/wait(for:)``.
 open class EntityMigrationPolicy {
