@@ -37,24 +37,17 @@ struct Tool {
     func callAsFunction(_ arguments: String...) throws -> Result { try run(Self.path, arguments) }
 
     func run(_ executable: String, _ arguments: [String]) throws -> Result {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: executable)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
         // Files rather than pipes: neither stream can fill up while the other is read.
         let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("moult-tool-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: scratch) }
         let paths = ["out", "err"].map { scratch.appendingPathComponent($0) }
-        for path in paths { try Data().write(to: path) }
-        process.standardOutput = try FileHandle(forWritingTo: paths[0])
-        process.standardError = try FileHandle(forWritingTo: paths[1])
-        try process.run()
-        process.waitUntilExit()
+        let exit = try ChildProcess(
+            executable, arguments, output: .files(output: paths[0].path, errors: paths[1].path),
+            environment: environment, folder: folder.path
+        ).wait()
         let texts = try paths.map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
-        return Result(exit: process.terminationStatus, output: texts[0], errors: texts[1])
+        return Result(exit: exit, output: texts[0], errors: texts[1])
     }
 }
 

@@ -18,18 +18,11 @@ struct CompilerCheck {
         let maps = ["CSQLite", "CZlib", "CCrypto"].flatMap {
             ["-Xcc", "-fmodule-map-file=\(sources)/\($0)/module.modulemap"]
         }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments =
-            ["swiftc", "-typecheck", file, "-I", built + "/Modules"] + maps
+        let arguments =
+            ["-typecheck", file, "-I", built + "/Modules"] + maps
             + ["-load-plugin-executable", built + "/MoultDataMacros-tool#MoultDataMacros"]
             + flags.flatMap { $0.split(separator: " ").map(String.init) }
-        let pipe = Pipe()
-        (process.standardOutput, process.standardError) = (pipe, pipe)
-        try process.run()
-        let lines = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            .split(separator: "\n")
-        process.waitUntilExit()
+        let lines = try ChildProcess.run("swiftc", arguments).output.split(separator: "\n")
         errors = Self.messages(" error: ", in: lines)
         warnings = Self.messages(" warning: ", in: lines)
     }

@@ -50,16 +50,6 @@ import Testing
 
     /// What the command printed, on both streams.
     private func run(_ command: [String], in folder: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
-        process.currentDirectoryURL = URL(fileURLWithPath: folder)
-        process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "MOULT_SWIFT_SYNTAX" }
-        let pipe = Pipe()
-        (process.standardOutput, process.standardError) = (pipe, pipe)
-        try process.run()
-        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return output
+        try ChildProcess.run("env", ["-u", "MOULT_SWIFT_SYNTAX"] + command, folder: folder).output
     }
 }

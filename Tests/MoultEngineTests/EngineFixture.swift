@@ -94,34 +94,25 @@ final class EngineFixture: Sendable {
 
 /// The helper process of the tests.
 final class EngineChild {
-    let process = Process()
-    private let output = Pipe()
+    let process: ChildProcess
     private var text = ""
 
     init(_ verb: String, _ store: String) throws {
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        process.executableURL = folder.appendingPathComponent("engine-child")
-        process.arguments = [verb, store]
-        process.standardOutput = output
-        try process.run()
+        process = try ChildProcess(
+            folder.appendingPathComponent("engine-child").path, [verb, store], output: .readOutputOnly)
     }
 
     /// Waits until the child has printed the line, or has ended.
     func wait(for line: String) {
         while !text.hasPrefix(line + "\n"), !text.contains("\n\(line)\n") {
-            let data = output.fileHandleForReading.availableData
-            if data.isEmpty { return }
-            text += String(decoding: data, as: UTF8.self)
+            let bytes = process.readSome()
+            if bytes.isEmpty { return }
+            text += String(decoding: bytes, as: UTF8.self)
         }
     }
 
-    func kill() {
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-    }
+    func kill() { process.kill() }
 
-    func end() -> Int32 {
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
+    func end() -> Int32 { process.wait() }
 }

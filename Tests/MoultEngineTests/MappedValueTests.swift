@@ -219,8 +219,12 @@ import Testing
 
     @Test
     func `a closure may wait, for one row after the other; what it throws names the row, and its time is bounded`()
-        throws
+        async throws
     {
+        try await onThreadOfItsOwn { try Self().waiting() }
+    }
+
+    private func waiting() throws {
         actor Counter {
             var (calls, running, most) = (0, 0, 0)
             func begin() {

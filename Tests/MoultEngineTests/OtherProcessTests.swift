@@ -80,7 +80,7 @@ struct OtherProcessTests {
         child.wait(for: "held")
         let error = #expect(throws: MigrationError.self) { try impatient.run(Migration(), on: fixture.store) }
         #expect(error?.code == .locked)
-        #expect(error?.message.contains("process \(child.process.processIdentifier)") == true)
+        #expect(error?.message.contains("process \(child.process.identifier)") == true)
         child.kill()
         try expectRun(fixture)
     }
@@ -113,14 +113,12 @@ struct OtherProcessTests {
 
 /// A process that writes row after row and prints the key of each that was committed.
 private final class PythonWriter {
-    private let process = Process()
-    private let output: FileHandle
+    private let process: ChildProcess
     private let path: String
 
     init(_ store: String, reconnects: Bool) throws {
         path = store + ".written"
         try Data().write(to: URL(fileURLWithPath: path))
-        output = try #require(FileHandle(forWritingAtPath: path))
         let script = """
             import sqlite3, sys, time
             def connect(): return sqlite3.connect(sys.argv[1], timeout=10, isolation_level=None)
@@ -135,10 +133,8 @@ private final class PythonWriter {
                     connection.close(); time.sleep(0.005); connection = connect()
                 else: time.sleep(0.002)
             """
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", script, store]
-        process.standardOutput = output
-        try process.run()
+        process = try ChildProcess(
+            "python3", ["-c", script, store], output: .files(output: path, errors: "/dev/null"))
         let end = Date().addingTimeInterval(20)
         while try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty, Date() < end {
             Thread.sleep(forTimeInterval: 0.01)
@@ -147,9 +143,7 @@ private final class PythonWriter {
 
     func stop() -> [String] {
         #expect(process.isRunning)
-        // The test runner blocks SIGTERM, and its children inherit that.
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        process.kill()
         let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
         // Only a line with its end is an acknowledgement.
         return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)

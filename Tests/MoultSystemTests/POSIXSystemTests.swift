@@ -24,14 +24,7 @@ struct POSIXSystemTests {
 
     @Test func `a digest is what sha256sum prints`() throws {
         try system.write(Array("Moult\n".utf8), to: path("text"))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/sha256sum")
-        process.arguments = [path("text")]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        process.waitUntilExit()
-        let printed = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let printed = try ChildProcess.run("sha256sum", [path("text")]).output
         #expect(try printed.hasPrefix(system.digest(of: path("text")).hexadecimal + " "))
     }
 

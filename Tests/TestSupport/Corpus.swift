@@ -78,22 +78,10 @@ package enum SQLiteShell {
     package static func run(_ path: String, _ sql: String, immutable: Bool = false, arguments: [String] = []) throws
         -> String
     {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
         let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
-        process.arguments = arguments + [immutable ? "file:\(escaped)?immutable=1" : path, sql]
-        let output = Pipe()
-        let errors = Pipe()
-        process.standardOutput = output
-        process.standardError = errors
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        let complaint = errors.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failure(description: String(decoding: complaint, as: UTF8.self))
-        }
-        return String(decoding: text, as: UTF8.self)
+        let ended = try ChildProcess.run(
+            "sqlite3", arguments + [immutable ? "file:\(escaped)?immutable=1" : path, sql])
+        guard ended.exit == 0 else { throw Failure(description: ended.output) }
+        return ended.output
     }
 }

@@ -14,18 +14,11 @@ package struct ExampleRun: Sendable {
         folder = try ScratchFolder()
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let process = Process()
-        process.executableURL = root.appendingPathComponent("Examples/run")
-        process.arguments = [name, folder.path]
-        process.environment = ProcessInfo.processInfo.environment.merging(["MOULT_BIN": Self.tools]) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(description: output) }
+        let ended = try ChildProcess.run(
+            root.appendingPathComponent("Examples/run").path, [name, folder.path],
+            environment: ["MOULT_BIN": Self.tools])
+        output = ended.output
+        guard ended.exit == 0 else { throw Failure(description: output) }
     }
 
     /// The folder of the built programs: the test bundle lies beside them.
@@ -55,17 +48,6 @@ package struct ExampleTool: Sendable {
     /// - Returns: how it ended, and what it printed on both streams.
     @discardableResult
     package func callAsFunction(_ arguments: String...) throws -> (exit: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: ExampleRun.tools).appendingPathComponent(name)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
-        process.standardInput = FileHandle.nullDevice
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, output)
+        try ChildProcess.run("\(ExampleRun.tools)/\(name)", arguments, folder: folder.path)
     }
 }

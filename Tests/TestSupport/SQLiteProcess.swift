@@ -2,48 +2,38 @@ import Foundation
 
 /// A sqlite3 shell that stays: another process with a database open, told what to do line by line.
 package final class SQLiteProcess {
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
+    private let process: ChildProcess
     private var count = 0
 
     package init(_ path: String) throws {
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
-        process.arguments = ["-batch", path]
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
+        process = try ChildProcess("sqlite3", ["-batch", path], output: .read, feeds: true)
     }
 
     deinit { end() }
 
-    package var identifier: Int32 { process.processIdentifier }
+    package var identifier: Int32 { process.identifier }
 
     /// Runs SQL and waits until it is done; returns what the shell printed, errors included.
     @discardableResult
     package func run(_ sql: String) throws -> String {
         count += 1
         let mark = "done-\(count)\n"
-        try input.fileHandleForWriting.write(contentsOf: Data("\(sql)\n;\n.print done-\(count)\n".utf8))
+        try process.write("\(sql)\n;\n.print done-\(count)\n")
         var text = ""
         while !text.hasSuffix(mark) {
-            let data = output.fileHandleForReading.availableData
-            if data.isEmpty { break }
-            text += String(decoding: data, as: UTF8.self)
+            let bytes = process.readSome()
+            if bytes.isEmpty { break }
+            text += String(decoding: bytes, as: UTF8.self)
         }
         return String(text.dropLast(mark.count))
     }
 
     /// Dies without a chance to tidy up.
-    package func kill() {
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-    }
+    package func kill() { process.kill() }
 
     /// Leaves in an orderly way.
     package func end() {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
+        process.endInput()
+        process.wait()
     }
 }

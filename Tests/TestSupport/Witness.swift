@@ -27,29 +27,20 @@ package enum Witness {
 extension Witness {
     /// A witness that stays and reads store after store, for one caller at a time.
     private final class Session: @unchecked Sendable {
-        private let process = Process()
-        private let (input, output) = (Pipe(), Pipe())
+        private let process: ChildProcess
 
         init() throws {
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = ["python3", Witness.script, "-"]
-            (process.standardInput, process.standardOutput) = (input, output)
-            try process.run()
-        }
-
-        deinit {
-            try? input.fileHandleForWriting.close()
-            process.waitUntilExit()
+            process = try ChildProcess("python3", [Witness.script, "-"], output: .readOutputOnly, feeds: true)
         }
 
         func lines(of store: String, model: String?) throws -> [String] {
             let question = store + (model.map { "\t" + $0 } ?? "") + "\n"
-            try input.fileHandleForWriting.write(contentsOf: Data(question.utf8))
-            var text = Data()
-            while text != Data("\n".utf8), !text.suffix(2).elementsEqual("\n\n".utf8) {
-                let data = output.fileHandleForReading.availableData
-                guard !data.isEmpty else { throw Failure(description: "\(store): the witness has gone") }
-                text += data
+            try process.write(question)
+            var text: [UInt8] = []
+            while text != Array("\n".utf8), !text.suffix(2).elementsEqual("\n\n".utf8) {
+                let bytes = process.readSome()
+                guard !bytes.isEmpty else { throw Failure(description: "\(store): the witness has gone") }
+                text += bytes
             }
             let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
             if let complaint = lines.last, complaint.hasPrefix("! ") {

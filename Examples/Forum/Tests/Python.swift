@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Python's own reading of HTML, which shares no code with the example's.
 enum Python {
@@ -7,20 +8,11 @@ enum Python {
     /// What the expression gives for each line, as text.
     static func lines(_ setup: String, _ expression: String, _ lines: [String]) throws -> [String] {
         let script = setup + "\nimport sys, json\nprint(json.dumps([\(expression) for line in json.load(sys.stdin)]))"
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-        process.arguments = ["-c", script]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        let data = try JSONSerialization.data(withJSONObject: lines)
-        DispatchQueue.global().async {
-            try? input.fileHandleForWriting.write(contentsOf: data)
-            try? input.fileHandleForWriting.close()
-        }
-        let answer = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        let python = try ChildProcess("python3", ["-c", script], output: .readOutputOnly, feeds: true)
+        // Python reads all before it prints.
+        try python.write(String(decoding: try JSONSerialization.data(withJSONObject: lines), as: UTF8.self))
+        python.endInput()
+        let answer = Data(python.readToEnd().utf8)
         guard let texts = try JSONSerialization.jsonObject(with: answer) as? [String] else {
             throw Failure(message: "Python gave no list of texts.")
         }

@@ -118,7 +118,7 @@ open class PersistentContainer: @unchecked Sendable {
 
     private func load(_ description: PersistentStoreDescription) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            DispatchQueue.global().async { [persistentStoreCoordinator] in
+            DispatchQueue(label: "loadPersistentStores").async { [persistentStoreCoordinator] in
                 continuation.resume(with: Result { _ = try persistentStoreCoordinator.add(description) })
             }
         }

@@ -80,7 +80,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
             }
         }
         if description.shouldAddStoreAsynchronously {
-            DispatchQueue.global().async { run() }
+            DispatchQueue(label: "addPersistentStore").async { run() }
         } else {
             run()
         }

@@ -7,7 +7,8 @@ final class BackgroundWork<Value: Sendable>: @unchecked Sendable {
     private let group = DispatchGroup()
 
     init(_ body: @escaping @Sendable () throws -> Value) {
-        DispatchQueue.global(qos: .userInitiated).async(group: group) {
+        // A queue of its own has a thread of its own: the global one starts a thread only now and then while others wait.
+        DispatchQueue(label: "BackgroundWork", qos: .userInitiated).async(group: group) {
             self.result = Result { try body() }
         }
     }

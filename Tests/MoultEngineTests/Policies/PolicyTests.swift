@@ -165,7 +165,9 @@ import Testing
     }
 
     @Test("a policy may look at all of both sides, and wait for asynchronous work")
-    func looking() throws {
+    func lookingAndWaiting() async throws { try await onThreadOfItsOwn { try Self().looking() } }
+
+    private func looking() throws {
         final class Looking: EntityMigrationPolicy {
             override func createDestinationInstances(
                 forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager

@@ -74,11 +74,7 @@ private final class MomentsSystem: ForwardingSystem, @unchecked Sendable {
 
     private func take(_ name: String) throws {
         let path = "\(scratch.path)/\(folders.count)"
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/cp")
-        process.arguments = ["-R", folder, path]
-        try process.run()
-        process.waitUntilExit()
+        _ = try ChildProcess.run("cp", ["-R", folder, path])
         folders.append((name, path))
     }
 }

@@ -165,14 +165,7 @@ extension EntityMapping {
 }
 
 private func outputOfPython(_ arguments: [String]) throws -> Data {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3"] + arguments
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    return data
+    let ended = try ChildProcess.run("python3", arguments)
+    #expect(ended.exit == 0)
+    return Data(ended.output.utf8)
 }

@@ -124,34 +124,27 @@ private struct SharedStoreTrial {
 
 /// Another process that writes into the store; what it prints goes to a file, so that it never waits for us.
 private final class WritingChild {
-    private let process = Process()
+    private let process: ChildProcess
     private let output: String
 
     init(_ store: String, _ writer: String, times: Int) throws {
         output = store + "-\(writer)"
         _ = FileManager.default.createFile(atPath: output, contents: nil)
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        process.executableURL = folder.appendingPathComponent("objects-child")
-        process.arguments = [store, writer, String(times)]
-        process.standardOutput = FileHandle(forWritingAtPath: output)
-        try process.run()
+        process = try ChildProcess(
+            folder.appendingPathComponent("objects-child").path, [store, writer, String(times)],
+            output: .files(output: output, errors: "/dev/stderr"))
     }
 
-    var identifier: Int32 { process.processIdentifier }
+    var identifier: Int32 { process.identifier }
 
     func waitUntilReady() throws {
         while try text().isEmpty, process.isRunning { Thread.sleep(forTimeInterval: 0.002) }
     }
 
-    func kill() {
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-    }
+    func kill() { process.kill() }
 
-    func end() -> Int32 {
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
+    func end() -> Int32 { process.wait() }
 
     /// The keys by the texts of the objects that it was told are saved; a line that was cut off is none.
     func acknowledged() throws -> [String: Int64] {

@@ -65,15 +65,7 @@ struct DecimalSaveTests {
         """
 
     private static func python(_ script: String, _ arguments: String...) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", script] + arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return text
+        try ChildProcess.run("python3", ["-c", script] + arguments).output
     }
 
     @Test("the error names the object, the property and the value, of a new object and of a changed one")

@@ -90,7 +90,7 @@ extension VersionRegistry {
         let flag = CancellationFlag()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-                DispatchQueue.global(qos: .userInitiated).async {
+                DispatchQueue(label: "VersionRegistry", qos: .userInitiated).async {
                     continuation.resume(with: Result { try body { flag.isSet.load(ordering: .relaxed) } })
                 }
             }
