@@ -12,8 +12,8 @@ package final class ChildProcess: @unchecked Sendable {
         case read
         /// Read here, without what goes to standard error.
         case readOutputOnly
-        /// Added to files, which may be the same.
-        case files(output: String, errors: String)
+        /// Added to files, which may be the same; errors go where the tests' own go where there is none for them.
+        case files(output: String, errors: String?)
     }
 
     package struct Failure: Error, CustomStringConvertible { package let description: String }
@@ -68,7 +68,9 @@ package final class ChildProcess: @unchecked Sendable {
         case .read: posix_spawn_file_actions_adddup2(&plan, 1, 2)
         case .files(let output, let errors):
             posix_spawn_file_actions_addopen(&plan, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o644)
-            posix_spawn_file_actions_addopen(&plan, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+            if let errors {
+                posix_spawn_file_actions_addopen(&plan, 2, errors, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+            }
         }
 
         let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }

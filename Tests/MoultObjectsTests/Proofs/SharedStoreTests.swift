@@ -133,7 +133,7 @@ private final class WritingChild {
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         process = try ChildProcess(
             folder.appendingPathComponent("objects-child").path, [store, writer, String(times)],
-            output: .files(output: output, errors: "/dev/stderr"))
+            output: .files(output: output, errors: nil))
     }
 
     var identifier: Int32 { process.identifier }
