@@ -131,17 +131,15 @@ extension Connection {
     }
 }
 
-func setResult(_ value: consuming SQLiteValue, _ context: OpaquePointer?) {
+func setResult(_ value: SQLiteValue, _ context: OpaquePointer?) {
     switch value {
     case .null: sqlite3_result_null(context)
     case .integer(let number): sqlite3_result_int64(context, number)
     case .real(let number): sqlite3_result_double(context, number)
-    case .text(var text):
-        text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) {
-                sqlite3_result_text64(
-                    context, $0.baseAddress, UInt64($0.count), moult_sqlite_transient, UInt8(SQLITE_UTF8))
-            }
+    case .text(let text):
+        text.withBytes {
+            sqlite3_result_text64(
+                context, $0.baseAddress, UInt64($0.count), moult_sqlite_transient, UInt8(SQLITE_UTF8))
         }
     case .blob(let bytes):
         if bytes.isEmpty {

@@ -145,12 +145,9 @@ extension Statement {
     package var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
 
     private func bindText(_ text: String, _ place: Int32) -> Int32 {
-        var text = text
-        return text.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) {
-                sqlite3_bind_text64(
-                    handle, place, $0.baseAddress, UInt64($0.count), moult_sqlite_transient, UInt8(SQLITE_UTF8))
-            }
+        text.withBytes {
+            sqlite3_bind_text64(
+                handle, place, $0.baseAddress, UInt64($0.count), moult_sqlite_transient, UInt8(SQLITE_UTF8))
         }
     }
 

@@ -14,7 +14,10 @@ struct FunctionTests {
 
     @Test func `arguments and results of every storage class pass through`() throws {
         try connection.register(SQLiteFunction("same", argumentCount: 1) { $0[0] })
-        let values: [SQLiteValue] = [.null, .integer(-7), .real(1.5), .text("ü\0z"), .blob([1, 0]), .blob([]), ""]
+        let long = String(repeating: "swift ü ", count: 100)
+        let values: [SQLiteValue] = [
+            .null, .integer(-7), .real(1.5), .text("ü\0z"), .text(long), .blob([1, 0]), .blob([]), "",
+        ]
         for value in values { #expect(try connection.value("SELECT same(?)", [value]) == value) }
     }
 

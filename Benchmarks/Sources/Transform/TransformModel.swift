@@ -41,14 +41,14 @@ enum TransformModel {
     static func joining() throws -> MappingModel {
         var order = EntityMapping(from: entity, to: entity)
         order.attributeMappings = [
-            PropertyMapping("address", from: ["street", "city"], ValueTransform("address", address))
+            PropertyMapping("address", from: "street", "city") { (street: String?, city: String?) -> String? in
+                guard var address = street, let city else { return nil }
+                address += ", "
+                address += city
+                return address
+            }
         ]
         return try MappingModel([order]).completed(from: first(), to: joined())
-    }
-
-    @Sendable private static func address(_ values: [AttributeValue?]) -> AttributeValue? {
-        guard case .string(let street)? = values[0], case .string(let city)? = values[1] else { return nil }
-        return .string(street + ", " + city)
     }
 
     static let policy = "OrderPolicy"

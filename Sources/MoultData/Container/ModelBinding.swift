@@ -13,18 +13,13 @@ final class ModelBinding {
     let demands: [Demand]
     /// The positions of the demands.
     let demandedPositions: [Int]
+    /// Those of them that not every value of their attributes can be.
+    let choosy: [(position: Int, canRead: (AttributeValue) -> Bool)]
 
-    /// A property that has no value to stand for NULL, or that not every value can be.
-    final class Demand {
+    /// A property that has no value to stand for NULL.
+    struct Demand {
         let position: Int
         let name: String
-        let property: Schema.PropertyMetadata
-
-        init(_ position: Int, _ property: Schema.PropertyMetadata) {
-            self.position = position
-            name = property.name
-            self.property = property
-        }
     }
 
     init(_ type: any PersistentModel.Type, _ shape: EntityShape) {
@@ -40,18 +35,11 @@ final class ModelBinding {
         self.properties = properties
         demands = properties.enumerated().compactMap { position, property in
             guard let property, property.isDemanding else { return nil }
-            return Demand(position, property)
+            return Demand(position: position, name: property.name)
         }
         demandedPositions = demands.map(\.position)
-    }
-}
-
-extension ModelBinding.Demand {
-    func isFulfilled(by value: ObjectValue?) -> Bool {
-        switch value {
-        case .attribute(let value?)?: property.canRead(value)
-        case .toOne(.some)?: true
-        default: false
+        choosy = demandedPositions.compactMap { position in
+            properties[position]?.canRead.map { (position, $0) }
         }
     }
 }

@@ -23,10 +23,10 @@ extension ModelGraph {
     func check(_ object: Object) throws {
         let binding = try binding(object.entityName)
         if binding.demands.isEmpty { return }
-        let unfit = object.firstUnfit(binding.demandedPositions) { number, value in
-            binding.demands[number].isFulfilled(by: value)
-        }
-        if let unfit { throw SwiftDataError(unreadable: binding.demands[unfit].name, of: object) }
+        let isUnfit = binding.choosy.first { !object.holds(at: $0.position, where: $0.canRead) }?.position
+        guard let position = object.firstEmpty(binding.demandedPositions) ?? isUnfit else { return }
+        let name = binding.properties[position]?.name ?? ""
+        throw SwiftDataError(unreadable: name, of: object)
     }
 }
 

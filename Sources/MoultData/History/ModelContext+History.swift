@@ -111,7 +111,7 @@ private struct HistoryReading {
         let backing = AbsentBacking(id, change.tombstone)
         var values: [AnyKeyPath: Any] = [:]
         for case let property? in binding.properties {
-            guard let value = change.tombstone[property.name], property.canRead(value) else { continue }
+            guard let value = change.tombstone[property.name], property.canRead?(value) != false else { continue }
             values[property.keyPath] = property.read(property.name, backing)
         }
         return HistoryTombstone(values: values)

@@ -11,6 +11,13 @@ public final class OwnValues: BackingData {
         case attribute(AttributeValue?)
         case toOne((any PersistentModel)?)
         case toMany([any PersistentModel]?)
+
+        fileprivate var isEmpty: Bool {
+            switch self {
+            case .attribute(nil), .toOne(nil), .toMany(nil): true
+            case .attribute, .toOne, .toMany: false
+            }
+        }
     }
 
     package private(set) var values: [String: Value] = [:]
@@ -45,7 +52,8 @@ public final class OwnValues: BackingData {
     public func refuse(_ key: String, _ error: MigrationError) { refusals[key] = error }
 
     private func set(_ key: String, _ value: Value) {
-        values[key] = value
+        // An object that a context reads begins with the nil of its optional properties, which is let go of at once.
+        if !value.isEmpty || values[key] != nil { values[key] = value }
         if !refusals.isEmpty { refusals[key] = nil }
     }
 }

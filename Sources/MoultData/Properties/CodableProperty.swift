@@ -22,9 +22,11 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         }
     }
 
-    public func canRead(_ value: AttributeValue) -> Bool {
-        guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
-        return (try? CodableForm.value(Value.self, from: bytes)) != nil
+    public var canRead: ((AttributeValue) -> Bool)? {
+        { value in
+            guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
+            return (try? CodableForm.value(Value.self, from: bytes)) != nil
+        }
     }
 
     public var shape: _PropertyShape {

@@ -15,12 +15,13 @@ public protocol _ModelProperty<Value>: Sendable {
     /// relationships.
     func attributeValue(of value: Value) throws -> AttributeValue?
 
-    /// Whether a stored value is one that the property can have. A context hands out no object without.
-    func canRead(_ value: AttributeValue) -> Bool
+    /// Whether a stored value is one that the property can have; nil where every value is that the attribute can hold.
+    /// A context hands out no object without.
+    var canRead: ((AttributeValue) -> Bool)? { get }
 }
 
 extension _ModelProperty {
-    public func canRead(_ value: AttributeValue) -> Bool { true }
+    public var canRead: ((AttributeValue) -> Bool)? { nil }
 }
 
 /// What a property is in a schema, as far as its type says it.

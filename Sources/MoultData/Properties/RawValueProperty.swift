@@ -14,8 +14,8 @@ where Value.RawValue: PersistentValue {
         backing.setAttribute(key, value.rawValue.attributeValue)
     }
 
-    public func canRead(_ value: AttributeValue) -> Bool {
-        Value.RawValue(attribute: value).flatMap(Value.init(rawValue:)) != nil
+    public var canRead: ((AttributeValue) -> Bool)? {
+        { Value.RawValue(attribute: $0).flatMap(Value.init(rawValue:)) != nil }
     }
 
     public var shape: _PropertyShape {

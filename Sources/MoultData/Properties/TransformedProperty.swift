@@ -40,9 +40,11 @@ public struct _TransformedProperty<Value>: _ModelProperty {
         }
     }
 
-    public func canRead(_ value: AttributeValue) -> Bool {
-        guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
-        return transformer.found?.reverseTransformedValue(Data(bytes)) is Value
+    public var canRead: ((AttributeValue) -> Bool)? {
+        { value in
+            guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
+            return transformer.found?.reverseTransformedValue(Data(bytes)) is Value
+        }
     }
 
     public var shape: _PropertyShape {

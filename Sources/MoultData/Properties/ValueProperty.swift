@@ -2,11 +2,12 @@ import MoultModel
 
 /// A property of a type that has a column type of its own.
 public struct _ValueProperty<Value: PersistentValue>: _ModelProperty {
-    public func read(_ key: String, of backing: any BackingData) -> Value {
+    // Specialised where the model is: a type that is generic there costs a look-up for each value.
+    @inlinable public func read(_ key: String, of backing: any BackingData) -> Value {
         Value(attribute: backing.attribute(key)) ?? Value.valueForNull
     }
 
-    public func write(_ value: Value, _ key: String, to backing: any BackingData) {
+    @inlinable public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         backing.setAttribute(key, value.attributeValue)
     }
 

@@ -4,12 +4,12 @@ import MoultModel
 // A number above the signed range is kept as the same bits.
 
 extension PersistentValue where Self: FixedWidthInteger {
-    public static var valueForNull: Self { 0 }
-    public init?(attribute: AttributeValue?) {
-        guard case .integer(let number)? = attribute?.fitted(to: .integer64) else { return nil }
+    @inlinable public static var valueForNull: Self { 0 }
+    @inlinable public init?(attribute: AttributeValue?) {
+        guard let number = AttributeValue.integer(attribute) else { return nil }
         self.init(truncatingIfNeeded: number)
     }
-    public var attributeValue: AttributeValue? {
+    @inlinable public var attributeValue: AttributeValue? {
         switch Self.attributeType {
         case .integer16: .integer(Int64(Int16(truncatingIfNeeded: self)))
         case .integer32: .integer(Int64(Int32(truncatingIfNeeded: self)))
@@ -29,16 +29,23 @@ extension UInt16: PersistentValue { public static var attributeType: AttributeTy
 extension UInt32: PersistentValue { public static var attributeType: AttributeType { .integer32 } }
 extension UInt64: PersistentValue { public static var attributeType: AttributeType { .integer64 } }
 
+extension AttributeValue {
+    /// The number of an integer, or of what an integer can be made of.
+    @usableFromInline static func integer(_ value: AttributeValue?) -> Int64? {
+        if case .integer(let number)? = value?.fitted(to: .integer64) { number } else { nil }
+    }
+}
+
 extension PersistentValue where Self: BinaryFloatingPoint {
-    public static var valueForNull: Self { 0 }
-    public init?(attribute: AttributeValue?) {
+    @inlinable public static var valueForNull: Self { 0 }
+    @inlinable public init?(attribute: AttributeValue?) {
         switch attribute {
         case .double(let number)?: self.init(number)
         case .integer(let number)?: self.init(number)
         default: return nil
         }
     }
-    public var attributeValue: AttributeValue? { .double(Double(self)) }
+    @inlinable public var attributeValue: AttributeValue? { .double(Double(self)) }
 }
 
 extension Double: PersistentValue { public static var attributeType: AttributeType { .double } }

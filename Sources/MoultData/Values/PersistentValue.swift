@@ -19,10 +19,10 @@ extension PersistentValue {
 extension Optional: PersistentValue where Wrapped: PersistentValue {
     public static var attributeType: AttributeType { Wrapped.attributeType }
     public static var isOptionalAttribute: Bool { true }
-    public static var valueForNull: Wrapped? { nil }
-    public init?(attribute: AttributeValue?) { self = Wrapped(attribute: attribute) }
+    @inlinable public static var valueForNull: Wrapped? { nil }
+    @inlinable public init?(attribute: AttributeValue?) { self = Wrapped(attribute: attribute) }
     // A key path of a generic type is made anew each time.
-    public var attributeValue: AttributeValue? { flatMap { $0.attributeValue } }
+    @inlinable public var attributeValue: AttributeValue? { flatMap { $0.attributeValue } }
 }
 
 extension Bool: PersistentValue {

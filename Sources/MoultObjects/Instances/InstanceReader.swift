@@ -7,9 +7,11 @@ import MoultStore
 package final class InstanceReader {
     package let entity: EntityColumns
     /// The key of the present row; nil before the first and after the last of a batch.
+    @exclusivity(unchecked)
     package private(set) var key: Int64?
     private let store: ObjectStore
-    private let statement: Statement
+    /// The present row.
+    package let row: Statement
     private let keys: Statement
     private let fields: [Field]
     private let computed: RowReader
@@ -49,23 +51,23 @@ package final class InstanceReader {
         let selectKeys: SQLText = "\(lowering.scope.select("\(name: alias).Z_PK", where: condition))\(window)"
         values = selectKeys.values
         // The conditions and what is computed may have values of their own; those of a batch come last.
-        statement = try store.connection.prepare(select.text)
+        row = try store.connection.prepare(select.text)
         keys = try store.connection.prepare(selectKeys.text)
-        try statement.bind(select.values)
+        try row.bind(select.values)
         try keys.bind(values)
     }
 
     /// Begins a batch of at most `count` objects, those with the next greater keys.
     package func begin(after key: Int64, count: Int) throws {
-        statement.reset()
+        row.reset()
         self.key = nil
-        try bind(key, count, to: statement)
+        try bind(key, count, to: row)
     }
 
     /// Goes to the next object of the batch; false at its end.
     package func next() throws -> Bool {
-        let isThere = try statement.step()
-        key = isThere ? statement.integer(0) : nil
+        let isThere = try row.step()
+        key = isThere ? row.integer(0) : nil
         return isThere
     }
 
@@ -88,16 +90,14 @@ package final class InstanceReader {
 // MARK: - The present row
 
 extension InstanceReader {
-    package var row: Statement { statement }
-
     /// What the present row holds of a property that lies in it; nil for one that does not.
     package func value(_ position: Int) -> PropertyValue? {
         switch fields[position] {
         case .none: return nil
-        case .attribute(let decoder, let column): return decoder.value(statement, column)
+        case .attribute(let decoder, let column): return decoder.value(row, column)
         case .toOne(let choice, let column, _):
-            if statement.isNull(column) { return .toOne(nil) }
-            return choice.reference(statement, key: column, entity: column + 1).map(PropertyValue.toOne)
+            if row.isNull(column) { return .toOne(nil) }
+            return choice.reference(row, key: column, entity: column + 1).map(PropertyValue.toOne)
                 ?? .undecodable(UndecodableValue(reason: "a destination that is no object of the store", bytes: []))
         }
     }
@@ -121,7 +121,7 @@ extension InstanceReader {
     ///
     /// - Throws: `storeCorrupted` for a value that cannot be what the model declares.
     package func value(ofExpression index: Int) throws -> ExpressionValue {
-        try computed.value(at: index, statement)
+        try computed.value(at: index, row)
     }
 }
 

@@ -51,30 +51,38 @@ private final class TransformCall: @unchecked Sendable {
     private let function: TransformFunction
     // Of the function, where every row asks for it.
     private let body: @Sendable ([AttributeValue?]) throws -> AttributeValue?
-    private let arguments: [TransformFunction.Argument]
+    private let arguments: [(kind: ValueKind, isBytes: Bool)]
     private let type: AttributeType
-    /// The arguments of the present row. A connection runs one statement of a script at a time, so that nothing is
-    /// gained by checking, for each value of each row, that nobody else uses them.
-    @exclusivity(unchecked) private var values: [AttributeValue?]
+    /// Room for the arguments of one row. A connection runs one statement of a script at a time, so that nothing is
+    /// gained by checking, for each row, that nobody else uses it.
+    @exclusivity(unchecked) private var room: [AttributeValue?]
 
     init(_ function: TransformFunction) {
         self.function = function
         body = function.transform.body
-        arguments = function.arguments
+        arguments = function.arguments.map { ($0.kind, $0.isBytes) }
         type = function.attribute.type
-        values = Array(repeating: nil, count: function.arguments.count)
+        room = Array(repeating: nil, count: function.arguments.count)
     }
 
     func result(_ row: SQLiteArguments) throws -> SQLiteValue {
-        for position in arguments.indices {
-            let value = try arguments[position].value(row, position + 1)
-            values[position] = value
+        // Taken out of the object, so that its owner is known and nothing is retained for the call.
+        var values: [AttributeValue?] = []
+        swap(&values, &room)
+        defer { swap(&values, &room) }
+        for position in values.indices {
+            let argument = arguments[position]
+            guard argument.kind.read(row, position + 1, isBytes: argument.isBytes, into: &values[position]) else {
+                throw function.arguments[position].mismatch
+            }
         }
         do {
-            guard let value = try body(values) else { return try nothing() }
+            switch try body(values) {
+            case nil: return try nothing()
             // Most closures return a text where one is wanted.
-            if case .string(let text) = value, type == .string { return .text(text) }
-            return try stored(value)
+            case .string(let text)?: return type == .string ? .text(text) : try stored(.string(text))
+            case let value?: return try stored(value)
+            }
         } catch {
             throw function.failure(error, values, row.integer(0))
         }
@@ -102,31 +110,38 @@ private final class TransformCall: @unchecked Sendable {
 }
 
 extension TransformFunction.Argument {
-    /// - Throws: `storeCorrupted` for a value of another storage class than the kind's.
-    fileprivate func value(_ row: SQLiteArguments, _ index: Int) throws -> AttributeValue? {
-        let storage = row.storageClass(index)
-        switch (kind, storage) {
-        case (_, .null): return nil
-        case (.string, .text): return row.text(index).map(AttributeValue.string)
-        case (.integer, .integer), (.number, .integer): return .integer(row.integer(index))
-        case (.real, .real), (.real, .integer), (.number, .real): return .double(row.real(index))
-        case (.boolean, .integer): return .boolean(row.integer(index) != 0)
-        case (.date, .real), (.date, .integer): return .date(row.real(index))
-        case (.decimal, .integer): return .decimal(String(row.integer(index)))
+    fileprivate var mismatch: MigrationError {
+        MigrationError(
+            .storeCorrupted, "A row holds a value that is not \(kind.name), as \(format) declares.", place: format,
+            remedy: "Look at the objects with moult dump, and restore the store from a backup.")
+    }
+}
+
+extension ValueKind {
+    /// Reads an argument of the kind; false for a value of another storage class than the kind's.
+    fileprivate func read(
+        _ row: SQLiteArguments, _ index: Int, isBytes: Bool, into value: inout AttributeValue?
+    ) -> Bool {
+        switch (self, row.storageClass(index)) {
+        case (_, .null): value = nil
+        case (.string, .text): value = row.text(index).map(AttributeValue.string)
+        case (.integer, .integer), (.number, .integer): value = .integer(row.integer(index))
+        case (.real, .real), (.real, .integer), (.number, .real): value = .double(row.real(index))
+        case (.boolean, .integer): value = .boolean(row.integer(index) != 0)
+        case (.date, .real), (.date, .integer): value = .date(row.real(index))
+        case (.decimal, .integer): value = .decimal(String(row.integer(index)))
         case (.decimal, .real):
             let digits = "\(row.real(index))"
-            return .decimal(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)
-        case (.decimal, .text): return row.text(index).map(AttributeValue.decimal)
-        case (.uri, .text): return row.text(index).map(AttributeValue.uri)
-        case (.uuid, .blob): return .uuid(row.withBytes(index) { Array($0) })
+            value = .decimal(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)
+        case (.decimal, .text): value = row.text(index).map(AttributeValue.decimal)
+        case (.uri, .text): value = row.text(index).map(AttributeValue.uri)
+        case (.uuid, .blob): value = .uuid(row.withBytes(index) { Array($0) })
         case (.data, .blob), (.opaque, .blob):
             let bytes = row.withBytes(index) { Array($0) }
-            return isBytes ? .transformable(bytes) : .binary(bytes)
-        default:
-            throw MigrationError(
-                .storeCorrupted, "A row holds a value that is not \(kind.name), as \(format) declares.", place: format,
-                remedy: "Look at the objects with moult dump, and restore the store from a backup.")
+            value = isBytes ? .transformable(bytes) : .binary(bytes)
+        default: return false
         }
+        return true
     }
 }
 

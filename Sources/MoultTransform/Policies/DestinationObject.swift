@@ -12,20 +12,21 @@ public final class DestinationObject {
     let manager: MigrationManager
     let entity: DestinationEntity
     private let shape: EntityShape
-    private(set) var key: Int64
-    /// What a new object takes from its source object's row, or the defaults of its entity.
-    var plan: InstancePlan?
+    // A run belongs to one thread, and nobody changes these while they are read: that is not checked for each value.
+    @exclusivity(unchecked) private(set) var key: Int64
+    /// What an object that is not written takes from its source object's row, or the defaults of its entity.
+    @exclusivity(unchecked) private(set) var plan: InstancePlan?
     /// Whether its row is in the store.
-    var isWritten: Bool
+    @exclusivity(unchecked) private(set) var isWritten: Bool
     /// Whether it waits for the end of the batch.
-    var isWaiting = false
+    @exclusivity(unchecked) var isWaiting = false
     /// Whether the relationships of the mapping were asked for.
-    var hasMappedRelationships = false
-    private(set) var changes: [Change] = []
+    @exclusivity(unchecked) var hasMappedRelationships = false
+    @exclusivity(unchecked) private(set) var changes: [Change] = []
     /// The changed properties among the first 64.
-    private var mask: UInt64 = 0
+    @exclusivity(unchecked) private var mask: UInt64 = 0
     /// The state that the store has, once it was asked for.
-    private var stored: ObjectSnapshot?
+    @exclusivity(unchecked) private var stored: ObjectSnapshot?
 
     struct Change {
         let position: Int
@@ -50,7 +51,8 @@ public final class DestinationObject {
     /// Becomes the object of another row of the entity; nobody else may hold it.
     func begin(_ key: Int64, plan: InstancePlan?) {
         self.key = key
-        self.plan = plan
+        // Most often the plan of the row before.
+        if self.plan !== plan { self.plan = plan }
         isWritten = plan == nil
         hasMappedRelationships = false
         changes.empty()
@@ -194,7 +196,6 @@ extension DestinationObject {
     /// Forgets the changes, which are written, but for those that wait.
     func written(keeping waiting: [Change] = []) {
         isWritten = true
-        plan = nil
         if stored != nil { stored = nil }
         if waiting.isEmpty { changes.empty() } else { changes = waiting }
         mask = waiting.reduce(0) { $1.position < 64 ? $0 | (1 << UInt64($1.position)) : $0 }

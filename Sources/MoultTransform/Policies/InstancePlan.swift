@@ -7,18 +7,19 @@ import MoultStore
 /// What each property of a new object takes from the present row of its source entity where the policy does not set
 /// it: the mapping's expressions, with every name looked up once.
 final class InstancePlan {
-    private(set) var steps: [Step] = []
+    private let steps: [Step]
     /// The steps that take a column of the source's row as it is; most are.
-    private var copies: [Copy] = []
+    private let copies: [Copy]
     /// The others.
-    private var written: [Step] = []
+    private let written: [Step]
     /// Attributes that must have a value and get none here.
-    private(set) var missing: [Int] = []
+    private let missing: [Int]
     private let reader: InstanceReader?
+    private let row: Statement?
     /// The step of each property; nil for none.
-    private var stepOfPosition: [Int?]
+    private let stepOfPosition: [Int?]
 
-    private struct Copy {
+    fileprivate struct Copy {
         let position: Int
         let column: Int
         let parameter: Int
@@ -30,7 +31,6 @@ final class InstancePlan {
         let value: Value
         /// The attribute must have a value, and the source's need not.
         var isChecked = false
-        var isCopy = false
 
         enum Value {
             case constant(AttributeValue)
@@ -53,59 +53,60 @@ final class InstancePlan {
         }
     }
 
+    private init(_ steps: [Step], missing: [Int], to entity: DestinationEntity, from reader: InstanceReader?) {
+        self.steps = steps
+        self.missing = missing
+        self.reader = reader
+        row = reader?.row
+        var stepOfPosition = [Int?](repeating: nil, count: entity.attributes.count)
+        var copies: [Copy] = []
+        var written: [Step] = []
+        for (index, step) in steps.enumerated() {
+            stepOfPosition[step.position] = index
+            if let copy = Copy(step, entity.inserter) { copies.append(copy) } else { written.append(step) }
+        }
+        self.stepOfPosition = stepOfPosition
+        self.copies = copies
+        self.written = written
+    }
+
     /// The defaults of an entity's attributes, and nothing else.
-    init(defaultsOf entity: DestinationEntity) {
-        reader = nil
-        stepOfPosition = [Int?](repeating: nil, count: entity.attributes.count)
+    convenience init(defaultsOf entity: DestinationEntity) {
+        var steps: [Step] = []
+        var missing: [Int] = []
         for (position, attribute) in entity.attributes.enumerated() {
             guard let attribute else { continue }
             if let value = attribute.defaultValue {
-                add(Step(position: position, value: .constant(value)))
+                steps.append(Step(position: position, value: .constant(value)))
             } else if !attribute.isOptional {
                 missing.append(position)
             }
         }
-        written = steps
+        self.init(steps, missing: missing, to: entity, from: nil)
     }
 
     /// - Parameters:
     ///   - expressions: where each attribute with an expression finds its value in the reader.
     ///   - toOnes: the relationships that are carried over with their keys.
-    init(
+    convenience init(
         _ mapping: ResolvedEntityMapping, to entity: DestinationEntity, from reader: InstanceReader,
         expressions: [String: MappedExpression], toOnes: [Int: Step.ToOne]
     ) {
-        self.reader = reader
-        stepOfPosition = [Int?](repeating: nil, count: entity.attributes.count)
+        var steps: [Step] = []
+        var missing: [Int] = []
         for (position, attribute) in entity.attributes.enumerated() {
             guard let attribute else { continue }
             let name = entity.columns.shape.properties[position].name
             if let value = Self.value(of: name, attribute, mapping, reader, expressions) {
                 let isConstant = if case .constant = value { true } else { false }
-                add(Step(position: position, value: value, isChecked: !attribute.isOptional && !isConstant))
+                steps.append(
+                    Step(position: position, value: value, isChecked: !attribute.isOptional && !isConstant))
             } else if !attribute.isOptional {
                 missing.append(position)
             }
         }
-        for (position, toOne) in toOnes { add(Step(position: position, value: .toOne(toOne))) }
-        takeCopies(entity.inserter)
-    }
-
-    /// Takes the plain copies out of the steps.
-    private func takeCopies(_ inserter: InstanceInserter) {
-        for (index, step) in steps.enumerated() {
-            guard case .copy(let column, nil) = step.value, let parameter = inserter.parameter(of: step.position)
-            else { continue }
-            copies.append(
-                Copy(position: step.position, column: column, parameter: parameter, isChecked: step.isChecked))
-            steps[index].isCopy = true
-        }
-        written = steps.filter { !$0.isCopy }
-    }
-
-    private func add(_ step: Step) {
-        stepOfPosition[step.position] = steps.count
-        steps.append(step)
+        steps += toOnes.map { Step(position: $0, value: .toOne($1)) }
+        self.init(steps, missing: missing, to: entity, from: reader)
     }
 
     /// Nil for an attribute that stays empty.
@@ -183,7 +184,7 @@ extension InstancePlan {
     }
 
     private func copy(for object: DestinationObject, _ inserter: InstanceInserter) throws {
-        guard let row = reader?.row else { return }
+        guard let row else { return }
         let new = inserter.row
         for copy in copies where !object.isChanged(copy.position) {
             if copy.isChecked, row.isNull(copy.column) { throw object.lacking(copy.position) }
@@ -221,6 +222,16 @@ extension InstancePlan {
             return try transform.body(values)?.fitted(to: type)
         case .toOne: return nil
         }
+    }
+}
+
+extension InstancePlan.Copy {
+    /// Nil for a step that is more than a copy.
+    fileprivate init?(_ step: InstancePlan.Step, _ inserter: InstanceInserter) {
+        guard case .copy(let column, nil) = step.value, let parameter = inserter.parameter(of: step.position) else {
+            return nil
+        }
+        self.init(position: step.position, column: column, parameter: parameter, isChecked: step.isChecked)
     }
 }
 

@@ -174,7 +174,7 @@ extension MigrationManager {
         mapping?.counts.made += Int64(created.count)
         for object in created {
             try write(object)
-            try noteForeignRow(object, isMade: true)
+            if object.entity.isMadeByStatements { try noteForeignRow(object, isMade: true) }
         }
         while var object = created.popLast() { leave(&object) }
     }
@@ -244,14 +244,13 @@ extension MigrationManager {
         for object in waiting {
             object.isWaiting = false
             object.written()
-            try noteForeignRow(object, isMade: false)
+            if object.entity.isMadeByStatements { try noteForeignRow(object, isMade: false) }
         }
         waiting.removeAll(keepingCapacity: true)
     }
 
     /// Verification compares what statements have made with the source, but for these rows.
     private func noteForeignRow(_ object: DestinationObject, isMade: Bool) throws {
-        guard object.entity.isMadeByStatements else { return }
         if foreignRows == nil {
             try connection.execute(
                 """

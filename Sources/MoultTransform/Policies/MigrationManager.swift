@@ -30,22 +30,25 @@ public final class MigrationManager {
 
     // MARK: What the present call does
 
+    // A run belongs to one thread, and none of these is changed while it is read: that is not checked for each row.
+
     /// The objects that are made and not yet written.
-    var created: [DestinationObject] = []
+    @exclusivity(unchecked) var created: [DestinationObject] = []
     /// An object that nobody holds any more, for the next row of its entity.
-    private var spare: DestinationObject?
+    @exclusivity(unchecked) private var spare: DestinationObject?
     /// The objects that were associated with source objects in this call, by entity mapping.
-    var associated: [(mapping: Int, source: SourceObject, destination: DestinationObject)] = []
+    @exclusivity(unchecked) var associated: [(mapping: Int, source: SourceObject, destination: DestinationObject)] = []
     /// The written objects whose changes wait for the end of the batch.
-    var waiting: [DestinationObject] = []
+    @exclusivity(unchecked) var waiting: [DestinationObject] = []
     /// Objects that somebody holds beyond the call that made them, so that there is one for each row.
-    private var living: [ObjectReference: WeakObject] = [:]
+    @exclusivity(unchecked) private var living: [ObjectReference: WeakObject] = [:]
     /// What went wrong where nothing could be thrown; thrown when the policy's call returns.
-    private var fault: PolicyFault?
-    var current: RunningMapping?
-    var currentSource: SourceObject?
+    @exclusivity(unchecked) private var fault: PolicyFault?
+    @exclusivity(unchecked) var current: RunningMapping?
+    /// The object that a policy was called for, which whoever calls it holds.
+    @exclusivity(unchecked) unowned(unsafe) var currentSource: SourceObject?
     /// Source objects done, over all mappings.
-    var doneSources: Int64 = 0
+    @exclusivity(unchecked) var doneSources: Int64 = 0
     /// Finds a mapping's objects by their keys, by the mapping's position.
     var lookups: [Int: Statement] = [:]
     var quarantineWriter: QuarantineWriter?

@@ -33,9 +33,8 @@ extension PolicyRun {
             while try reader.next(), let key = reader.key {
                 count += 1
                 last = key
-                source = next(source, key, reader, manager)
-                guard let source else { break }
-                try make(source, mapping, policy, written, manager)
+                let present = next(&source, key, reader, manager)
+                try make(present, mapping, policy, written, manager)
             }
             do { try manager.writeWaiting() } catch { throw PolicyFault(error, nil).error(mapping) }
             let sentence = "\(mapping.policyName) has made what becomes of \(mapping.mapping.sourceEntityName ?? "")"
@@ -46,17 +45,16 @@ extension PolicyRun {
 
     /// The object of the reader's row: the one before, unless the policy has kept that.
     private func next(
-        _ source: consuming SourceObject?, _ key: Int64, _ reader: InstanceReader, _ manager: MigrationManager
+        _ source: inout SourceObject?, _ key: Int64, _ reader: InstanceReader, _ manager: MigrationManager
     ) -> SourceObject {
-        if var known = source {
-            source = nil
-            if isKnownUniquelyReferenced(&known) {
-                known.move(to: key)
-                return known
-            }
-            known.leaveReader()
+        if isKnownUniquelyReferenced(&source), let source {
+            source.move(to: key)
+            return source
         }
-        return SourceObject(manager, reader.entity, key: key, reader: reader)
+        source?.leaveReader()
+        let new = SourceObject(manager, reader.entity, key: key, reader: reader)
+        source = new
+        return new
     }
 
     private func make(
@@ -64,6 +62,7 @@ extension PolicyRun {
         _ manager: MigrationManager
     ) throws {
         manager.currentSource = source
+        defer { manager.currentSource = nil }
         do {
             try policy.createDestinationInstances(forSource: source, in: written, manager: manager)
             try manager.finish(source, mapping)
@@ -71,7 +70,6 @@ extension PolicyRun {
             let reference = ObjectReference(entityName: source.entityName, primaryKey: source.key)
             throw PolicyFault(error, reference).error(mapping)
         }
-        manager.currentSource = nil
     }
 
     static let cancelled = MigrationError(

@@ -9,18 +9,19 @@ final class RunningMapping {
     let mapping: ResolvedEntityMapping
     /// As policies are shown it.
     let entityMapping: EntityMapping
+    // A run belongs to one thread, and nobody changes what is unchecked here while it is read, once for each row.
     /// Nil for statements, and when the run is over.
     var policy: EntityMigrationPolicy?
-    var counts: InstanceCounts
+    @exclusivity(unchecked) var counts: InstanceCounts
     /// The number of the destination entity.
     let destinationNumber: Int64?
     /// Whether its objects keep the keys of their source objects.
     let keepsKeys: Bool
     /// The destination entity; known when its instances are made.
-    var entity: DestinationEntity?
+    @exclusivity(unchecked) var entity: DestinationEntity?
     /// What a new object takes from the source's row, and what reads that; made when its instances are.
-    var plan: InstancePlan?
-    var reader: InstanceReader?
+    @exclusivity(unchecked) var plan: InstancePlan?
+    @exclusivity(unchecked) var reader: InstanceReader?
     /// The positions of the to-ones that its rows take with the keys of source objects.
     var carried: Set<Int> = []
     /// The positions of the relationships that only this mapping fills, which a policy that does not ask for them does

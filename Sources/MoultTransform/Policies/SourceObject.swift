@@ -11,11 +11,12 @@ public final class SourceObject {
     let manager: MigrationManager
     let entity: EntityColumns
     private let shape: EntityShape
-    private(set) var key: Int64
+    // A run belongs to one thread, and nobody changes these while they are read: that is not checked for each value.
+    @exclusivity(unchecked) private(set) var key: Int64
     /// Whose present row it may be.
     private let reader: InstanceReader?
-    private var hasLeftReader = false
-    private var snapshot: ObjectSnapshot?
+    @exclusivity(unchecked) private var hasLeftReader = false
+    @exclusivity(unchecked) private var snapshot: ObjectSnapshot?
 
     /// What becomes of it, where that is not simply the objects that are associated with it.
     public var outcome: InstanceOutcome?
@@ -40,8 +41,8 @@ public final class SourceObject {
     /// Takes another row; nobody else may hold the object.
     func move(to key: Int64) {
         self.key = key
-        outcome = nil
-        snapshot = nil
+        if outcome != nil { outcome = nil }
+        if snapshot != nil { snapshot = nil }
     }
 
     /// Reads its values by its key from now on: the reader goes on to other rows.

@@ -22,6 +22,18 @@ private enum Fleet {
     }
 }
 
+/// Optional properties with a default and without.
+@Model private final class Flag {
+    var colour: String? = "red"
+    var motto: String?
+    var ship: Fleet.Ship?
+
+    init(colour: String?, motto: String? = nil) {
+        self.colour = colour
+        self.motto = motto
+    }
+}
+
 @Suite struct RequiredValueTests {
     private typealias Ship = Fleet.Ship
     private typealias Mast = Fleet.Mast
@@ -72,5 +84,19 @@ private enum Fleet {
         context.delete(ship.masts[0])
         try context.save()
         #expect(try ModelContext(container).fetchCount(FetchDescriptor<Mast>()) == 2)
+    }
+
+    @Test func `nil over a default is nil, before and after a save`() throws {
+        let container = try ModelContainer(for: Flag.self, configurations: .init(isStoredInMemoryOnly: true))
+        let context = ModelContext(container)
+        let flags = [Flag(colour: nil), Flag(colour: "red", motto: "Fluctuat"), Flag(colour: "blue", motto: "x")]
+        flags[1].motto = nil
+        #expect(flags.map(\.colour) == [nil, "red", "blue"] && flags.map(\.motto) == [nil, nil, "x"])
+        for flag in flags { context.insert(flag) }
+        flags[2].motto = nil
+        try context.save()
+        let saved = try ModelContext(container).all(Flag.self)
+        #expect(saved.count == 3 && Set(saved.map(\.colour)) == [nil, "red", "blue"])
+        #expect(saved.allSatisfy { $0.motto == nil && $0.ship == nil })
     }
 }

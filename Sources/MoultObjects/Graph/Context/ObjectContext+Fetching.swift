@@ -18,11 +18,16 @@ extension ObjectContext {
             return try faults(try pending.fetchIDs(), fetch)
         }
         guard fetch.batchSize == 0 else { return try faults(try source.fetchIDs(fetch), fetch) }
-        let snapshots = try source.fetchSnapshots(fetch)
+        var snapshots = try source.fetchSnapshots(fetch)
         makeRoom(for: snapshots.count)
         guard fetch.properties.isEmpty else { return try glimpses(snapshots) }
         let isEmpty = registry.isEmpty
-        return try snapshots.map { try adopt($0, isKnownNew: isEmpty) }
+        var objects: [Object] = []
+        objects.reserveCapacity(snapshots.count)
+        // Each is moved into its object; copies would be let go of one by one afterwards, cold.
+        snapshots.reverse()
+        while let snapshot = snapshots.popLast() { objects.append(try adopt(snapshot, isKnownNew: isEmpty)) }
+        return objects
     }
 
     /// Objects of which only some properties were read: faults that know these.

@@ -103,7 +103,7 @@ extension ObjectContext {
     /// The object that a snapshot is of; one that is held with values keeps them.
     ///
     /// - Parameter isKnownNew: the context holds no object of that identity.
-    func adopt(_ snapshot: ObjectSnapshot, isKnownNew: Bool = false) throws -> Object {
+    func adopt(_ snapshot: consuming ObjectSnapshot, isKnownNew: Bool = false) throws -> Object {
         if !isKnownNew, let known = registry[snapshot.id]?.object {
             if known.state.contains(.fault) { known.fill(snapshot) }
             return known
@@ -118,16 +118,13 @@ extension ObjectContext {
         registry[object.identity] = WeakObject(object: object)
     }
 
-    /// Called by an object that nobody holds any more. Its entry stays until the registry would have to grow, and goes
-    /// with all others like it: letting go of a hundred thousand objects at once costs nothing here.
-    func forget() { deadEntries += 1 }
-
-    /// Takes dead entries out rather than growing, where they are many.
+    /// Takes dead entries out rather than growing, where they are many. The entry of an object that nobody holds any
+    /// more stays until then: letting go of a hundred thousand objects at once costs nothing here.
     func makeRoom(for count: Int) {
         guard registry.count + count > registry.capacity else { return }
-        if deadEntries > registry.count / 2 {
+        if kinds.values.reduce(0, { $0 + $1.deadObjects }) > registry.count / 2 {
             registry = registry.filter { $0.value.object != nil }
-            deadEntries = 0
+            for kind in kinds.values { kind.deadObjects = 0 }
         }
         if count > 1 { registry.reserveCapacity(registry.count + count) }
     }

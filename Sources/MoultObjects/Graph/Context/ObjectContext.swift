@@ -14,8 +14,6 @@ package final class ObjectContext: @unchecked Sendable {
     let lock: RecursiveLock
     /// Every object of the context that somebody holds.
     var registry: [ObjectID: WeakObject] = [:]
-    /// How many entries of the registry have lost their object, roughly.
-    var deadEntries = 0
     /// Everything with changes, in the order of the first change; some may have none any more.
     var changed: [Object] = []
     /// Deleted objects whose delete rules have not been followed yet.
@@ -34,7 +32,7 @@ package final class ObjectContext: @unchecked Sendable {
     /// Set, a new object whose unique values are taken gives what it holds to the one that has them, whatever the merge
     /// policy; it is called with both before the new one goes.
     package var upserting: ((_ new: Object, _ kept: Object) -> Void)?
-    private var kinds: [String: ObjectKind] = [:]
+    private(set) var kinds: [String: ObjectKind] = [:]
     private var lastKind: ObjectKind?
     private var settings = Settings()
 

@@ -61,7 +61,7 @@ package final class Object {
 
     deinit {
         guard !state.contains(.detached) else { return }
-        kind.lock.withLock { kind.context?.forget() }
+        kind.lock.withLock { kind.deadObjects += 1 }
     }
 }
 
@@ -75,11 +75,26 @@ extension Object {
         kind.lock.withLock { kind.shape.position(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil } }
     }
 
-    /// The place in `positions` of the first whose value does not satisfy `isFit`, which is told that place; nil where
-    /// all do, and for a fault.
-    package func firstUnfit(_ positions: [Int], _ isFit: (Int, ObjectValue?) -> Bool) -> Int? {
+    /// The first of positions at which there is neither a value nor a destination; nil where there is none, and for a
+    /// fault.
+    package func firstEmpty(_ positions: [Int]) -> Int? {
         kind.lock.withLock {
-            state.contains(.fault) ? nil : positions.indices.first { !isFit($0, values[positions[$0]]) }
+            guard !state.contains(.fault) else { return nil }
+            for position in positions {
+                switch values[position] {
+                case .attribute(.some)?, .toOne(.some)?: continue
+                default: return position
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Whether the attribute at a position has no value or one that satisfies `isFit`; true for a fault.
+    package func holds(at position: Int, where isFit: (AttributeValue) -> Bool) -> Bool {
+        kind.lock.withLock {
+            guard !state.contains(.fault), case .attribute(let value?)? = values[position] else { return true }
+            return isFit(value)
         }
     }
 

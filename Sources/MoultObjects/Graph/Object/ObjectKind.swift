@@ -7,6 +7,8 @@ final class ObjectKind {
     let lock: RecursiveLock
     /// Nil once the context is gone.
     private(set) weak var context: ObjectContext?
+    /// How many entries of the context's registry have lost their object, roughly.
+    var deadObjects = 0
     /// What a new object holds: defaults, and no destinations.
     let newValues: [ObjectValue?]
     /// By position; nil for an attribute.
