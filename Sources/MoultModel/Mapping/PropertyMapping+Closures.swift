@@ -17,8 +17,8 @@ extension PropertyMapping {
     ) {
         self.init(
             name, from: [source],
-            ValueTransform(name) { values in
-                try transform(Self.read(values, 0, source))?.attributeValue
+            ValueTransform(reading: name) { arguments in
+                try transform(Self.read(arguments, 0, source))?.attributeValue
             })
     }
 
@@ -29,8 +29,8 @@ extension PropertyMapping {
     ) {
         self.init(
             name, from: [first, second],
-            ValueTransform(name) { values in
-                try transform(Self.read(values, 0, first), Self.read(values, 1, second))?.attributeValue
+            ValueTransform(reading: name) { arguments in
+                try transform(Self.read(arguments, 0, first), Self.read(arguments, 1, second))?.attributeValue
             })
     }
 
@@ -45,17 +45,19 @@ extension PropertyMapping {
     ) {
         self.init(
             name, from: [first, second, third],
-            ValueTransform(name) { values in
+            ValueTransform(reading: name) { arguments in
                 try transform(
-                    Self.read(values, 0, first), Self.read(values, 1, second), Self.read(values, 2, third)
+                    Self.read(arguments, 0, first), Self.read(arguments, 1, second), Self.read(arguments, 2, third)
                 )?.attributeValue
             })
     }
 
     @inlinable static func read<Value: AttributeConvertible>(
-        _ values: [AttributeValue?], _ position: Int, _ source: String
+        _ arguments: any TransformArguments, _ position: Int, _ source: String
     ) throws -> Value? {
-        guard let value = values[position] else { return nil }
+        // A text, which most arguments are, is not wrapped first.
+        if Value.self == String.self, let text = arguments.text(position) { return text as? Value }
+        guard let value = try arguments.value(position) else { return nil }
         if let converted = Value(value) { return converted }
         throw MigrationError(
             .wrongType, "\(source) holds \(value), which is no \(Value.self).", place: source,

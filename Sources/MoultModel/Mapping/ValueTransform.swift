@@ -5,13 +5,25 @@
 public final class ValueTransform: Sendable, Hashable {
     /// What expressions call it; by custom a selector, such as `cleanTitle:`.
     public let name: String
-    /// One value for each argument, nil for none.
-    public let body: @Sendable ([AttributeValue?]) throws -> AttributeValue?
+    /// What the body is made of, for whoever has no array of values.
+    package let call: @Sendable (any TransformArguments) throws -> AttributeValue?
 
+    /// - Parameter body: is given one value for each argument, nil for none.
     public init(_ name: String, _ body: @escaping @Sendable ([AttributeValue?]) throws -> AttributeValue?) {
         self.name = name
-        self.body = body
+        call = { try body($0.all) }
     }
+
+    /// A closure that reads its arguments itself, and so each in the type that it wants.
+    @usableFromInline init(
+        reading name: String, _ call: @escaping @Sendable (any TransformArguments) throws -> AttributeValue?
+    ) {
+        self.name = name
+        self.call = call
+    }
+
+    /// Calls the closure with one value for each argument, nil for none.
+    public func body(_ values: [AttributeValue?]) throws -> AttributeValue? { try call(values) }
 
     public static func == (left: ValueTransform, right: ValueTransform) -> Bool { left === right }
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }

@@ -7,8 +7,7 @@ import MoultStore
 package final class InstanceReader {
     package let entity: EntityColumns
     /// The key of the present row; nil before the first and after the last of a batch.
-    @exclusivity(unchecked)
-    package private(set) var key: Int64?
+    @exclusivity(unchecked) private var key: Int64?
     private let store: ObjectStore
     /// The present row.
     package let row: Statement
@@ -64,12 +63,14 @@ package final class InstanceReader {
         try bind(key, count, to: row)
     }
 
-    /// Goes to the next object of the batch; false at its end.
-    package func next() throws -> Bool {
-        let isThere = try row.step()
-        key = isThere ? row.integer(0) : nil
-        return isThere
+    /// Goes to the next object of the batch and gives its key; nil at its end.
+    package func next() throws -> Int64? {
+        key = try row.step() ? row.integer(0) : nil
+        return key
     }
+
+    /// Whether the present row is the object's with that key.
+    package func isAt(_ key: Int64) -> Bool { self.key == key }
 
     /// The keys of a batch.
     package func keys(after key: Int64, count: Int) throws -> [Int64] {

@@ -47,43 +47,33 @@ private struct TransformFault: Error {
 }
 
 /// The call of a closure for one row after the other.
-private final class TransformCall: @unchecked Sendable {
+private final class TransformCall: Sendable {
     private let function: TransformFunction
     // Of the function, where every row asks for it.
-    private let body: @Sendable ([AttributeValue?]) throws -> AttributeValue?
-    private let arguments: [(kind: ValueKind, isBytes: Bool)]
+    private let call: @Sendable (any TransformArguments) throws -> AttributeValue?
     private let type: AttributeType
-    /// Room for the arguments of one row. A connection runs one statement of a script at a time, so that nothing is
-    /// gained by checking, for each row, that nobody else uses it.
-    @exclusivity(unchecked) private var room: [AttributeValue?]
+    fileprivate let arguments: [(kind: ValueKind, isBytes: Bool)]
 
     init(_ function: TransformFunction) {
         self.function = function
-        body = function.transform.body
-        arguments = function.arguments.map { ($0.kind, $0.isBytes) }
+        call = function.transform.call
         type = function.attribute.type
-        room = Array(repeating: nil, count: function.arguments.count)
+        arguments = function.arguments.map { ($0.kind, $0.isBytes) }
     }
 
     func result(_ row: SQLiteArguments) throws -> SQLiteValue {
-        // Taken out of the object, so that its owner is known and nothing is retained for the call.
-        var values: [AttributeValue?] = []
-        swap(&values, &room)
-        defer { swap(&values, &room) }
-        for position in values.indices {
-            let argument = arguments[position]
-            guard argument.kind.read(row, position + 1, isBytes: argument.isBytes, into: &values[position]) else {
-                throw function.arguments[position].mismatch
-            }
-        }
+        let given = RowArguments(row: row, call: .passUnretained(self))
         do {
-            switch try body(values) {
+            switch try call(given) {
             case nil: return try nothing()
             // Most closures return a text where one is wanted.
             case .string(let text)?: return type == .string ? .text(text) : try stored(.string(text))
             case let value?: return try stored(value)
             }
+        } catch let fault as ArgumentFault {
+            throw function.arguments[fault.position].mismatch
         } catch {
+            let values = arguments.indices.map { try? given.value($0) }
             throw function.failure(error, values, row.integer(0))
         }
     }
@@ -110,38 +100,59 @@ private final class TransformCall: @unchecked Sendable {
 }
 
 extension TransformFunction.Argument {
-    fileprivate var mismatch: MigrationError {
+    var mismatch: MigrationError {
         MigrationError(
             .storeCorrupted, "A row holds a value that is not \(kind.name), as \(format) declares.", place: format,
             remedy: "Look at the objects with moult dump, and restore the store from a backup.")
     }
 }
 
-extension ValueKind {
-    /// Reads an argument of the kind; false for a value of another storage class than the kind's.
-    fileprivate func read(
-        _ row: SQLiteArguments, _ index: Int, isBytes: Bool, into value: inout AttributeValue?
-    ) -> Bool {
-        switch (self, row.storageClass(index)) {
-        case (_, .null): value = nil
-        case (.string, .text): value = row.text(index).map(AttributeValue.string)
-        case (.integer, .integer), (.number, .integer): value = .integer(row.integer(index))
-        case (.real, .real), (.real, .integer), (.number, .real): value = .double(row.real(index))
-        case (.boolean, .integer): value = .boolean(row.integer(index) != 0)
-        case (.date, .real), (.date, .integer): value = .date(row.real(index))
-        case (.decimal, .integer): value = .decimal(String(row.integer(index)))
+/// An argument holds a value of another storage class than its kind's.
+private struct ArgumentFault: Error {
+    let position: Int
+}
+
+/// The arguments in the present row; the first of the row is its key. It holds nothing, so that making one for each row
+/// costs nothing, and is good during the call only.
+private struct RowArguments: TransformArguments {
+    let row: SQLiteArguments
+    let call: Unmanaged<TransformCall>
+
+    private func argument(_ position: Int) -> (kind: ValueKind, isBytes: Bool) {
+        call._withUnsafeGuaranteedRef { $0.arguments[position] }
+    }
+
+    func text(_ position: Int) -> String? {
+        let isText = argument(position).kind == .string && row.storageClass(position + 1) == .text
+        return isText ? row.text(position + 1) : nil
+    }
+
+    func value(_ position: Int) throws -> AttributeValue? {
+        let index = position + 1
+        let argument = argument(position)
+        switch (argument.kind, row.storageClass(index)) {
+        case (_, .null): return nil
+        case (.string, .text): return row.text(index).map(AttributeValue.string)
+        case (.integer, .integer), (.number, .integer): return .integer(row.integer(index))
+        case (.real, .real), (.real, .integer), (.number, .real): return .double(row.real(index))
+        case (.boolean, .integer): return .boolean(row.integer(index) != 0)
+        case (.date, .real), (.date, .integer): return .date(row.real(index))
+        case (.decimal, .integer): return .decimal(String(row.integer(index)))
         case (.decimal, .real):
             let digits = "\(row.real(index))"
-            value = .decimal(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)
-        case (.decimal, .text): value = row.text(index).map(AttributeValue.decimal)
-        case (.uri, .text): value = row.text(index).map(AttributeValue.uri)
-        case (.uuid, .blob): value = .uuid(row.withBytes(index) { Array($0) })
+            return .decimal(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)
+        case (.decimal, .text): return row.text(index).map(AttributeValue.decimal)
+        case (.uri, .text): return row.text(index).map(AttributeValue.uri)
+        case (.uuid, .blob): return .uuid(row.withBytes(index) { Array($0) })
         case (.data, .blob), (.opaque, .blob):
             let bytes = row.withBytes(index) { Array($0) }
-            value = isBytes ? .transformable(bytes) : .binary(bytes)
-        default: return false
+            return argument.isBytes ? .transformable(bytes) : .binary(bytes)
+        default: throw ArgumentFault(position: position)
         }
-        return true
+    }
+
+    var all: [AttributeValue?] {
+        get throws { try call._withUnsafeGuaranteedRef { try $0.arguments.indices.map(value) } }
     }
 }
 

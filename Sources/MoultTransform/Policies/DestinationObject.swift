@@ -57,7 +57,7 @@ public final class DestinationObject {
         hasMappedRelationships = false
         changes.empty()
         mask = 0
-        if stored != nil { stored = nil }
+        if case .some = stored { stored = nil }
     }
 
     public var entityName: String { entity.name }
@@ -196,7 +196,7 @@ extension DestinationObject {
     /// Forgets the changes, which are written, but for those that wait.
     func written(keeping waiting: [Change] = []) {
         isWritten = true
-        if stored != nil { stored = nil }
+        if case .some = stored { stored = nil }
         if waiting.isEmpty { changes.empty() } else { changes = waiting }
         mask = waiting.reduce(0) { $1.position < 64 ? $0 | (1 << UInt64($1.position)) : $0 }
     }

@@ -30,7 +30,7 @@ extension PolicyRun {
             try reader.begin(after: last, count: batchSize)
             manager.sources.begin(reader, after: last, count: batchSize)
             var count = 0
-            while try reader.next(), let key = reader.key {
+            while let key = try reader.next() {
                 count += 1
                 last = key
                 let present = next(&source, key, reader, manager)

@@ -41,8 +41,8 @@ public final class SourceObject {
     /// Takes another row; nobody else may hold the object.
     func move(to key: Int64) {
         self.key = key
-        if outcome != nil { outcome = nil }
-        if snapshot != nil { snapshot = nil }
+        if case .some = outcome { outcome = nil }
+        if case .some = snapshot { snapshot = nil }
     }
 
     /// Reads its values by its key from now on: the reader goes on to other rows.
@@ -158,7 +158,7 @@ extension SourceObject {
     }
 
     /// Whether the reader's present row is this object's.
-    private var isPresentRow: Bool { !hasLeftReader && reader?.key == key }
+    private var isPresentRow: Bool { !hasLeftReader && reader?.isAt(key) == true }
 
     /// The value of an attribute.
     func value(at position: Int) -> AttributeValue? {
