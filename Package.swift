@@ -54,6 +54,7 @@ let package = Package(
         .library(name: "Moult", targets: ["Moult"]),
         .library(name: "MoultCoreData", targets: ["MoultCoreData"]),
         .library(name: "MoultData", targets: ["MoultData"]),
+        .library(name: "MoultTesting", targets: ["MoultTesting"]),
         .library(name: "MoultCommands", targets: ["MoultCommands"]),
         .executable(name: "moult", targets: ["moult-cli"]),
     ],
@@ -94,6 +95,13 @@ let package = Package(
                 "MoultTransform",
             ]),
         module("Moult", ["MoultEngine", "MoultReport"]),
+        // Faults at every moment of a migration, for Moult's own tests and for its users'.
+        module(
+            "MoultTesting",
+            [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine",
+                "MoultTransform",
+            ]),
         module(
             "MoultCoreData",
             [
@@ -121,7 +129,7 @@ let package = Package(
             "MoultCommands",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
-                "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList",
+                "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
             ]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
@@ -223,6 +231,22 @@ let package = Package(
                 "MoultObjects", "MoultEngine", "MoultTransform", "MoultReport", "MoultSystem", "TestSupport",
             ],
             path: "Tests/Fuzz"),
+        // Every kind of migration on a small store, for trials with faults; moult-faults runs them all.
+        .target(
+            name: "FaultCases",
+            dependencies: [
+                "MoultModel", "MoultPlan", "MoultStore", "MoultObjects", "MoultSystem", "MoultEngine",
+                "MoultTransform", "MoultTesting", "TestSupport",
+            ], path: "Tests/FaultCases"),
+        .executableTarget(
+            name: "moult-faults", dependencies: ["FaultCases", "MoultTesting", "MoultSQLite", "MoultSystem"],
+            path: "Tests/Faults"),
+        tests(
+            "MoultTestingTests",
+            [
+                "MoultTesting", "MoultModel", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine", "FaultCases",
+                "TestSupport",
+            ]),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
         tests(

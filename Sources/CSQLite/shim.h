@@ -13,3 +13,12 @@ static inline int moult_sqlite_set(sqlite3 *connection, int option, int value) {
 static inline int moult_sqlite_keep_no_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
+
+// And to read and replace the functions that allocate SQLite's memory, before SQLite is used.
+static inline int moult_sqlite_get_allocator(sqlite3_mem_methods *methods) {
+    return sqlite3_config(SQLITE_CONFIG_GETMALLOC, methods);
+}
+
+static inline int moult_sqlite_set_allocator(sqlite3_mem_methods *methods) {
+    return sqlite3_config(SQLITE_CONFIG_MALLOC, methods);
+}

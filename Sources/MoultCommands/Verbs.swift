@@ -5,7 +5,7 @@ extension Verb {
     package static let all: [Verb] = [
         status, inspect, dump, hash, ddl, create, schema, lock, diff, answer, plan, migrate, resume, validate,
         quarantine,
-        backup, rollback, runs, log, completions,
+        backup, rollback, runs, log, test, completions,
     ]
 
     /// Words that other tools use, and the verb that does this here.

@@ -48,7 +48,13 @@ extension Invocation {
     ///
     /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws.
     func preparedMigration(_ console: Console) throws -> PreparedMigration {
-        let store = try required(Operand.store)
+        let (versions, options) = try migrationInput(console)
+        return try PreparedMigration(
+            try required(Operand.store), versions: versions, to: self[value: .target], options: options)
+    }
+
+    /// The versions of the model and all that the arguments say of a migration, but for the store.
+    func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
         let versions = try versions(console)
         if let change = versions.findings.first(where: { $0.code == "released-version-changed" }) {
             throw MigrationError(
@@ -64,11 +70,9 @@ extension Invocation {
         if let path = self[value: .rules] {
             registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
         }
-        return try PreparedMigration(
-            store, versions: versions, to: self[value: .target],
-            options: PreparedMigration.Options(
-                answers: try answers(), registered: registered, registry: registry, stopsAtEachVersion: self[.stops],
-                isExperimental: self[.experimental],
-                allowsCloudKit: self[.cloudKit]))
+        let options = PreparedMigration.Options(
+            answers: try answers(), registered: registered, registry: registry, stopsAtEachVersion: self[.stops],
+            isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
+        return (versions, options)
     }
 }

@@ -89,7 +89,9 @@ extension MigrationRun {
 
     private func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
         // The draft is proven on the other core while the script reads it; both only read.
-        let proof = BackgroundWork { [system, path = draft.store] in try BackupFolder.prove(path, system) }
+        let proof = BackgroundWork(isSequential: options.isSequential) { [system, path = draft.store] in
+            try BackupFolder.prove(path, system)
+        }
         let copy: WorkingCopy
         do {
             copy = try measure(.copy) { try makeCopy(of: draft.store) }

@@ -39,9 +39,14 @@ extension Migrator {
         let saved = try isNew ? nil : backups(of: path).make(of: lock, version: currentVersion, observer)
         if let saved { observer.report(.backup, 1, "Made the backup \(saved.name)") }
         let run = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
-        try restore(backup, run, from: currentVersion, isNew ? nil : StoreState(lock.connection), lock, observer)
+        do {
+            try restore(backup, run, from: currentVersion, isNew ? nil : StoreState(lock.connection), lock, observer)
+        } catch {
+            if isNew { takeBack(lock, setAside: setAside) }
+            throw error
+        }
         let seconds = system.now.seconds(since: startedAt)
-        try record(backup, run, startedAt, seconds, saved, lock, from: currentVersion)
+        record(backup, run, startedAt, seconds, saved, lock, from: currentVersion)
         observer.report(.done, 1, "The store is the one of \(backup.name)")
         return RollbackOutcome(run: run, restored: backup, saved: saved, setAside: setAside, seconds: seconds)
     }
@@ -61,14 +66,52 @@ extension Migrator {
             newExternalFiles: [])
         try journal.write(sidecar, system)
         try restoreExternalFiles(backup, sidecar)
-        try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
-            observer.report(.commit, Double(done) / Double(max(all, 1)), bytes: Int64(done) * 4096)
-            return true
+        do {
+            try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
+                observer.report(.commit, Double(done) / Double(max(all, 1)), bytes: Int64(done) * 4096)
+                return true
+            }
+        } catch {
+            guard let state = try? StoreState(lock.connection), Recovery.isNew(state, journal) else { throw error }
+            MigrationLog(sidecar, system).append("The restore reported an error, but the store is restored: \(error)")
         }
-        try lock.connection.keepWALOnClose(false)
-        try check(lock.connection, backup)
-        try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
-        try Journal.remove(sidecar, system)
+        try finish(backup, lock)
+    }
+
+    /// The store is the restored one: nothing fails any more but the proof that it is; what cannot be tidied is logged,
+    /// and the journal stays, so that the next run tidies it.
+    private func finish(_ backup: StoreBackup, _ lock: StoreLock) throws {
+        do {
+            try check(lock.connection, backup)
+            try lock.connection.keepWALOnClose(false)
+            try Quarantine(lock.sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
+            try Journal.remove(lock.sidecar, system)
+        } catch let error as MigrationError where error.code == .verificationFailed {
+            throw error
+        } catch {
+            MigrationLog(lock.sidecar, system).append("The store is restored, but tidying up failed: \(error)")
+        }
+    }
+
+    /// Takes back what a failed restore has made where no store could be read: an empty one would be opened as new.
+    private func takeBack(_ lock: StoreLock, setAside: String?) {
+        // The file lock stays: nobody else may come in between.
+        lock.connection.close()
+        let store = lock.sidecar.store
+        do {
+            for suffix in [""] + StoreProbe.sideFileSuffixes {
+                try system.remove(store + suffix)
+                guard let kept = setAside.map({ Path.join($0, Path.name(of: store) + suffix) }),
+                    try system.exists(kept)
+                else { continue }
+                try system.rename(kept, to: store + suffix)
+            }
+            try system.synchronise(Path.folder(of: store))
+            if let setAside { try system.remove(setAside) }
+            try Journal.remove(lock.sidecar, system)
+        } catch {
+            MigrationLog(lock.sidecar, system).append("Taking back a failed restore failed: \(error)")
+        }
     }
 
     /// Files that the backup does not know stay: the present state's backup may need them, and nobody reads them.
@@ -114,8 +157,9 @@ extension Migrator {
     private func record(
         _ backup: StoreBackup, _ run: String, _ startedAt: Timestamp, _ seconds: Double, _ saved: StoreBackup?,
         _ lock: StoreLock, from version: String
-    ) throws {
-        try RunHistory(lock.sidecar, system).append(
+    ) {
+        // The store is restored, whether its history can be written or not.
+        try? RunHistory(lock.sidecar, system).append(
             RunRecord(
                 run: run, operation: .rollback, result: .done, from: version, to: backup.manifest.version,
                 startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds, backup: saved?.name,
@@ -148,6 +192,8 @@ extension Migrator {
             try system.makeFolder(sidecar.damaged)
             let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")
             try system.makeFolder(folder)
+            // Before anything lies in them, the folders must be there after a power cut.
+            for parent in [sidecar.folder, sidecar.damaged] { try system.synchronise(parent) }
             for suffix in [""] + StoreProbe.sideFileSuffixes where try system.exists(store + suffix) {
                 try system.rename(store + suffix, to: Path.join(folder, Path.name(of: store) + suffix))
             }

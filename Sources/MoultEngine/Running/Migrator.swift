@@ -44,7 +44,10 @@ package struct Migrator: Sendable {
         try Preflight.checkFile(path, system)
         let lock = try StoreLock(path, system, patience: options.patience)
         defer { lock.release() }
-        return try Recovery.heal(lock, system)
+        let outcome = try Recovery.heal(lock, system)
+        // Nothing of a WAL has to be kept for anybody, as after a run.
+        try lock.connection.keepWALOnClose(false)
+        return outcome
     }
 
     /// Whether a run died on that store and has not been healed yet.

@@ -32,6 +32,7 @@ package enum Recovery {
             try removeNewExternalFiles(journal, sidecar, system)
             try quarantine.remove(run: journal.run)
         }
+        try forgetRestorations(journal, outcome, sidecar, system)
         try removeLeftovers(sidecar, BackupFolder(journal.backups, system), system)
         try RunHistory(sidecar, system).append(
             RunRecord(
@@ -58,6 +59,15 @@ package enum Recovery {
             if state.checksum == journal.oldChecksum { return false }
         }
         return state.schemaVersion != journal.schemaVersion
+    }
+
+    /// What was put back after the backup that a rollback has restored is in the quarantine alone again.
+    private static func forgetRestorations(
+        _ journal: Journal, _ outcome: Outcome, _ sidecar: Sidecar, _ system: any System
+    ) throws {
+        guard outcome == .completed, journal.operation == .rollback, let name = journal.backup else { return }
+        let backup = try BackupFolder(journal.backups, system).backup(named: name)
+        try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
     }
 
     /// A journal that cannot be read says nothing; it is kept aside for a person, for the store itself is whole.

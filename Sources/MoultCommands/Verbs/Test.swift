@@ -1,0 +1,131 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+import MoultStore
+import MoultSystem
+import MoultTesting
+
+extension Verb {
+    static let test = Verb(
+        "test", "Try a migration on a copy with faults at its moments, or kill it: the store stays as it is.",
+        discussion: """
+            With --crash the migration runs again and again on a copy, and each time one call to the disk fails: the
+            process dies, the machine loses power and with it what was not synchronised, a write is torn, the disk fails
+            or is full, SQLite gets no memory, the clock jumps. With --kill it runs in a process that is killed for real.
+            After each, the store must be the old one or the new one by its rows, heal, and become the new one when the
+            migration is run again; its backups must be sound. Exits with 1 where one of these is not so.
+
+            The code of an app's own tool runs each time, with all that it does outside of the store.
+            """,
+        operands: [.store],
+        options: [
+            crash, kill, seconds, .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix,
+        ],
+        examples: [
+            "moult test --crash forum.sqlite --model Forum.xcdatamodeld --seconds 2",
+            "moult test --kill 3 forum.sqlite --model Forum.xcdatamodeld",
+        ]
+    ) { invocation, console in
+        let kills = try invocation.number(Verb.kill, atLeast: 1)
+        guard invocation[Verb.crash] || kills != nil else {
+            throw invocation.wrong("\(Program.name) test needs --crash, or --kill and a number of kills.")
+        }
+        let seconds = try invocation.number(Verb.seconds, atLeast: 1).map { Double($0) } ?? 60
+        Interruption.listen()
+        var isKept = true
+        // First, while SQLite has not been used and its allocations can be made to fail.
+        if invocation[Verb.crash] { isKept = try testCrashes(invocation, seconds, console) }
+        if let kills, try !testKills(invocation, kills, console) { isKept = false }
+        return isKept ? .done : .findings
+    }
+
+    private static let crash = Option.flag("crash", "Every kind of fault, at as many moments as there is time for.")
+    private static let kill = Option.value("kill", "N", "So many processes, each killed at another moment.")
+    private static let seconds = Option.value("seconds", "S", "How long --crash may go on; 60 by default.")
+
+    /// - Returns: whether everything was kept.
+    private static func testCrashes(_ invocation: Invocation, _ seconds: Double, _ console: Console) throws -> Bool {
+        let (versions, options) = try invocation.migrationInput(console)
+        let target = invocation[value: .target]
+        let test = CrashTest(of: try invocation.required(Operand.store)) { store, system in
+            let prepared = try PreparedMigration(
+                store, versions: versions, to: target, options: options, system: system)
+            _ = try Migrator(options: .sequential, system: system).run(prepared)
+        }
+        let matrix = try test.run(
+            seconds: seconds, isWanted: { !Interruption.isWished },
+            report: { console.say("\($0.kind.rawValue): \($0.tried) of \($0.moments) tried") })
+        console.print(matrix.document) { matrix.lines(style: $0) }
+        return matrix.broken.isEmpty
+    }
+
+    private static func testKills(_ invocation: Invocation, _ kills: Int, _ console: Console) throws -> Bool {
+        let program = try POSIXSystem().resolve("/proc/self/exe")
+        let passed = invocation.arguments(of: [
+            .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix,
+        ])
+        let test = KillTest(of: try invocation.required(Operand.store), program: program) { ["migrate", $0] + passed }
+        let tally = try test.run(kills: kills, isWanted: { !Interruption.isWished })
+        console.print(tally.document) { _ in tally.lines }
+        return tally.broken.isEmpty
+    }
+}
+
+extension Invocation {
+    /// The options of those that were given, as they are typed.
+    fileprivate func arguments(of options: [Option]) -> [String] {
+        options.flatMap { option -> [String] in
+            guard option.value != nil else { return self[option] ? ["--\(option.name)"] : [] }
+            return all(option).flatMap { ["--\(option.name)", $0] }
+        }
+    }
+}
+
+extension FaultMatrix {
+    fileprivate var document: JSONValue {
+        [
+            "format": 1, "tried": .integer(Int64(tried)), "broken": JSONValue(broken),
+            "faults": .array(
+                rows.map { row -> JSONValue in
+                    [
+                        "fault": .string(row.kind.rawValue), "moments": .integer(Int64(row.moments)),
+                        "tried": .integer(Int64(row.tried)), "old": .integer(Int64(row.old)),
+                        "new": .integer(Int64(row.new)), "broken": .integer(Int64(row.broken.count)),
+                    ]
+                }),
+        ]
+    }
+
+    fileprivate func lines(style: TextStyle) -> [String] {
+        var table = TextTable([
+            .left("fault"), .right("moments"), .right("tried"), .right("old store"), .right("new store"),
+            .right("broken"),
+        ])
+        for row in rows {
+            let numbers = [row.moments, row.tried, row.old, row.new, row.broken.count].map { Quantity.count($0) }
+            table.add(row.kind.rawValue, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4])
+        }
+        let end =
+            broken.isEmpty
+            ? "After each of \(Quantity.count(tried, "fault")) the store was the old one or the new one, and whole."
+            : "\(Quantity.count(broken.count, "promise")) broken; please report this."
+        return table.lines(style: style) + broken + [end]
+    }
+}
+
+extension KillTest.Tally {
+    fileprivate var document: JSONValue {
+        [
+            "format": 1, "killed": .integer(Int64(killed)), "ended": .integer(Int64(ended)),
+            "old": .integer(Int64(old)), "new": .integer(Int64(new)), "broken": JSONValue(broken),
+        ]
+    }
+
+    fileprivate var lines: [String] {
+        broken + [
+            "\(Quantity.count(killed, "process", plural: "processes")) killed, \(ended) had ended before: the store was the old one "
+                + "\(Quantity.count(old, "time")), the new one \(Quantity.count(new, "time")), broken "
+                + "\(Quantity.count(broken.count, "time"))."
+        ]
+    }
+}

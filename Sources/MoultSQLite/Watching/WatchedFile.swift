@@ -1,0 +1,187 @@
+import CSQLite
+
+/// An open file of a ``WatchedVFS``, in the memory that SQLite gives to a file: this header, then the file of the VFS
+/// below.
+struct WatchedFile {
+    /// What SQLite itself reads of a file; first, as SQLite asks.
+    private var base: sqlite3_file
+    private var state: Unmanaged<State>
+
+    final class State {
+        let path: String
+        let isJournal: Bool
+        let watcher: any FileWatcher
+
+        init(path: String, isJournal: Bool, watcher: any FileWatcher) {
+            self.path = path
+            self.isJournal = isJournal
+            self.watcher = watcher
+        }
+
+        func answering(
+            _ operation: FileCall.Operation, _ bytes: UnsafeRawBufferPointer = .init(start: nil, count: 0),
+            failure: Int32, _ body: () -> Int32?
+        ) -> Int32 {
+            let call = FileCall(operation: operation, path: path, bytes: bytes, isJournal: isJournal)
+            return Optional(watcher).answering(call, failure: failure) { body() ?? failure }
+        }
+    }
+
+    /// A multiple of what any file of a VFS is aligned to.
+    static let headerSize = (MemoryLayout<WatchedFile>.stride + 15) / 16 * 16
+
+    typealias File = UnsafeMutablePointer<sqlite3_file>
+
+    static func open(
+        _ name: UnsafePointer<CChar>?, _ file: File?, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
+    ) -> Int32 {
+        guard let file else { return SQLITE_CANTOPEN }
+        let path = name.map { String(cString: $0) } ?? ""
+        guard name != nil, let watcher = WatchedVFS.watcher(of: path) else {
+            return WatchedVFS.forward { $0.pointee.xOpen?($0, name, file, flags, outFlags) }
+        }
+        file.pointee.pMethods = nil
+        let journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL
+        let state = State(path: path, isJournal: flags & journals != 0, watcher: watcher)
+        let real = below(file)
+        let result = state.answering(.open, failure: SQLITE_CANTOPEN) {
+            WatchedVFS.forward { $0.pointee.xOpen?($0, name, real, flags, outFlags) }
+        }
+        guard result == SQLITE_OK else {
+            // A file that failed half-way may have methods, and wants to be closed then.
+            _ = real.pointee.pMethods?.pointee.xClose?(real)
+            return result
+        }
+        UnsafeMutableRawPointer(file).bindMemory(to: WatchedFile.self, capacity: 1).initialize(
+            to: WatchedFile(base: sqlite3_file(pMethods: methods.pointer), state: .passRetained(state)))
+        return SQLITE_OK
+    }
+
+    /// The file of the VFS below, made ready for a VFS that does not open it.
+    private static func below(_ file: File) -> File {
+        let real = (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
+        real.pointee.pMethods = nil
+        return real
+    }
+
+    fileprivate static func parts(_ file: File?) -> (state: State, real: File, methods: sqlite3_io_methods)? {
+        guard let file else { return nil }
+        let raw = UnsafeMutableRawPointer(file)
+        let real = (raw + headerSize).assumingMemoryBound(to: sqlite3_file.self)
+        guard let methods = real.pointee.pMethods?.pointee else { return nil }
+        return (raw.assumingMemoryBound(to: WatchedFile.self).pointee.state.takeUnretainedValue(), real, methods)
+    }
+
+    private struct Methods: @unchecked Sendable {
+        let pointer: UnsafeMutablePointer<sqlite3_io_methods>
+    }
+
+    private static let methods: Methods = {
+        let pointer = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+        pointer.initialize(to: sqlite3_io_methods())
+        // 3 would add mapped memory, through which SQLite could write unseen.
+        pointer.pointee.iVersion = 2
+        fillContents(&pointer.pointee)
+        fillLocks(&pointer.pointee)
+        fillIndex(&pointer.pointee)
+        return Methods(pointer: pointer)
+    }()
+}
+
+// MARK: - Contents
+
+extension WatchedFile {
+    private static func fillContents(_ methods: inout sqlite3_io_methods) {
+        methods.xClose = { file in
+            guard let (state, real, methods) = WatchedFile.parts(file), let file else { return SQLITE_OK }
+            let result = methods.xClose?(real) ?? SQLITE_OK
+            state.watcher.closed(state.path)
+            UnsafeMutableRawPointer(file).assumingMemoryBound(to: WatchedFile.self).pointee.state.release()
+            file.pointee.pMethods = nil
+            return result
+        }
+        methods.xRead = { file, buffer, count, offset in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.read }
+            return state.answering(.read, failure: IOError.read) { methods.xRead?(real, buffer, count, offset) }
+        }
+        methods.xWrite = { file, buffer, count, offset in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.write }
+            let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(count))
+            return state.answering(.write(offset: offset), bytes, failure: IOError.write) {
+                methods.xWrite?(real, buffer, count, offset)
+            }
+        }
+        methods.xTruncate = { file, size in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.truncate }
+            return state.answering(.truncate(size: size), failure: IOError.truncate) {
+                methods.xTruncate?(real, size)
+            }
+        }
+        methods.xSync = { file, flags in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.sync }
+            return state.answering(.sync, failure: IOError.sync) { methods.xSync?(real, flags) }
+        }
+        methods.xFileSize = { file, size in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.size }
+            return state.answering(.read, failure: IOError.size) { methods.xFileSize?(real, size) }
+        }
+        methods.xFileControl = { file, operation, argument in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return SQLITE_NOTFOUND }
+            return methods.xFileControl?(real, operation, argument) ?? SQLITE_NOTFOUND
+        }
+        methods.xSectorSize = { file in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return 4096 }
+            return methods.xSectorSize?(real) ?? 4096
+        }
+        methods.xDeviceCharacteristics = { file in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return 0 }
+            return methods.xDeviceCharacteristics?(real) ?? 0
+        }
+    }
+}
+
+// MARK: - Locks, and the index of a WAL
+
+extension WatchedFile {
+    private static func fillLocks(_ methods: inout sqlite3_io_methods) {
+        methods.xLock = { file, level in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.lock }
+            return state.answering(.lock, failure: IOError.lock) { methods.xLock?(real, level) }
+        }
+        // A process that dies gives its locks back.
+        methods.xUnlock = { file, level in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return SQLITE_OK }
+            return methods.xUnlock?(real, level) ?? SQLITE_OK
+        }
+        methods.xCheckReservedLock = { file, result in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.checkReservedLock }
+            return state.answering(.read, failure: IOError.checkReservedLock) {
+                methods.xCheckReservedLock?(real, result)
+            }
+        }
+    }
+
+    private static func fillIndex(_ methods: inout sqlite3_io_methods) {
+        methods.xShmMap = { file, page, size, isExtending, memory in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.shmMap }
+            return state.answering(.shm, failure: IOError.shmMap) {
+                methods.xShmMap?(real, page, size, isExtending, memory)
+            }
+        }
+        methods.xShmLock = { file, offset, count, flags in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.shmLock }
+            if flags & SQLITE_SHM_UNLOCK != 0 { return methods.xShmLock?(real, offset, count, flags) ?? SQLITE_OK }
+            return state.answering(.shm, failure: IOError.shmLock) {
+                methods.xShmLock?(real, offset, count, flags)
+            }
+        }
+        methods.xShmBarrier = { file in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return }
+            methods.xShmBarrier?(real)
+        }
+        methods.xShmUnmap = { file, isDeleting in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return SQLITE_OK }
+            return methods.xShmUnmap?(real, isDeleting) ?? SQLITE_OK
+        }
+    }
+}

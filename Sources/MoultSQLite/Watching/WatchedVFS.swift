@@ -1,0 +1,95 @@
+import CSQLite
+import Synchronization
+
+/// A VFS over SQLite's default one that lets a ``FileWatcher`` see, and refuse, every call for files below a folder.
+///
+/// It becomes the default when a folder is first watched, and hands every other file to the VFS below without a trace,
+/// so that tests side by side do not disturb each other.
+package enum WatchedVFS {
+    private static let folders = Mutex<[(folder: String, watcher: any FileWatcher)]>([])
+    static let below = Result { () throws(Missing) in
+        guard let vfs = sqlite3_vfs_find(nil) else { throw Missing() }
+        return Below(vfs: vfs)
+    }
+
+    struct Missing: Error {}
+
+    struct Below: @unchecked Sendable {
+        let vfs: UnsafeMutablePointer<sqlite3_vfs>
+    }
+
+    /// - Parameter folder: without symbolic links.
+    /// - Returns: false where SQLite has no VFS to stand on.
+    package static func watch(_ folder: String, by watcher: any FileWatcher) -> Bool {
+        guard isRegistered else { return false }
+        folders.withLock { $0.append((folder + "/", watcher)) }
+        return true
+    }
+
+    package static func unwatch(_ folder: String) {
+        folders.withLock { $0.removeAll { $0.folder == folder + "/" } }
+    }
+
+    static func watcher(of path: String) -> (any FileWatcher)? {
+        folders.withLock { $0.first { path.hasPrefix($0.folder) }?.watcher }
+    }
+
+    private static let isRegistered: Bool = {
+        guard case .success(let below) = below else { return false }
+        let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        vfs.initialize(to: below.vfs.pointee)
+        vfs.pointee.pNext = nil
+        vfs.pointee.szOsFile = Int32(WatchedFile.headerSize) + below.vfs.pointee.szOsFile
+        let name: StaticString = "moult-watched"
+        vfs.pointee.zName = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+        vfs.pointee.xOpen = { _, name, file, flags, outFlags in WatchedFile.open(name, file, flags, outFlags) }
+        vfs.pointee.xDelete = { _, name, syncsFolder in WatchedVFS.delete(name, syncsFolder) }
+        vfs.pointee.xAccess = { _, name, flags, result in WatchedVFS.access(name, flags, result) }
+        vfs.pointee.xFullPathname = { _, name, count, result in
+            WatchedVFS.forward { $0.pointee.xFullPathname?($0, name, count, result) }
+        }
+        return sqlite3_vfs_register(vfs, 1) == SQLITE_OK
+    }()
+
+    static func forward(_ call: (UnsafeMutablePointer<sqlite3_vfs>) -> Int32?) -> Int32 {
+        guard case .success(let below) = below else { return SQLITE_CANTOPEN }
+        return call(below.vfs) ?? SQLITE_CANTOPEN
+    }
+
+    private static func delete(_ name: UnsafePointer<CChar>?, _ syncsFolder: Int32) -> Int32 {
+        let path = name.map { String(cString: $0) } ?? ""
+        let call = FileCall(
+            operation: .delete(syncsFolder: syncsFolder != 0), path: path, bytes: .init(start: nil, count: 0),
+            isJournal: false)
+        return watcher(of: path).answering(call, failure: IOError.delete) {
+            forward { $0.pointee.xDelete?($0, name, 0) }
+        }
+    }
+
+    private static func access(
+        _ name: UnsafePointer<CChar>?, _ flags: Int32, _ result: UnsafeMutablePointer<Int32>?
+    ) -> Int32 {
+        let path = name.map { String(cString: $0) } ?? ""
+        let call = FileCall(
+            operation: .read, path: path, bytes: .init(start: nil, count: 0), isJournal: false)
+        return watcher(of: path).answering(call, failure: IOError.access) {
+            forward { $0.pointee.xAccess?($0, name, flags, result) }
+        }
+    }
+}
+
+extension (any FileWatcher)? {
+    /// Makes the call unless the watcher refuses it, and tells it of a success.
+    func answering(_ call: FileCall, failure: Int32, _ body: () -> Int32) -> Int32 {
+        guard let watcher = self else { return body() }
+        var result = SQLITE_OK
+        switch watcher.answer(call) {
+        case .pass: result = body()
+        case .pretend: break
+        case .fail(.inputOutput): return failure
+        case .fail(.full): return SQLITE_FULL
+        }
+        if result == SQLITE_OK { watcher.done(call) }
+        return result
+    }
+}

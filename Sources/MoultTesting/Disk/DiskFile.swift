@@ -1,0 +1,59 @@
+/// One file of a ``DiskModel``: what was written to it, and what of that has surely reached the disk.
+final class DiskFile {
+    enum Change {
+        case write(offset: Int, bytes: [UInt8])
+        case truncate(size: Int)
+    }
+
+    private(set) var contents: [UInt8]
+    private var durable: [UInt8]
+    /// What was done since the last synchronisation, in order.
+    private var pending: [Change] = []
+
+    /// - Parameter isDurable: whether the contents have been on the disk for long.
+    init(_ contents: [UInt8] = [], isDurable: Bool = false) {
+        self.contents = contents
+        durable = isDurable ? contents : []
+        if !isDurable, !contents.isEmpty { pending = [.write(offset: 0, bytes: contents)] }
+    }
+
+    func apply(_ change: Change) {
+        contents.apply(change)
+        pending.append(change)
+    }
+
+    func synchronise() {
+        durable = contents
+        pending = []
+    }
+
+    /// What a power cut leaves: of what was not synchronised, any part, by sectors.
+    func surviving(_ luck: inout DiskLuck) -> [UInt8] {
+        var bytes = durable
+        for change in pending {
+            switch change {
+            case .truncate:
+                if luck.keeps() { bytes.apply(change) }
+            case .write(let offset, let new):
+                for piece in luck.pieces(of: new, at: offset) { bytes.apply(piece) }
+            }
+        }
+        return bytes
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func apply(_ change: DiskFile.Change) {
+        switch change {
+        case .write(let offset, let new):
+            if count < offset + new.count { append(contentsOf: repeatElement(0, count: offset + new.count - count)) }
+            replaceSubrange(offset..<(offset + new.count), with: new)
+        case .truncate(let size):
+            if size < count {
+                removeLast(count - size)
+            } else {
+                append(contentsOf: repeatElement(0, count: size - count))
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// Decides by a seed what of the unsynchronised changes a power cut spares.
+///
+/// Seed 0 spares nothing, the next ones few, half and most of all changes, in turns.
+struct DiskLuck {
+    static let sectorSize = 512
+
+    private var generator: Generator
+    /// Of eight changes.
+    private let spared: UInt64
+
+    init(seed: UInt64) {
+        generator = Generator(state: seed)
+        spared = seed == 0 ? 0 : [1, 4, 7][Int(seed % 3)]
+    }
+
+    mutating func keeps() -> Bool { generator.next() % 8 < spared }
+
+    /// A write as it reached the disk: whole, not at all, or some of its sectors.
+    mutating func pieces(of bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
+        guard spared > 0, generator.next() % 4 == 0 else {
+            return keeps() ? [.write(offset: offset, bytes: bytes)] : []
+        }
+        return sectors(of: bytes, at: offset).filter { _ in keeps() }
+    }
+
+    /// A write that was under way: at least one sector is missing, where it has more than one.
+    mutating func torn(_ bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
+        let all = sectors(of: bytes, at: offset)
+        guard !all.isEmpty else { return [] }
+        let missing = Int(generator.next() % UInt64(all.count))
+        return all.enumerated().filter { $0.offset != missing && generator.next() % 2 == 0 }.map(\.element)
+    }
+
+    private func sectors(of bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
+        stride(from: 0, to: bytes.count, by: Self.sectorSize).map { start in
+            .write(offset: offset + start, bytes: Array(bytes[start..<min(start + Self.sectorSize, bytes.count)]))
+        }
+    }
+
+    /// SplitMix64: the same numbers for the same seed, on every machine.
+    private struct Generator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The machine as a ``FaultDisk`` has it: the real one, with the disk's faults, and a clock of its own.
+package struct FaultSystem: System {
+    private let disk: FaultDisk
+    private let real = POSIXSystem()
+    private var clock: TrialClock { disk.clock }
+
+    init(_ disk: FaultDisk) { self.disk = disk }
+
+    private func make<Result>(
+        _ operation: DiskOperation, _ action: String, _ path: String, _ call: () throws -> Result,
+        tear: (DiskModel, inout DiskLuck) -> Void = { _, _ in }, then change: (DiskModel) -> Void
+    ) throws -> Result {
+        if let failure = disk.meet(operation, tear: tear) {
+            throw MigrationError.system(action, path, error: failure == .full ? ENOSPC : EIO)
+        }
+        let result = try call()
+        disk.change(change)
+        return result
+    }
+
+    private func look<Result>(_ action: String, _ path: String, _ call: () throws -> Result) throws -> Result {
+        guard disk.look() == nil else { throw MigrationError.system(action, path, error: EIO) }
+        return try call()
+    }
+}
+
+// MARK: - Looking
+
+extension FaultSystem {
+    package func status(of path: String) throws -> FileStatus? {
+        try look("look at", path) { try real.status(of: path) }
+    }
+    package func resolve(_ path: String) throws -> String { try look("find", path) { try real.resolve(path) } }
+    package func list(_ folder: String) throws -> [String] { try look("list", folder) { try real.list(folder) } }
+    package func read(_ path: String) throws -> [UInt8] { try look("read", path) { try real.read(path) } }
+    package func read(_ path: String, prefix count: Int) throws -> [UInt8] {
+        try look("read", path) { try real.read(path, prefix: count) }
+    }
+    package func isWritable(_ path: String) -> Bool { disk.look() == nil && real.isWritable(path) }
+    package func space(at path: String) throws -> VolumeSpace { try look("look at", path) { try real.space(at: path) } }
+    package func digest(of path: String) throws -> [UInt8] { try look("read", path) { try real.digest(of: path) } }
+}
+
+// MARK: - Writing
+
+extension FaultSystem {
+    package func write(_ bytes: [UInt8], to path: String) throws {
+        func begun(_ model: DiskModel) -> DiskFile {
+            let file = model.make(path)
+            file.apply(.truncate(size: 0))
+            return file
+        }
+        try make(.write, "write", path) {
+            try real.write(bytes, to: path)
+        } tear: { model, luck in
+            let file = begun(model)
+            for piece in luck.torn(bytes, at: 0) { file.apply(piece) }
+        } then: {
+            begun($0).apply(.write(offset: 0, bytes: bytes))
+        }
+    }
+
+    package func append(_ bytes: [UInt8], to path: String) throws {
+        try make(.append, "write", path) {
+            try real.append(bytes, to: path)
+        } tear: { model, luck in
+            let file = model.make(path)
+            let end = file.contents.count
+            for piece in luck.torn(bytes, at: end) { file.apply(piece) }
+        } then: { model in
+            let file = model.make(path)
+            file.apply(.write(offset: file.contents.count, bytes: bytes))
+        }
+    }
+
+    package func synchronise(_ path: String) throws {
+        try make(.sync, "synchronise", path) {
+            guard try real.exists(path) else { throw MigrationError.system("synchronise", path, error: ENOENT) }
+        } then: { _ in
+            disk.synchronise(path, isOfSQLite: false)
+        }
+    }
+
+    package func rename(_ path: String, to newPath: String) throws {
+        try make(.rename, "rename", path) {
+            try real.rename(path, to: newPath)
+        } then: {
+            $0.rename(path, to: newPath)
+        }
+    }
+
+    package func remove(_ path: String) throws -> Bool {
+        try make(.remove, "remove", path) {
+            try real.remove(path)
+        } then: {
+            $0.remove(path)
+        }
+    }
+
+    package func makeFolder(_ path: String) throws {
+        try make(.folder, "make the folder", path) {
+            try real.makeFolder(path)
+        } then: {
+            $0.makeFolder(path)
+        }
+    }
+
+    package func copy(_ path: String, to copy: String) throws {
+        try make(.copy, "write", copy) {
+            try real.copy(path, to: copy)
+        } then: { model in
+            // Nothing is read here that SQLite may have open: this process would lose its locks.
+            model.put(model.file(path)?.contents ?? [], at: copy)
+        }
+    }
+
+    package func setMode(_ mode: UInt32, of path: String) throws {
+        try make(.mode, "change the permissions of", path) {
+            try real.setMode(mode, of: path)
+        } then: { _ in
+        }
+    }
+}
+
+// MARK: - Locks, processes, clock and names
+
+extension FaultSystem {
+    package func lock(_ path: String) throws -> FileLock? {
+        try make(.lock, "lock", path) {
+            try real.lock(path)
+        } then: {
+            $0.make(path)
+        }
+    }
+
+    package var processIdentifier: Int32 { real.processIdentifier }
+    package func startTime(ofProcess identifier: Int32) -> String? { real.startTime(ofProcess: identifier) }
+    package func holders(of path: String) -> [RunningProcess] { real.holders(of: path) }
+    package var now: Timestamp { clock.now }
+    package var monotonicNanoseconds: UInt64 { clock.monotonicNanoseconds }
+    package var temporaryFolder: String { Path.join(disk.root, FaultCase.temporaryName) }
+    package func uniqueName() -> String { clock.uniqueName() }
+}

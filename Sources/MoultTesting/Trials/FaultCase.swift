@@ -1,0 +1,47 @@
+import MoultEngine
+import MoultModel
+import MoultSystem
+
+/// A kind of migration as a trial needs it: what it begins with, and the work, which is begun again after each fault.
+package struct FaultCase: Sendable {
+    /// The folder beside the store where the work's temporary files go.
+    static let temporaryName = "temporary"
+
+    package var name: String
+    package var storeName: String
+    /// Makes, in an empty folder, the store and all that a trial begins with.
+    package var prepare: @Sendable (_ store: String) throws -> Void
+    /// The whole work as a program does it: look, plan, run. It makes the same calls in the same order each time.
+    package var run: @Sendable (_ store: String, _ system: any System) throws -> Void
+    /// Each takes a fresh store to a state on the way at which the work may stay.
+    package var stops: [@Sendable (_ store: String, _ system: any System) throws -> Void] = []
+    /// What the next start of a program does with what a dead one left.
+    package var recover: @Sendable (_ store: String, _ system: any System) throws -> Void = { store, system in
+        _ = try Migrator(system: system).recover(store)
+    }
+    /// What the old store and the new one must both hold, by plain SQL; nil where the work is to change it.
+    package var contents: (@Sendable (_ store: String) throws -> [String])?
+    /// What is wrong outside of the store, where the work does something there: nil when all is right.
+    package var outside: (@Sendable (_ store: String, _ isNew: Bool) throws -> String?)?
+    /// Whether the work must end with an error and the old store, as one whose verification fails.
+    package var isRefused = false
+
+    package init(
+        _ name: String, storeName: String = "store.sqlite", prepare: @escaping @Sendable (String) throws -> Void,
+        run: @escaping @Sendable (String, any System) throws -> Void
+    ) {
+        self.name = name
+        self.storeName = storeName
+        self.prepare = prepare
+        self.run = run
+    }
+}
+
+extension MigrationOptions {
+    /// For a trial: the same calls in the same order each time.
+    package static var sequential: MigrationOptions {
+        var options = MigrationOptions(patience: 0)
+        options.isSequential = true
+        return options
+    }
+}

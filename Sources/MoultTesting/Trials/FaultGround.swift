@@ -1,0 +1,162 @@
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+/// Where the trials of one kind of migration take place: what they begin with, and what an undisturbed run makes of it.
+package final class FaultGround {
+    package let faultCase: FaultCase
+    private let system = POSIXSystem()
+    private let template: String
+    private let field: String
+    let scratch: String
+    /// The states that a store may be in after a fault, the old one first and the new one last.
+    package private(set) var states: [LogicalState] = []
+    /// What the backups hold that a trial begins with.
+    private var earlier: [LogicalState] = []
+    /// The calls of an undisturbed run, in order.
+    package private(set) var operations: [DiskOperation] = []
+    /// SQLite's allocations in an undisturbed run; 0 where they cannot be counted.
+    package private(set) var allocations = 0
+    /// Looks at the clock in an undisturbed run.
+    package private(set) var clockLooks = 0
+    /// The error of an undisturbed run that must end with one.
+    private(set) var refusal: MigrationError.Code?
+    private(set) var tidyNames: [String] = []
+    /// Which of the disk's promises is a lie, for tests of the harness itself.
+    package var lie = FaultDisk.Lie.none
+
+    package var store: String { Path.join(field, faultCase.storeName) }
+
+    /// Prepares the store and runs the work once, undisturbed.
+    ///
+    /// - Parameters:
+    ///   - folder: empty, without symbolic links.
+    ///   - countsAllocations: whether ``AllocationFaults`` are installed and nothing else uses SQLite in this process.
+    /// - Throws: `verificationFailed` where that run is not what the case says of it, and what the run throws.
+    package init(_ faultCase: FaultCase, in folder: String, countsAllocations: Bool = false) throws {
+        self.faultCase = faultCase
+        template = Path.join(folder, "template")
+        field = Path.join(folder, "field")
+        scratch = Path.join(folder, "scratch")
+        // Made where the trials are: a journal may name its folder.
+        try system.makeFolder(field)
+        try faultCase.prepare(store)
+        try system.makeFolder(Path.join(field, FaultCase.temporaryName))
+        try system.rename(field, to: template)
+        try reset()
+        states = [try state()]
+        earlier = try Migrator().backups(of: store).list().map { try LogicalState(of: $0.store, scratch: scratch) }
+        let before = try faultCase.contents?(store)
+        for stop in faultCase.stops {
+            try reset()
+            try calm { try stop(store, $0) }
+            states.append(try state())
+        }
+        try measure(countsAllocations: countsAllocations)
+        if let before, let after = try faultCase.contents?(store), before != after {
+            throw wrong("An undisturbed run changes what it must not: \(Self.difference(before, after)).")
+        }
+    }
+
+    private func measure(countsAllocations: Bool) throws {
+        try reset()
+        let disk = try FaultDisk(field, nil)
+        if countsAllocations { AllocationFaults.begin() }
+        let result = try disk.run { try faultCase.run(store, $0) }
+        if countsAllocations { allocations = AllocationFaults.end() }
+        switch (result, faultCase.isRefused) {
+        case (.success, false): break
+        case (.failure(let error as MigrationError), true): refusal = error.code
+        case (.failure(let error), _): throw error
+        case (.success, true): throw wrong("An undisturbed run is not refused.")
+        }
+        (operations, clockLooks) = (disk.operations, disk.clock.count)
+        let new = try state()
+        if faultCase.isRefused, new != states[0] { throw wrong("A refused run changes the store.") }
+        if !states.contains(new) || !faultCase.isRefused { states.append(new) }
+        tidyNames = try names()
+    }
+
+    private func wrong(_ message: String) -> MigrationError {
+        MigrationError(
+            .verificationFailed, "\(faultCase.name): \(message)", place: faultCase.storeName,
+            remedy: "Mend the kind of migration before it is tried with faults.")
+    }
+
+    // MARK: - One trial's field
+
+    /// Puts everything back to what a trial begins with.
+    func reset() throws {
+        try system.removeTree(field)
+        try copy(template, to: field)
+    }
+
+    private func copy(_ folder: String, to copy: String) throws {
+        try system.makeFolder(copy)
+        for name in try system.list(folder) {
+            let (source, destination) = (Path.join(folder, name), Path.join(copy, name))
+            if try system.status(of: source)?.kind == .folder {
+                try self.copy(source, to: destination)
+            } else {
+                try system.write(try system.read(source), to: destination)
+            }
+        }
+    }
+
+    func disk(_ fault: Fault?, clock: TrialClock = TrialClock()) throws -> FaultDisk {
+        try FaultDisk(field, fault, clock: clock, lie: lie)
+    }
+
+    /// Runs `body` on a machine without faults, later than any run before.
+    func calm(era: UInt64 = 1, _ body: (FaultSystem) throws -> Void) throws {
+        let disk = try FaultDisk(field, nil, clock: TrialClock(era: era))
+        try disk.run(body).get()
+    }
+
+    func state() throws -> LogicalState { try LogicalState(of: store, scratch: scratch) }
+
+    /// Every file that the work leaves, but for backups, what was set aside, and the temporary folder, which a dead
+    /// process cannot clear. Files of external data count by their number; a WAL's index and a journal that is spent are
+    /// nobody's data, and SQLite's to remove.
+    func names() throws -> [String] {
+        var names: [String] = []
+        var external = 0
+        for name in try system.files(below: field) {
+            if name.contains("_EXTERNAL_DATA/"), !name.contains(".moult/") {
+                external += 1
+            } else if try name.contains(".part") || !Self.isAside(name) && !isSpent(name) {
+                names.append(name)
+            }
+        }
+        return names + ["\(external) files of external data"]
+    }
+
+    private func isSpent(_ name: String) throws -> Bool {
+        let isJournal = name.hasSuffix("-journal") || name.hasSuffix("-wal")
+        return try name.hasSuffix("-shm") || isJournal && system.status(of: Path.join(field, name))?.size == 0
+    }
+
+    private static func isAside(_ name: String) -> Bool {
+        name.contains(".moult/backups/") || name.contains(".moult/damaged/")
+            || name.hasPrefix(FaultCase.temporaryName + "/")
+    }
+
+    /// Proves every backup that is there, and that it holds one of the known states.
+    func checkBackups() throws {
+        let folder = try Migrator().backups(of: store)
+        for backup in try folder.list() {
+            try folder.verify(backup)
+            let state = try LogicalState(of: backup.store, scratch: scratch)
+            guard (states + earlier).contains(where: { $0.rows == state.rows }) else {
+                throw wrong("The backup \(backup.name) holds neither the old store nor the new one.")
+            }
+        }
+    }
+
+    static func difference(_ old: [String], _ new: [String]) -> String {
+        let (gone, come) = (Set(old).subtracting(new).sorted(), Set(new).subtracting(old).sorted())
+        let words = gone.prefix(3).map { "- \($0.prefix(160))" } + come.prefix(3).map { "+ \($0.prefix(160))" }
+        return "\(gone.count) lines gone, \(come.count) come: \(words.joined(separator: " "))"
+    }
+}

@@ -1,0 +1,91 @@
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import MoultSystem
+import MoultTesting
+import MoultTransform
+import TestSupport
+
+/// Migrations that statements do: inferred, in place, by a mapping model with a closure.
+extension FaultCases {
+    /// A store of the first of ``KillableVersions``.
+    ///
+    /// - Parameter isWAL: the last rows lie in a WAL that a dead process left; else the store has a rollback journal.
+    private static func makeItems(at store: String, isWAL: Bool) throws {
+        let maker = try StoreMaker(KillableVersions.make().versions[0])
+        try maker.make(at: store)
+        let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
+        try SampleData(seed: 1, count: 24, counts: ["Author": 3], isHostile: false).fill(writer)
+        try writer.finish()
+        guard isWAL else {
+            _ = try SQLiteShell.run(store, "PRAGMA journal_mode = DELETE")
+            return
+        }
+        let last = try SQLiteProcess(store)
+        _ = try last.run("PRAGMA wal_autocheckpoint = 0; UPDATE ZITEM SET ZNAME = 'in the log' WHERE Z_PK % 5 = 0")
+        last.kill()
+    }
+
+    private static let items = """
+        SELECT Z_PK, ZNAME, ZRATE, hex(ZDATA) FROM ZITEM ORDER BY 1; SELECT Z_PK, ZPLACE FROM ZLINK ORDER BY 1;
+        SELECT Z_PK, ZNAME FROM ZAUTHOR ORDER BY 1; SELECT Z_UUID FROM Z_METADATA
+        """
+
+    static func inferred(isWAL: Bool) throws -> FaultCase {
+        let versions = try KillableVersions.make()
+        var trial = FaultCase("inferred, \(isWAL ? "rows in the WAL" : "rollback journal")") { store in
+            try makeItems(at: store, isWAL: isWAL)
+        } run: { store, system in
+            try migrate(store, versions, system)
+        }
+        trial.contents = { try lines($0, items) }
+        return trial
+    }
+
+    static var inPlace: FaultCase {
+        get throws {
+            let first = try KillableVersions.make().versions[0]
+            var model = first.model
+            try model.updateEntity("Author") { $0.attributes.append(.init(name: "motto", type: .string)) }
+            let versions = ModelVersions(versions: [first, ModelVersion(names: ["2"], model: model)])
+            var trial = FaultCase("in place") { store in
+                try makeItems(at: store, isWAL: true)
+            } run: { store, system in
+                let prepared = try PreparedMigration(store, versions: versions, system: system)
+                guard let migration = try prepared.migration(inPlace: true) else { return }
+                _ = try Migrator(options: .sequential, system: system).run(migration, on: store)
+            }
+            trial.contents = { try lines($0, items) }
+            return trial
+        }
+    }
+
+    /// A closure runs inside the statement that carries the rows over.
+    static var mapped: FaultCase {
+        get throws {
+            let versions = try KillableVersions.make()
+            var item = EntityMapping(from: "Item", to: "Item")
+            item.attributeMappings = [
+                PropertyMapping("name", from: "name") { (name: String?) in name },
+                try PropertyMapping("rate", "$source.rate"), try PropertyMapping("data", "$source.data"),
+                PropertyMapping("score", from: "name") { (name: String?) in Int64(name?.count ?? 0) },
+            ]
+            let mapping = MappingModel([
+                item, EntityMapping(from: "Link", to: "Link"), EntityMapping(from: "Author", to: "Author"),
+                EntityMapping(adding: "Aardvark"),
+            ])
+            var registry = MigrationRegistry()
+            registry.register(mapping: mapping, from: "1", to: "2")
+            let options = PreparedMigration.Options(registry: registry)
+            var trial = FaultCase("by a mapping model") { store in
+                try makeItems(at: store, isWAL: true)
+            } run: { store, system in
+                try migrate(store, versions, system, options)
+            }
+            trial.contents = { try lines($0, "SELECT Z_PK, ZNAME, ZRATE, hex(ZDATA) FROM ZITEM ORDER BY 1") }
+            return trial
+        }
+    }
+}

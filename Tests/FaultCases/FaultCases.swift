@@ -1,0 +1,36 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultSystem
+import MoultTesting
+import MoultTransform
+import TestSupport
+
+/// Every kind of migration there is, on a store that is small enough to be tried at every moment.
+package enum FaultCases {
+    /// In the order of Documentation/Safety.md; a new kind of migration adds itself here.
+    package static var all: [FaultCase] {
+        get throws {
+            [
+                try inferred(isWAL: true), try inferred(isWAL: false), try inPlace, try mapped, try policy, try passes,
+                try stops, try undone, try resumed, try rolledBack, try restored, try mended, try putBack,
+                try takenOutAgain,
+            ]
+        }
+    }
+
+    /// Migrates to the last of the versions, by the whole way that a program goes.
+    static func migrate(
+        _ store: String, _ versions: ModelVersions, to target: String? = nil, _ system: any System,
+        _ options: PreparedMigration.Options = .init()
+    ) throws {
+        let prepared = try PreparedMigration(store, versions: versions, to: target, options: options, system: system)
+        _ = try Migrator(options: .sequential, system: system).run(prepared)
+    }
+
+    /// What the shell prints, line by line.
+    static func lines(_ store: String, _ sql: String) throws -> [String] {
+        try SQLiteShell.run(store, sql).split(separator: "\n").map(String.init)
+    }
+}

@@ -1,0 +1,79 @@
+import FaultCases
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultStore
+import MoultSystem
+import MoultTesting
+import TestSupport
+import Testing
+
+/// What the trials have found, each with the moments where it was.
+struct RepairTests {
+    private static func ground(_ words: String) throws -> (folder: ScratchFolder, ground: FaultGround) {
+        let folder = try ScratchFolder()
+        let faultCase = try #require(try FaultCases.all.first { $0.name.contains(words) })
+        return (folder, try FaultGround(faultCase, in: POSIXSystem().resolve(folder.path)))
+    }
+
+    private static func expectKept(
+        _ ground: FaultGround, _ kind: Fault.Kind, seeds: [UInt64] = [0], where isIncluded: (Int) -> Bool
+    ) throws {
+        let moments = ground.operations.indices.filter { kind.meets(ground.operations[$0]) && isIncluded($0) }
+        #expect(!moments.isEmpty)
+        for moment in moments {
+            for seed in seeds {
+                let outcome = try FaultTrial(ground, Fault(kind, at: moment + 1, seed: seed)).run()
+                guard case .kept = outcome else {
+                    Issue.record("at \(moment + 1), seed \(seed): \(outcome)")
+                    continue
+                }
+            }
+        }
+    }
+
+    @Test func `a rollback that dies before its end lists in the quarantine what it took out of the store`() throws {
+        let (folder, ground) = try Self.ground("rolled back to before")
+        defer { withExtendedLifetime(folder) {} }
+        let end = ground.operations.count
+        try Self.expectKept(ground, .stop) { $0 > end - 16 }
+    }
+
+    @Test func `a damaged store that is set aside outlives a power cut`() throws {
+        let (folder, ground) = try Self.ground("damaged")
+        defer { withExtendedLifetime(folder) {} }
+        let renamed = try #require(ground.operations.firstIndex(of: .rename))
+        try Self.expectKept(ground, .powerLoss, seeds: [0, 2]) { (renamed...renamed + 6).contains($0) }
+    }
+
+    @Test func `a restore that fails leaves the damaged store in its place, not an empty one`() throws {
+        let folder = try ScratchFolder()
+        let faultCase = try #require(try FaultCases.all.first { $0.name.contains("damaged") })
+        let ground = try FaultGround(faultCase, in: POSIXSystem().resolve(folder.path))
+        let damaged = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/template/store.sqlite"))
+        // The first write after the journal has its name: the damaged store was moved, the new one is not whole.
+        let renamed = try #require(ground.operations.lastIndex(of: .rename))
+        let write = try #require(ground.operations[renamed...].firstIndex(of: .write))
+        let system = POSIXSystem()
+        try system.removeTree(ground.store)
+        try system.write(Array(damaged), to: ground.store)
+        try system.removeTree(ground.store + ".moult")
+        try system.copyTree(folder.path + "/template/store.sqlite.moult", to: ground.store + ".moult")
+        let disk = try FaultDisk(Path.folder(of: ground.store), Fault(.fullOnce, at: write + 1))
+        let result = try disk.run { try faultCase.run(ground.store, $0) }
+        #expect(throws: MigrationError.self) { try result.get() }
+        #expect(disk.hasMet)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: ground.store)) == damaged)
+        #expect(try !system.exists(Sidecar(store: ground.store).journal))
+    }
+
+    @Test func `recovering a store at rest leaves nothing beside it`() throws {
+        let folder = try ScratchFolder()
+        let store = folder.path + "/Fleet.sqlite"
+        try FlightVersions.makeStore(at: store, count: 3, external: 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(try Migrator().recover(store) == .nothing)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(left == (names + ["Fleet.sqlite.moult"]).sorted())
+    }
+}
