@@ -5,7 +5,7 @@ package enum ProvidedMacros {
     package static var all: [any Macro.Type] {
         [
             ModelMacro.self, PersistedPropertyMacro.self, PropertyMarkerMacro.self, ModelConstraintMacro.self,
-            ModelActorMacro.self,
+            ModelActorMacro.self, ModelInitializerMacro.self,
         ]
     }
 }

@@ -23,6 +23,7 @@ struct MacroExpansion {
             isSubclass ? [] : ["MoultData.PersistentModel", "Observation.Observable", "Hashable"]
         let specs: [String: MacroSpec] = [
             "Model": MacroSpec(type: ModelMacro.self, conformances: conformances),
+            "_ModelInitializer": MacroSpec(type: ModelInitializerMacro.self),
             "_PersistedProperty": MacroSpec(type: PersistedPropertyMacro.self),
             "Attribute": MacroSpec(type: PropertyMarkerMacro.self),
             "Relationship": MacroSpec(type: PropertyMarkerMacro.self),

@@ -40,6 +40,7 @@ import Testing
                     _$observationRegistrar.withMutation(of: self, keyPath: \\Note.title) {
                         Note._$kept_title.write(newValue, "title", to: _$backingData)
                     }
+                    _$backingData._wasWritten(by: self)
                 }
                 """))
         #expect(expansion.contains("private var _title: MoultData._Kept"))
@@ -101,6 +102,29 @@ import Testing
     func `who may see a property changes nothing of how it is kept`(modifier: String) {
         let expansion = MacroExpansion("@Model final class Note { \(modifier)var x: Int\n init() {} }")
         #expect(expansion.diagnostics.isEmpty && expansion.contains(#"PropertyMetadata("x", \M.x,"#))
+    }
+
+    /// The body of an initialiser, and what becomes of it.
+    @Test(arguments: [
+        ("init() { box = nil }", "init() { box = nil\n _$backingData._wasWritten(by: self) }"),
+        (
+            "init() { if a { box = nil; return }\n box = b }",
+            "init() { defer { _$backingData._wasWritten(by: self) }\n if a { box = nil; return }\n box = b }"
+        ),
+        ("init?() { return nil }", "init?() { return nil }"),
+        ("init() throws { if a { return }\n throw E() }", "init() throws { if a { return }\n throw E() }"),
+        ("init() { fatalError() }", "init() { fatalError() }"),
+        ("convenience init() { self.init(1) }", "init() { self.init(1)\n _$backingData._wasWritten(by: self) }"),
+    ])
+    func `an initialiser says when the model is there`(initializer: String, expanded: String) {
+        let expansion = MacroExpansion("@Model final class Note { var box: Box?\n \(initializer) }")
+        #expect(expansion.contains(expanded), "\(expansion.source)")
+    }
+
+    @Test func `the initialiser of a class that leads to no model stays as it is`() {
+        let expansion = MacroExpansion(
+            "@Model final class Note { var a: String\n var b: [Int]?\n var c = 1\n init() { a = \"\" } }")
+        #expect(expansion.contains("init() { a = \"\" }"), "\(expansion.source)")
     }
 
     @Test func `a model of the main actor is asked there`() {

@@ -189,3 +189,18 @@ enum NotesV2: VersionedSchema {
     @Relationship(inverse: \Author.books) var other: Reader?
     init() {}
 }
+
+@Suite struct SchemaCodingTests {
+    @Test func `a schema is read again by the program that wrote it`() throws {
+        let schema = Schema([EveryKind.Everything.self], version: Schema.Version(2, 1, 0))
+        let data = try JSONEncoder().encode(schema)
+        let read = try JSONDecoder().decode(Schema.self, from: data)
+        #expect(read == schema && read.version == Schema.Version(2, 1, 0))
+        #expect(try read.managedObjectModel().versionChecksum == schema.managedObjectModel().versionChecksum)
+        let text = String(decoding: data, as: UTF8.self)
+        let foreign = Data(text.replacing("Everything", with: "Nothing000").utf8)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Schema.self, from: foreign) }
+        let option = Schema.Attribute.Option.transformable(by: "Reversing")
+        #expect(try JSONDecoder().decode(Schema.Attribute.Option.self, from: JSONEncoder().encode(option)) == option)
+    }
+}

@@ -40,6 +40,12 @@ extension PersistentStoreCoordinator {
         try system.synchronise(Path.folder(of: path))
     }
 
+    /// Whether this process has the store open.
+    package static func isOpen(_ url: URL) throws -> Bool {
+        let system = POSIXSystem()
+        return try system.exists(url.path) && OpenStores.shared.contains(try system.resolve(url.path))
+    }
+
     /// - Throws: `usage` for a store that is open in this process.
     package static func checkIsNotOpen(_ url: URL) throws {
         let system = POSIXSystem()

@@ -15,7 +15,10 @@ struct ContainerStores {
         do {
             try check()
             let parts = parts
-            var opener = try StoreOpener(schema: schema, plan: plan, configurations: parts)
+            let only = configurations.count == 1 ? configurations.first : nil
+            var opener = try StoreOpener(
+                schema: schema, plan: plan, configurations: parts,
+                store: only.flatMap { $0.isStoredInMemoryOnly ? nil : $0.url })
             adjusting(&opener)
             let coordinator = ObjectCoordinator(model: opener.model)
             var stores: [PersistentStore] = []

@@ -13,13 +13,24 @@ final class ModelBinding {
     let demands: [Demand]
     /// The positions of the demands.
     let demandedPositions: [Int]
-    /// Those of them that not every value of their attributes can be.
-    let choosy: [(position: Int, canRead: (AttributeValue) -> Bool)]
+    /// Whether every attribute has something to show where a row holds no value of it.
+    let hasStandIns: Bool
+    private let requiredNames: Set<String>
 
-    /// A property that has no value to stand for NULL.
-    struct Demand {
+    /// An attribute or a to-one relationship, which not every stored value can be.
+    final class Demand {
         let position: Int
         let name: String
+        let property: Schema.PropertyMetadata
+        /// Whether it has no value to stand for NULL.
+        let isRequired: Bool
+
+        init(_ position: Int, _ property: Schema.PropertyMetadata, isRequired: Bool) {
+            self.position = position
+            name = property.name
+            self.property = property
+            self.isRequired = isRequired
+        }
     }
 
     init(_ type: any PersistentModel.Type, _ shape: EntityShape) {
@@ -34,24 +45,43 @@ final class ModelBinding {
         }
         self.properties = properties
         demands = properties.enumerated().compactMap { position, property in
-            guard let property, property.isDemanding else { return nil }
-            return Demand(position: position, name: property.name)
+            guard let property, let isRequired = property.isRequired else { return nil }
+            return Demand(position, property, isRequired: isRequired)
         }
         demandedPositions = demands.map(\.position)
-        choosy = demandedPositions.compactMap { position in
-            properties[position]?.canRead.map { (position, $0) }
+        hasStandIns = demands.allSatisfy { !$0.isRequired || $0.hasStandIn }
+        requiredNames = Set(demands.filter(\.isRequired).map(\.name))
+    }
+
+    /// Whether a property of that name may not be empty.
+    func requires(_ name: String) -> Bool { requiredNames.contains(name) }
+}
+
+extension ModelBinding.Demand {
+    /// Of a relationship it is the destination that has to have them.
+    var hasStandIn: Bool {
+        if case .attribute = property.shape { property.hasStandIn() } else { true }
+    }
+
+    /// - Parameter value: nil for what is no value of the property's type.
+    func isFulfilled(by value: ObjectValue?) -> Bool {
+        switch value {
+        case .attribute(let value?)?: !isRequired || property.canRead(value)
+        case .attribute(nil)?, .toOne(nil)?: !isRequired
+        case .toOne(.some)?: true
+        case .toMany?, nil: false
         }
     }
 }
 
 extension Schema.PropertyMetadata {
-    /// Whether a row could hold what no value of the property is.
-    fileprivate var isDemanding: Bool {
-        if declared.attributeOptions.contains(.ephemeral) { return false }
+    /// Whether a row has to hold a value of it; nil for what is in no column of the row.
+    fileprivate var isRequired: Bool? {
+        if declared.attributeOptions.contains(.ephemeral) { return nil }
         return switch shape {
         case .attribute(_, let isOptional, _): !isOptional
         case .toOne(_, let isOptional): !isOptional
-        case .toMany: false
+        case .toMany: nil
         }
     }
 }

@@ -9,6 +9,8 @@ final class ModelStack: @unchecked Sendable {
     /// Kept open as long as any context is used. In the order of the configurations.
     let stores: [PersistentStore]
     private let bindings: [String: ModelBinding]
+    /// Whether every model has something to show whatever its row holds.
+    let hasStandIns: Bool
     private let namesByType: [ObjectIdentifier: String]
 
     init(_ schema: Schema, _ coordinator: ObjectCoordinator, _ stores: [PersistentStore]) {
@@ -18,6 +20,7 @@ final class ModelStack: @unchecked Sendable {
         bindings = schema.types.reduce(into: [:]) { bindings, entry in
             bindings[entry.key] = coordinator.shape(of: entry.key).map { ModelBinding(entry.value, $0) }
         }
+        hasStandIns = bindings.values.allSatisfy(\.hasStandIns)
         namesByType = Dictionary(schema.types.map { (ObjectIdentifier($1), $0) }) { first, _ in first }
     }
 
@@ -35,6 +38,12 @@ final class ModelStack: @unchecked Sendable {
     func binding(_ type: any PersistentModel.Type) throws -> ModelBinding {
         if let name = namesByType[ObjectIdentifier(type)], let binding = bindings[name] { return binding }
         throw unknown(String(reflecting: type))
+    }
+
+    /// Whether a class is one of the schema whose objects lie in another store than these: the code of a stage has one of
+    /// several stores at a time.
+    func isElsewhere(_ type: any PersistentModel.Type) -> Bool {
+        namesByType[ObjectIdentifier(type)].map { bindings[$0] == nil } ?? false
     }
 
     private func unknown(_ name: String) -> SwiftDataError {

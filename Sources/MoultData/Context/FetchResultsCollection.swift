@@ -3,11 +3,12 @@
 /// It belongs to the thread or actor of its context. One batch is kept; going back reads an earlier one again.
 public struct FetchResultsCollection<Element>: RandomAccessCollection {
     private final class Batches {
-        let read: (Range<Int>) throws -> [Element?]
-        var range = 0..<0
-        var elements: [Element?] = []
+        let read: (Range<Int>) -> [Element]
+        /// The place of the first of the elements.
+        var start = 0
+        var elements: [Element] = []
 
-        init(_ read: @escaping (Range<Int>) throws -> [Element?]) { self.read = read }
+        init(_ read: @escaping (Range<Int>) -> [Element]) { self.read = read }
     }
 
     private let batches: Batches
@@ -15,28 +16,21 @@ public struct FetchResultsCollection<Element>: RandomAccessCollection {
     public let endIndex: Int
     public var startIndex: Int { 0 }
 
-    init(count: Int, batchSize: Int, read: @escaping (Range<Int>) throws -> [Element?]) {
+    /// - Parameter read: gives an element for each of a range.
+    init(count: Int, batchSize: Int, read: @escaping (Range<Int>) -> [Element]) {
         batches = Batches(read)
         endIndex = count
         self.batchSize = Swift.max(batchSize, 1)
     }
 
-    /// Where the store can no longer be read, as when its file was damaged meanwhile, there is nothing to return: the
-    /// program ends. ``ModelContext/enumerate(_:batchSize:allowEscapingMutations:block:)`` throws instead.
+    /// - Parameter position: one of the indices, as of an array.
     public subscript(position: Int) -> Element {
-        precondition(indices.contains(position), "There is no element \(position) among \(endIndex).")
-        if !batches.range.contains(position) {
-            let start = position / batchSize * batchSize
-            batches.range = start..<Swift.min(start + batchSize, endIndex)
-            do {
-                batches.elements = try batches.read(batches.range)
-            } catch {
-                preconditionFailure("What a fetch found cannot be read: \(error)")
-            }
+        if !batches.elements.indices.contains(position - batches.start) {
+            precondition(indices.contains(position), "There is no element \(position) among \(endIndex).")
+            batches.start = position / batchSize * batchSize
+            batches.elements = batches.read(
+                batches.start..<batches.start + Swift.min(endIndex - batches.start, batchSize))
         }
-        guard let element = batches.elements[position - batches.range.lowerBound] else {
-            preconditionFailure("What a fetch found is of another class by now.")
-        }
-        return element
+        return batches.elements[position - batches.start]
     }
 }

@@ -27,6 +27,19 @@ public final class DefaultSerialModelExecutor: SerialModelExecutor, @unchecked S
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 }
 
+/// Runs the actors whose own executor is not a ``SerialModelExecutor`` and cannot promise one thing after the other.
+private final class SharedSerialExecutor: SerialExecutor {
+    static let shared = SharedSerialExecutor()
+
+    private let queue = DispatchQueue(label: "MoultData.SharedSerialExecutor")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let executor = asUnownedSerialExecutor()
+        queue.async { job.runSynchronously(on: executor) }
+    }
+}
+
 /// An actor with a context of its own. `@ModelActor` writes the conformance.
 ///
 ///     @ModelActor actor Importer {
@@ -42,9 +55,7 @@ public protocol ModelActor: Actor {
 
 extension ModelActor {
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
-        guard let executor = modelExecutor as? any SerialExecutor else {
-            preconditionFailure("The executor of a model actor has to be a SerialModelExecutor.")
-        }
+        let executor = modelExecutor as? any SerialExecutor ?? SharedSerialExecutor.shared
         return executor.asUnownedSerialExecutor()
     }
 

@@ -9,6 +9,7 @@ extension ModelContext {
     ///   ``SwiftDataError/unsupportedPredicate`` and ``SwiftDataError/unsupportedSortDescriptor`` with the part that
     ///   SQL cannot say, ``SwiftDataError/modelValidationFailure`` for a row that no model can be made of.
     public func fetch<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> [Model] {
+        if graph.stack.isElsewhere(Model.self) { return [] }
         if let memory = try memoryFetch(descriptor) {
             return try memory.result(of: try graph.models(memory.fetch, as: Model.self))
         }
@@ -17,20 +18,21 @@ extension ModelContext {
 
     /// As ``fetch(_:)``, a batch of models at a time, as they are asked for.
     ///
-    /// What is found is decided now; a row that is gone when its turn comes shows empty values.
+    /// What is found is decided now; a row that is gone when its turn comes shows empty values. Nothing can be thrown by
+    /// then: what is wrong with a row, or keeps it from being read, the next save throws.
     public func fetch<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, batchSize: Int
     ) throws -> FetchResultsCollection<Model> {
         let ids = try identities(descriptor)
+        if !ids.isEmpty { try refuseEmptyRow(descriptor) }
         return FetchResultsCollection(count: ids.count, batchSize: batchSize) { [graph] range in
-            try graph.objects.perform {
-                try graph.objects.batch(Array(ids[range])).map { try graph.model(for: $0) as? Model }
-            }
+            graph.batch(Array(ids[range]), as: Model.self)
         }
     }
 
     /// How many models ``fetch(_:)`` finds.
     public func fetchCount<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> Int {
+        if graph.stack.isElsewhere(Model.self) { return 0 }
         if try memoryFetch(descriptor) != nil { return try fetch(descriptor).count }
         let fetch = try objectFetch(descriptor)
         return try SwiftDataError.translating { try objects.count(fetch) }
@@ -60,6 +62,12 @@ extension ModelContext {
         _ descriptor: FetchDescriptor<Model>, batchSize: Int = 5000, allowEscapingMutations: Bool = false,
         block: (Model) throws -> Void
     ) throws {
+        if graph.stack.isElsewhere(Model.self) { return }
+        guard try memoryFetch(descriptor) == nil else {
+            for model in try fetch(descriptor) { try block(model) }
+            if !allowEscapingMutations { try refuseChanges() }
+            return
+        }
         var fetch = try objectFetch(descriptor)
         fetch.batchSize = max(batchSize, 1)
         var count = 0
@@ -75,11 +83,24 @@ extension ModelContext {
 
     /// Deletes at the next save every model that a predicate holds for, with all that delete rules lead to.
     ///
-    /// - Parameter includeSubclasses: whether models of subclasses are deleted too.
+    /// - Parameters:
+    ///   - includeSubclasses: whether models of subclasses are deleted too.
+    ///   - allowsInMemoryEvaluation: as ``FetchDescriptor/allowsInMemoryEvaluation``, for a predicate that no store can
+    ///     answer.
     public func delete<Model: PersistentModel>(
-        model: Model.Type, where predicate: Foundation.Predicate<Model>? = nil, includeSubclasses: Bool = true
+        model: Model.Type, where predicate: Foundation.Predicate<Model>? = nil, includeSubclasses: Bool = true,
+        allowsInMemoryEvaluation: Bool = false
     ) throws {
-        var fetch = try objectFetch(FetchDescriptor(predicate: predicate))
+        if graph.stack.isElsewhere(Model.self) { return }
+        var descriptor = FetchDescriptor(predicate: predicate)
+        descriptor.allowsInMemoryEvaluation = allowsInMemoryEvaluation
+        if let memory = try memoryFetch(descriptor) {
+            var fetch = memory.fetch
+            fetch.includesSubentities = includeSubclasses
+            for model in try memory.result(of: try graph.models(fetch, as: Model.self)) { delete(model) }
+            return
+        }
+        var fetch = try objectFetch(descriptor)
         fetch.includesSubentities = includeSubclasses
         try SwiftDataError.translating {
             try objects.perform {
@@ -95,6 +116,7 @@ extension ModelContext {
     // MARK: - Parts
 
     private func identities<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> [ObjectID] {
+        if graph.stack.isElsewhere(Model.self) { return [] }
         if try memoryFetch(descriptor) != nil { return try fetch(descriptor).map(\.persistentModelID.objectID) }
         let fetch = try objectFetch(descriptor)
         return try SwiftDataError.translating { try objects.fetchIDs(fetch) }
@@ -119,6 +141,31 @@ extension ModelContext {
             unsorted.sortBy = []
             let isOfSort = (try? unsorted.objectFetch(in: graph.stack.schema)) != nil
             throw SwiftDataError(isOfSort ? .unsupportedSortDescriptor : .unsupportedPredicate, error)
+        }
+    }
+
+    /// Throws for a row that holds NULL where there has to be a value, without reading the others.
+    private func refuseEmptyRow<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws {
+        if !graph.stack.hasStandIns { try refuseUnshowable(descriptor) }
+        let required = try graph.stack.binding(Model.self).demands.filter(\.isRequired)
+        guard !required.isEmpty, try memoryFetch(descriptor) == nil else { return }
+        var fetch = try objectFetch(descriptor)
+        // Which rows a window shows is known once they are read.
+        guard fetch.limit == 0, fetch.offset == 0 else { return }
+        let empty = required.map { StoredPredicate.isNull(.keyPath($0.name)) }
+        fetch.predicate = .both(fetch.predicate ?? .constant(true), .or(empty))
+        fetch.limit = 1
+        _ = try graph.models(fetch, as: Model.self)
+    }
+
+    /// Throws for a row that no model can show.
+    private func refuseUnshowable<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws {
+        guard try memoryFetch(descriptor) == nil else { return }
+        let fetch = try objectFetch(descriptor)
+        try SwiftDataError.translating {
+            try objects.forEachObject(fetch) { object in
+                if !graph.isShowable(object) { try graph.check(object) }
+            }
         }
     }
 

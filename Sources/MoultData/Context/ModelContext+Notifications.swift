@@ -8,8 +8,8 @@ extension ModelContext {
     /// Posted after a save; the object is the context, and the user info has what was written (``NotificationKey``).
     public static let didSave = Notification.Name("NSModelContextDidSave")
 
-    /// The keys of a notification's user info. Each of the first three has a `[PersistentIdentifier]`, of permanent
-    /// identities.
+    /// The keys of a notification's user info, which has its values under the keys and under their raw values. Each of
+    /// the first three has a `[PersistentIdentifier]`, of permanent identities.
     public enum NotificationKey: String, Sendable, CaseIterable {
         case insertedIdentifiers = "inserted"
         case updatedIdentifiers = "updated"
@@ -26,9 +26,10 @@ extension SavedChanges {
         let parts: [(ModelContext.NotificationKey, Set<ObjectID>)] = [
             (.insertedIdentifiers, inserted), (.updatedIdentifiers, updated), (.deletedIdentifiers, deleted),
         ]
-        return Dictionary(
-            uniqueKeysWithValues: parts.map { key, ids in
-                (key.rawValue as AnyHashable, ids.map(PersistentIdentifier.init).sorted() as Any)
-            })
+        return parts.reduce(into: [:]) { info, part in
+            let ids = part.1.map(PersistentIdentifier.init).sorted()
+            info[part.0] = ids
+            info[part.0.rawValue] = ids
+        }
     }
 }

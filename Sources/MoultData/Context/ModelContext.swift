@@ -64,21 +64,28 @@ public final class ModelContext {
     /// The model of an identity, read from the store when it is first asked for something.
     ///
     /// There may be none: then its values are empty ones. An identity of another store gives a model with no values and
-    /// no ``PersistentModel/modelContext``. One of an entity that the schema has not can be of no class at all: it ends
-    /// the program, as with SwiftData.
+    /// no ``PersistentModel/modelContext``. One of an entity that the schema has not gives a model of no class of
+    /// yours, and the next save throws ``SwiftDataError/unknownSchema``.
     public func model(for id: PersistentIdentifier) -> any PersistentModel {
         let id = graph.identity(id)
-        if let found = try? graph.model(for: objects.object(with: id)) { return found }
-        guard let binding = try? graph.stack.binding(id.entityName) else {
-            preconditionFailure("\(id) is of no model of this container's schema.")
+        let backing = AbsentBacking(PersistentIdentifier(id))
+        if let object = try? objects.object(with: id) {
+            if let found = try? graph.shown(object) { return found }
+            graph.faults.append(MigrationError.unshowable(object))
+            return UnknownModel(backingData: backing)
         }
-        return binding.type.init(backingData: AbsentBacking(PersistentIdentifier(id)))
+        do {
+            return try graph.stack.binding(id.entityName).type.init(backingData: backing)
+        } catch {
+            graph.faults.append(error)
+            return UnknownModel(backingData: backing)
+        }
     }
 
     /// The model of an identity, where the context has it already.
     public func registeredModel<Model: PersistentModel>(for id: PersistentIdentifier) -> Model? {
         guard let object = objects.registeredObject(for: graph.identity(id)), !object.isDeleted else { return nil }
-        return try? graph.model(for: object, as: Model.self)
+        return try? graph.shown(object) as? Model
     }
 
     /// The model of an identity, read now; nil where there is none of this class.
@@ -133,7 +140,8 @@ public final class ModelContext {
 
     @MainActor private func runAutosave() {
         saveIsDue = false
-        if autosaveEnabled, hasChanges { try? save() }
+        // A save that throws such an error forgets it.
+        if autosaveEnabled, graph.faults.isEmpty, hasChanges { try? save() }
     }
 }
 

@@ -21,24 +21,66 @@ extension ModelGraph {
     /// - Throws: `dataConflict` for a row that holds NULL, or what its property cannot be, where there has to be a
     ///   value. A fault was not read yet and is let be.
     func check(_ object: Object) throws {
+        if let name = try unfit(object) {
+            throw SwiftDataError(.modelValidationFailure, .unreadable(name, of: object, self))
+        }
+        guard isShowable(object) else { throw SwiftDataError(.modelValidationFailure, .unshowable(object)) }
+    }
+
+    /// The first property whose stored value no object can have.
+    private func unfit(_ object: Object) throws -> String? {
         let binding = try binding(object.entityName)
-        if binding.demands.isEmpty { return }
-        let isUnfit = binding.choosy.first { !object.holds(at: $0.position, where: $0.canRead) }?.position
-        guard let position = object.firstEmpty(binding.demandedPositions) ?? isUnfit else { return }
-        let name = binding.properties[position]?.name ?? ""
-        throw SwiftDataError(unreadable: name, of: object)
+        if binding.demands.isEmpty { return nil }
+        let unfit = object.firstUnfit(binding.demandedPositions) { number, value in
+            binding.demands[number].isFulfilled(by: value)
+        }
+        return unfit.map { binding.demands[$0].name }
+    }
+
+    // MARK: - Where nothing can be thrown
+
+    /// The models of identities, read together. What is wrong with a row, or with the reading, the next save throws.
+    func batch<Model: PersistentModel>(_ ids: [ObjectID], as type: Model.Type) -> [Model] {
+        do {
+            return try objects.perform {
+                try objects.batch(ids).map { object in
+                    let model = try model(for: object, as: type) ?? absent(object.id, type)
+                    if let name = try unfit(object) {
+                        (model.persistentBackingData as? ObjectBacking)?.noteUnreadable(name)
+                    }
+                    return model
+                }
+            }
+        } catch {
+            faults.append(error)
+            return ids.map { id in
+                let object = try? objects.object(with: id)
+                return object.flatMap { try? model(for: $0, as: type) } ?? absent(id, type)
+            }
+        }
+    }
+
+    private func absent<Model: PersistentModel>(_ id: ObjectID, _ type: Model.Type) -> Model {
+        Model(backingData: AbsentBacking(PersistentIdentifier(id)))
     }
 }
 
-extension SwiftDataError {
-    init(unreadable property: String, of object: Object) {
+extension MigrationError {
+    static func unshowable(_ object: Object) -> MigrationError {
+        MigrationError(
+            .dataConflict,
+            "\(object.id) cannot be shown: a required value of its row, or of one that it leads to, cannot be read.",
+            place: object.id.description,
+            remedy: "Fetch it, and the models that it leads to: the error names the property. Then mend that row.")
+    }
+
+    static func unreadable(_ property: String, of object: Object, _ graph: ModelGraph) -> MigrationError {
         let place = "\(object.entityName).\(property)"
-        self.init(
-            .modelValidationFailure,
-            MigrationError(
-                .dataConflict,
-                "The row of \(object.id) holds no value that \(place) could have, and it is not optional.",
-                place: place,
-                remedy: "Make the property optional in a new version of the model, or give the row a value."))
+        let held = graph.stack.coordinator.storedLiteral(property, of: object.id) ?? "no value"
+        return MigrationError(
+            .dataConflict, "The row of \(object.id) holds \(held), which \(place) cannot have.", place: place,
+            remedy: held == "NULL" || held == "no value"
+                ? "Make the property optional in a new version of the model, or give the row a value."
+                : "Set another value, delete the object, or mend the row in the store.")
     }
 }

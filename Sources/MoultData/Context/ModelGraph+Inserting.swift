@@ -6,7 +6,10 @@ extension ModelGraph {
     ///
     /// - Throws: `usage` for a model of another context; ``SwiftDataError/unknownSchema``.
     func object(_ model: any PersistentModel) throws -> Object {
-        guard let backing = model.persistentBackingData as? ObjectBacking else { return try insert(model) }
+        guard let backing = model.persistentBackingData as? ObjectBacking else {
+            if model.persistentBackingData is AbsentBacking { throw MigrationError.absent(model) }
+            return try insert(model)
+        }
         if backing.graph === self, backing.object.context != nil { return backing.object }
         guard backing.object.context == nil else {
             throw MigrationError(
@@ -33,6 +36,27 @@ extension ModelGraph {
         for (object, values) in taken { try link(object, values) }
         guard let first else { return try object(root) }
         return first
+    }
+
+    /// Takes in a new model that leads to one of this context which leads back to it: the list of a parent that is
+    /// here has a child, so the child is here too. What keeps it from that, the next save throws.
+    func takeIn(_ model: any PersistentModel) {
+        guard isFree(model), let name = try? stack.binding(type(of: model)).entityName,
+            let shape = stack.coordinator.shape(of: name)
+        else { return }
+        let isChild = model._$ownValues.contains { part in
+            part.values.contains { name, value in
+                guard case .relationship(_, inverse: .some)? = shape[name] else { return false }
+                return value.destinations.contains(where: isHere)
+            }
+        }
+        guard isChild else { return }
+        do { _ = try insert(model) } catch { faults.append(error) }
+    }
+
+    private func isHere(_ model: any PersistentModel) -> Bool {
+        guard let backing = model.persistentBackingData as? ObjectBacking else { return false }
+        return backing.graph === self && backing.object.context != nil
     }
 
     /// Whether no context has the model.
@@ -91,12 +115,20 @@ extension ModelGraph {
         let binding = try binding(object.entityName)
         for case (let name, .toOne(let model?)) in sorted {
             try object.setToOne(name, try self.object(model))
-            if binding.demands.contains(where: { $0.name == name }) { backing(object)?.lastDestinations[name] = model }
+            if binding.requires(name) { backing(object)?.lastDestinations[name] = model }
         }
     }
 
     private func backing(_ object: Object) -> ObjectBacking? {
         (object.face as? any PersistentModel)?.persistentBackingData as? ObjectBacking
+    }
+}
+
+extension MigrationError {
+    fileprivate static func absent(_ model: any PersistentModel) -> MigrationError {
+        MigrationError(
+            .usage, "\(model.persistentModelID) stands for an object that is not in the store, and has no values.",
+            place: model.persistentModelID.description, remedy: "Make a new object, or fetch one that is there.")
     }
 }
 

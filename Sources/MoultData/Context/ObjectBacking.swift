@@ -33,17 +33,25 @@ final class ObjectBacking: BackingData {
         } catch {
             // The row is gone, or nobody keeps the context's stores open.
             if case .attribute(let value)? = object.lastValue(key) { return value }
+            note(error, key)
             return nil
         }
     }
 
     func toOne(_ key: String) -> (any PersistentModel)? {
         do {
-            if let found = try object.toOne(key) { return try graph.model(for: found) }
+            if let found = try object.toOne(key) {
+                if let model = try graph.shown(found) { return model }
+                noteUnshowable(found, key)
+                return nil
+            }
             return try lostDestination(key)
         } catch {
             if let model = lastDestinations[key] { return model }
-            guard case .toOne(let id?)? = object.lastValue(key) else { return nil }
+            guard case .toOne(let id?)? = object.lastValue(key) else {
+                note(error, key)
+                return nil
+            }
             return try? graph.model(for: graph.objects.object(with: id))
         }
     }
@@ -52,7 +60,7 @@ final class ObjectBacking: BackingData {
     /// and until then the property has to read as something.
     private func lostDestination(_ key: String) throws -> (any PersistentModel)? {
         let binding = try graph.binding(object.entityName)
-        guard binding.demands.contains(where: { $0.name == key }) else { return nil }
+        guard binding.requires(key) else { return nil }
         if let model = lastDestinations[key] { return model }
         guard case .toOne(let id?)? = try object.committedValues([key])[key] else { return nil }
         return try graph.model(for: graph.objects.object(with: id))
@@ -60,13 +68,54 @@ final class ObjectBacking: BackingData {
 
     func toMany(_ key: String) -> [any PersistentModel]? {
         do {
-            return try object.toMany(key).map(graph.model)
+            let found = try object.toMany(key)
+            if graph.stack.hasStandIns { return try found.map(graph.model) }
+            return try found.compactMap { object in
+                if let model = try graph.shown(object) { return model }
+                noteUnshowable(object, key)
+                return nil
+            }
         } catch {
-            guard case .toMany(let ids)? = object.lastValue(key) else { return [] }
+            guard case .toMany(let ids)? = object.lastValue(key) else {
+                note(error, key)
+                return []
+            }
             return ids.compactMap { id in
                 graph.objects.registeredObject(for: id).flatMap { try? graph.model(for: $0) }
             }
         }
+    }
+
+    // MARK: - What cannot be read
+
+    func _noteUnreadable(_ key: String) {
+        // Of an object that is gone nothing is known, and one that is new is validated by the save.
+        guard object.lastValue(key) != nil, !object.isInserted else { return }
+        noteUnreadable(key)
+    }
+
+    func _initialValue(_ key: String) -> Any? {
+        let binding = try? graph.binding(object.entityName)
+        return binding?.type.schemaMetadata.propertiesByName[key]?.initialValue?()
+    }
+
+    /// Remembers why a value could not be read, unless its object is gone.
+    private func note(_ error: any Error, _ key: String) {
+        guard object.context != nil, let error = error as? MigrationError, error.code != .objectGone else { return }
+        if error.code == .dataConflict { noteUnreadable(key) } else { refuse(key, error) }
+    }
+
+    /// A destination that cannot be shown is left out; a save would take that for a change.
+    private func noteUnshowable(_ destination: Object, _ key: String) {
+        guard graph.refusals[ObjectIdentifier(object)]?[key] == nil else { return }
+        refuse(key, .unshowable(destination))
+    }
+
+    func noteUnreadable(_ key: String) {
+        guard object.context != nil, !object.isDeleted, graph.refusals[ObjectIdentifier(object)]?[key] == nil else {
+            return
+        }
+        refuse(key, .unreadable(key, of: object, graph))
     }
 
     // MARK: - Writing

@@ -51,7 +51,8 @@ public struct DefaultHistoryDelete<Model: PersistentModel>: HistoryDelete {
 
 /// Which transactions of the history are wanted.
 public struct HistoryDescriptor<Transaction: HistoryTransaction> {
-    /// Nil for all. It is asked in memory, of every transaction there is.
+    /// Nil for all. Its bounds of token, transaction identifier and timestamp leave out others in SQL, where the
+    /// container has one store; the whole is then asked in memory.
     public var predicate: Foundation.Predicate<Transaction>?
     /// Nothing for the order in which they were saved.
     public var sortBy: [SortDescriptor<Transaction>]

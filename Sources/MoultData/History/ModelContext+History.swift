@@ -6,13 +6,15 @@ extension ModelContext {
     /// The saves that a descriptor asks for, of all stores of the container, whoever made them.
     ///
     /// - Throws: ``SwiftDataError/invalidTransactionFetchRequest`` for transactions of another type than
-    ///   ``DefaultHistoryTransaction``; what the predicate throws.
+    ///   ``DefaultHistoryTransaction``; ``SwiftDataError/historyTokenExpired`` where what came after a token has been
+    ///   forgotten in part; what the predicate throws.
     public func fetchHistory<Transaction: HistoryTransaction>(
         _ descriptor: HistoryDescriptor<Transaction>
     ) throws -> [Transaction] {
         var found: [Transaction] = []
         let limit = descriptor.sortBy.isEmpty && descriptor.fetchLimit > 0 ? descriptor.fetchLimit : .max
-        for transaction in try HistoryReading(graph).transactions() {
+        let wanted = WantedHistory(descriptor.predicate?.expression)
+        for transaction in try HistoryReading(graph).transactions(wanted) {
             guard found.count < limit else { break }
             guard let transaction = transaction as? Transaction else { throw SwiftDataError.other(Transaction.self) }
             if try descriptor.predicate?.evaluate(transaction) ?? true { found.append(transaction) }
@@ -50,12 +52,15 @@ private struct HistoryReading {
 
     init(_ graph: ModelGraph) { self.graph = graph }
 
-    /// All there are, in the order of their saves.
-    func transactions() throws -> [DefaultHistoryTransaction] {
+    /// Those that may be wanted, in the order of their saves.
+    func transactions(_ wanted: WantedHistory) throws -> [DefaultHistoryTransaction] {
         let stores = graph.stack.coordinator.stores
         let records = try SwiftDataError.translating {
             try graph.objects.perform {
-                try stores.map { store in (store.identifier.uuidString, try store.historyRecords()) }
+                try stores.map { store in
+                    try checkExpiry(wanted, store)
+                    return (store.identifier.uuidString, try wantedRecords(wanted, store, isOnly: stores.count == 1))
+                }
             }
         }
         var all = records.flatMap { store, records in records.map { (store: store, record: $0) } }
@@ -65,6 +70,24 @@ private struct HistoryReading {
             numbers[store] = record.number
             return transaction(record, store, DefaultHistoryToken(numbers))
         }
+    }
+
+    /// A token of several stores is put together from the transactions of all.
+    private func wantedRecords(_ wanted: WantedHistory, _ store: ObjectStore, isOnly: Bool) throws -> [HistoryRecord] {
+        guard isOnly else { return try store.historyRecords() }
+        return try store.historyRecords(
+            after: wanted.after(in: store.identifier.uuidString),
+            through: wanted.last(in: store.identifier.uuidString), timestamps: wanted.timestamps)
+    }
+
+    private func checkExpiry(_ wanted: WantedHistory, _ store: ObjectStore) throws {
+        let forgotten = try store.lastForgottenTransaction()
+        let numbers = wanted.tokensBefore.compactMap { $0.tokenValue?[store.identifier.uuidString] }
+        guard let expired = numbers.first(where: { $0 < forgotten }) else { return }
+        throw SwiftDataError(
+            .historyTokenExpired,
+            "What was saved after transaction \(expired) has been forgotten up to transaction \(forgotten).",
+            place: store.path, remedy: "Read the models anew, then take the token of the last transaction there is.")
     }
 
     private func transaction(
@@ -111,7 +134,7 @@ private struct HistoryReading {
         let backing = AbsentBacking(id, change.tombstone)
         var values: [AnyKeyPath: Any] = [:]
         for case let property? in binding.properties {
-            guard let value = change.tombstone[property.name], property.canRead?(value) != false else { continue }
+            guard let value = change.tombstone[property.name], property.canRead(value) else { continue }
             values[property.keyPath] = property.read(property.name, backing)
         }
         return HistoryTombstone(values: values)

@@ -18,6 +18,17 @@ public protocol BackingData: AnyObject {
     /// Remembers that a value cannot be kept. The property has its old value; the next save throws the error.
     func refuse(_ key: String, _ error: MigrationError)
 
+    /// Remembers that a property showed a value that stands for none, or for one that its type cannot have. The next
+    /// save throws the error, unless the property was set before.
+    func _noteUnreadable(_ key: String)
+
+    /// The value that the source of the model gives a property; nil where it gives none.
+    func _initialValue(_ key: String) -> Any?
+
+    /// Called when a property of the model was set, and at the end of its initialiser: a new model that leads to one of
+    /// a context, which leads back to it, belongs to that context.
+    func _wasWritten<Model: PersistentModel>(by model: Model)
+
     /// The context that took the object in or read it; nil where none has it.
     var _context: AnyObject? { get }
     /// Whether the next save of the context writes the object.
@@ -27,6 +38,9 @@ public protocol BackingData: AnyObject {
 }
 
 extension BackingData {
+    public func _noteUnreadable(_ key: String) {}
+    public func _initialValue(_ key: String) -> Any? { nil }
+    public func _wasWritten<Model: PersistentModel>(by model: Model) {}
     public var _context: AnyObject? { nil }
     public var hasChanges: Bool { false }
     public var isDeleted: Bool { false }

@@ -24,6 +24,9 @@ public final class OwnValues: BackingData {
     /// Values that could not be kept, by property.
     package private(set) var refusals: [String: MigrationError] = [:]
 
+    /// The objects among which a relationship leads, once one does; ``_wasWritten(by:)`` has them take the model in.
+    private(set) weak var host: ModelGraph?
+
     private static let count = Atomic<Int64>(0)
     private lazy var number = Self.count.add(1, ordering: .relaxed).newValue
 
@@ -42,14 +45,29 @@ public final class OwnValues: BackingData {
     public func toOne(_ key: String) -> (any PersistentModel)? {
         if case .toOne(let model)? = values[key] { model } else { nil }
     }
-    public func setToOne(_ key: String, _ model: (any PersistentModel)?) { set(key, .toOne(model)) }
+    public func setToOne(_ key: String, _ model: (any PersistentModel)?) {
+        set(key, .toOne(model))
+        if let model { note(model) }
+    }
 
     public func toMany(_ key: String) -> [any PersistentModel]? {
         if case .toMany(let models)? = values[key] { models } else { nil }
     }
-    public func setToMany(_ key: String, _ models: [any PersistentModel]?) { set(key, .toMany(models)) }
+    public func setToMany(_ key: String, _ models: [any PersistentModel]?) {
+        set(key, .toMany(models))
+        for model in models ?? [] { note(model) }
+    }
 
     public func refuse(_ key: String, _ error: MigrationError) { refusals[key] = error }
+
+    private func note(_ destination: any PersistentModel) {
+        guard let backing = destination.persistentBackingData as? ObjectBacking, backing.object.context != nil else {
+            return
+        }
+        host = backing.graph
+    }
+
+    public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.takeIn(model) }
 
     private func set(_ key: String, _ value: Value) {
         // An object that a context reads begins with the nil of its optional properties, which is let go of at once.

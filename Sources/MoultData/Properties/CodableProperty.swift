@@ -11,7 +11,7 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
             }
         }
         if let none = Self.none { return none }
-        absent(key, of: backing)
+        return standIn(key, of: backing)
     }
 
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
@@ -22,11 +22,9 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         }
     }
 
-    public var canRead: ((AttributeValue) -> Bool)? {
-        { value in
-            guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
-            return (try? CodableForm.value(Value.self, from: bytes)) != nil
-        }
+    public func canRead(_ value: AttributeValue) -> Bool {
+        guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
+        return (try? CodableForm.value(Value.self, from: bytes)) != nil
     }
 
     public var shape: _PropertyShape {

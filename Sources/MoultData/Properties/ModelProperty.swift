@@ -15,13 +15,16 @@ public protocol _ModelProperty<Value>: Sendable {
     /// relationships.
     func attributeValue(of value: Value) throws -> AttributeValue?
 
-    /// Whether a stored value is one that the property can have; nil where every value is that the attribute can hold.
-    /// A context hands out no object without.
-    var canRead: ((AttributeValue) -> Bool)? { get }
+    /// Whether a stored value is one that the property can have. A context hands out no object without.
+    func canRead(_ value: AttributeValue) -> Bool
+
+    /// What stands for a value that is missing or unreadable; nil for a type that can be made of nothing.
+    var blank: Value? { get }
 }
 
 extension _ModelProperty {
-    public var canRead: ((AttributeValue) -> Bool)? { nil }
+    public var blank: Value? { StandIn.value(of: Value.self) }
+    public func canRead(_ value: AttributeValue) -> Bool { true }
 }
 
 /// What a property is in a schema, as far as its type says it.
@@ -33,13 +36,15 @@ public enum _PropertyShape: Sendable {
 }
 
 extension _ModelProperty {
-    /// What happens where a property that cannot be empty is empty: there is no value that could stand for it.
-    ///
-    /// A context never hands out a row in which such a property is NULL or unreadable, and an object that its own
-    /// initialiser made has every value; what is left is the use of an object that was deleted.
-    func absent(_ key: String, of backing: any BackingData) -> Never {
+    /// What a property that cannot be empty shows where its backing data has no value that it could have: a getter
+    /// cannot throw. It is what the source gives new objects, else ``blank``; the next save throws the error.
+    func standIn(_ key: String, of backing: any BackingData) -> Value {
+        backing._noteUnreadable(key)
+        if let initial = backing._initialValue(key) as? Value { return initial }
+        if let value = blank { return value }
+        // A context hands out no object with such a value (ModelGraph.isShowable).
         preconditionFailure(
-            "\(backing.persistentModelID.entityName).\(key) of \(backing.persistentModelID) has no value: "
-                + "the object was deleted, or is used after its context is gone.")
+            "\(backing.persistentModelID.entityName).\(key) of \(backing.persistentModelID) has no value, and "
+                + "\(Value.self) can be made of nothing: give the property an initial value.")
     }
 }

@@ -7,15 +7,15 @@ public struct _RawValueProperty<Value: RawRepresentable & Codable>: _ModelProper
 where Value.RawValue: PersistentValue {
     public func read(_ key: String, of backing: any BackingData) -> Value {
         if let value = _OptionalRawValueProperty<Value>().read(key, of: backing) { return value }
-        absent(key, of: backing)
+        return standIn(key, of: backing)
     }
 
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         backing.setAttribute(key, value.rawValue.attributeValue)
     }
 
-    public var canRead: ((AttributeValue) -> Bool)? {
-        { Value.RawValue(attribute: $0).flatMap(Value.init(rawValue:)) != nil }
+    public func canRead(_ value: AttributeValue) -> Bool {
+        Value.RawValue(attribute: value).flatMap(Value.init(rawValue:)) != nil
     }
 
     public var shape: _PropertyShape {

@@ -4,7 +4,9 @@ import MoultModel
 public struct _ToOneProperty<Value: PersistentModel>: _ModelProperty {
     public func read(_ key: String, of backing: any BackingData) -> Value {
         if let model = backing.toOne(key) as? Value { return model }
-        absent(key, of: backing)
+        backing._noteUnreadable(key)
+        let id = PersistentIdentifier(ObjectID(temporary: 0, entityName: Value.schemaMetadata.name))
+        return Value(backingData: AbsentBacking(id))
     }
 
     public func write(_ value: Value, _ key: String, to backing: any BackingData) { backing.setToOne(key, value) }

@@ -28,8 +28,11 @@ public struct _TransformedProperty<Value>: _ModelProperty {
         var data: Data?
         if case .transformable(let bytes)? = backing.attribute(key)?.fitted(to: .transformable) { data = Data(bytes) }
         if let value = transformer.found?.reverseTransformedValue(data) as? Value { return value }
-        if let none = Optional<Any>.none as? Value { return none }
-        absent(key, of: backing)
+        if let none = Optional<Any>.none as? Value {
+            if data != nil { backing._noteUnreadable(key) }
+            return none
+        }
+        return standIn(key, of: backing)
     }
 
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
@@ -40,11 +43,13 @@ public struct _TransformedProperty<Value>: _ModelProperty {
         }
     }
 
-    public var canRead: ((AttributeValue) -> Bool)? {
-        { value in
-            guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
-            return transformer.found?.reverseTransformedValue(Data(bytes)) is Value
-        }
+    public func canRead(_ value: AttributeValue) -> Bool {
+        guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
+        return transformer.found?.reverseTransformedValue(Data(bytes)) is Value
+    }
+
+    public var blank: Value? {
+        StandIn.value(of: Value.self) ?? transformer.found?.reverseTransformedValue(Data()) as? Value
     }
 
     public var shape: _PropertyShape {

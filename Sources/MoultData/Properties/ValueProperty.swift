@@ -4,8 +4,12 @@ import MoultModel
 public struct _ValueProperty<Value: PersistentValue>: _ModelProperty {
     // Specialised where the model is: a type that is generic there costs a look-up for each value.
     @inlinable public func read(_ key: String, of backing: any BackingData) -> Value {
-        Value(attribute: backing.attribute(key)) ?? Value.valueForNull
+        let attribute = backing.attribute(key)
+        if !Value.canBe(attribute) { backing._noteUnreadable(key) }
+        return Value(attribute: attribute) ?? Value.valueForNull
     }
+
+    public func canRead(_ value: AttributeValue) -> Bool { Value.canBe(value) }
 
     @inlinable public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         backing.setAttribute(key, value.attributeValue)

@@ -41,8 +41,8 @@ extension Schema.Attribute: Hashable {
 
 extension Schema.Attribute {
     /// What `@Attribute` says of a property.
-    public struct Option: Sendable, Hashable {
-        enum Kind: Sendable, Hashable {
+    public struct Option: Sendable, Hashable, Codable {
+        enum Kind: Sendable, Hashable, Codable {
             case unique, externalStorage, preserveValueOnDeletion, spotlight, allowsCloudEncryption, ephemeral
             case transformable(String)
         }

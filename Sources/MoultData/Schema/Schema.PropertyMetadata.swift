@@ -17,9 +17,10 @@ extension Schema {
         package let noteChange: (any PersistentModel) -> Void
         /// Reads the value of the type from backing data, for a model in the hand of someone who knows no type.
         package let read: (String, any BackingData) -> Any
-        /// Whether a stored value is one that the property can have; nil where every value is that the attribute can
-        /// hold.
-        package let canRead: ((AttributeValue) -> Bool)?
+        /// Whether a stored value is one that the property can have.
+        package let canRead: (AttributeValue) -> Bool
+        /// Whether there is something to show where a row holds no value of the property.
+        package let hasStandIn: () -> Bool
         /// A constant of the property's type as the store has it; nil for another type, `.some(nil)` for nil.
         package let attributeValue: (Any) throws -> AttributeValue??
 
@@ -38,7 +39,8 @@ extension Schema {
                 model._$observationRegistrar.withMutation(of: model, keyPath: keyPath) {}
             }
             read = { property.read($0, of: $1) }
-            canRead = property.canRead
+            canRead = { property.canRead($0) }
+            hasStandIn = { initial != nil || property.blank != nil }
             attributeValue = { value in
                 try (value as? Property.Value).map { try property.attributeValue(of: $0) }
             }

@@ -57,7 +57,7 @@ extension Schema.Relationship {
     }
 
     /// What `@Relationship` says of a property.
-    public struct Option: Sendable, Hashable {
+    public struct Option: Sendable, Hashable, Codable {
         /// No two objects have the same object at the other end.
         public static var unique: Option { Option() }
     }

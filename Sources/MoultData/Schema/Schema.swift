@@ -25,6 +25,12 @@ public final class Schema: Sendable {
         faults = builder.faults
     }
 
+    /// - Throws: `DecodingError` where a class is not in this program.
+    public convenience init(from decoder: any Decoder) throws {
+        let encoded = try EncodedSchema(from: decoder)
+        self.init(try encoded.types(decoder), version: encoded.version)
+    }
+
     public convenience init(_ types: any PersistentModel.Type..., version: Version = Version(1, 0, 0)) {
         self.init(types, version: version)
     }

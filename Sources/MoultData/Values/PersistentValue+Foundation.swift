@@ -38,6 +38,7 @@ extension UUID: PersistentValue {
 extension URL: PersistentValue {
     public static var attributeType: AttributeType { .uri }
     public static var valueForNull: URL { URL(fileURLWithPath: "/") }
+    public static func canBe(_ attribute: AttributeValue?) -> Bool { URL(attribute: attribute) != nil }
     public init?(attribute: AttributeValue?) {
         guard case .uri(let text)? = attribute?.fitted(to: .uri) else { return nil }
         self.init(string: text)
@@ -48,6 +49,7 @@ extension URL: PersistentValue {
 extension Decimal: PersistentValue {
     public static var attributeType: AttributeType { .decimal }
     public static var valueForNull: Decimal { 0 }
+    public static func canBe(_ attribute: AttributeValue?) -> Bool { Decimal(attribute: attribute) != nil }
     public init?(attribute: AttributeValue?) {
         guard case .decimal(let digits)? = attribute?.fitted(to: .decimal) else { return nil }
         self.init(string: digits)

@@ -5,6 +5,11 @@ import MoultModel
 
 extension PersistentValue where Self: FixedWidthInteger {
     @inlinable public static var valueForNull: Self { 0 }
+    /// Narrower types than the column are; a number is as it is, or the same bits.
+    @inlinable public static func canBe(_ attribute: AttributeValue?) -> Bool {
+        guard let number = AttributeValue.integer(attribute) else { return false }
+        return Self(exactly: number) != nil || Self(truncatingIfNeeded: number).attributeValue == .integer(number)
+    }
     @inlinable public init?(attribute: AttributeValue?) {
         guard let number = AttributeValue.integer(attribute) else { return nil }
         self.init(truncatingIfNeeded: number)

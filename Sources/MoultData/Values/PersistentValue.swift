@@ -7,6 +7,9 @@ public protocol PersistentValue {
     /// What stands for NULL in an attribute that is not optional.
     static var valueForNull: Self { get }
 
+    /// Whether a stored value is one of the type; nil is one of an optional.
+    static func canBe(_ attribute: AttributeValue?) -> Bool
+
     /// Nil where the attribute holds a value of another kind.
     init?(attribute: AttributeValue?)
     var attributeValue: AttributeValue? { get }
@@ -14,12 +17,17 @@ public protocol PersistentValue {
 
 extension PersistentValue {
     public static var isOptionalAttribute: Bool { false }
+
+    public static func canBe(_ attribute: AttributeValue?) -> Bool { attribute != nil }
 }
 
 extension Optional: PersistentValue where Wrapped: PersistentValue {
     public static var attributeType: AttributeType { Wrapped.attributeType }
     public static var isOptionalAttribute: Bool { true }
     @inlinable public static var valueForNull: Wrapped? { nil }
+    @inlinable public static func canBe(_ attribute: AttributeValue?) -> Bool {
+        attribute == nil || Wrapped.canBe(attribute)
+    }
     @inlinable public init?(attribute: AttributeValue?) { self = Wrapped(attribute: attribute) }
     // A key path of a generic type is made anew each time.
     @inlinable public var attributeValue: AttributeValue? { flatMap { $0.attributeValue } }

@@ -20,6 +20,9 @@ struct ModelDeclaration {
     var name: String { syntax.name.text }
     var hasInitializer: Bool { syntax.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) } }
 
+    /// Whether a property may be a relationship, as far as its source tells.
+    var mayLeadToModels: Bool { properties.contains { $0.relationship != nil || $0.mayBeModel } }
+
     /// The first name after the colon: the class that it inherits from, where it inherits from one.
     var parent: TypeSyntax? { syntax.inheritanceClause?.inheritedTypes.first?.type }
 

@@ -8,6 +8,8 @@ struct PersistedProperty {
     /// `@Attribute(…)` and `@Relationship(…)`, where the property has them.
     let attribute: AttributeSyntax?
     let relationship: AttributeSyntax?
+    /// Whether its type may be a model, or a collection of models, as far as its source tells.
+    let mayBeModel: Bool
 
     /// Nil for what is not kept: computed, static, lazy, transient and constant properties.
     init?(_ variable: VariableDeclSyntax) {
@@ -20,6 +22,7 @@ struct PersistedProperty {
         initialValue = binding.initializer?.value.trimmed
         attribute = variable.attribute(named: "Attribute")
         relationship = variable.attribute(named: "Relationship")
+        mayBeModel = binding.typeAnnotation.map { $0.type.mayBeModel } ?? (initialValue?.isLiteral == false)
     }
 
     /// The transformer of `@Attribute(.transformable(by: …))`.
@@ -71,6 +74,22 @@ extension AttributeListSyntax {
             if path == name || path == "MoultData.\(name)" || path == "SwiftData.\(name)" { return attribute }
         }
         return nil
+    }
+}
+
+extension ExprSyntax {
+    fileprivate var isLiteral: Bool {
+        [.integerLiteralExpr, .floatLiteralExpr, .booleanLiteralExpr, .stringLiteralExpr].contains(kind)
+    }
+}
+
+extension TypeSyntax {
+    fileprivate var mayBeModel: Bool {
+        let name = trimmedDescription.filter { !"?![] ".contains($0) }
+        return ![
+            "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Double", "Float",
+            "Bool", "String", "Date", "Data", "UUID", "URL", "Decimal",
+        ].contains(name)
     }
 }
 

@@ -23,9 +23,12 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
         providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
-        guard declaration.is(ClassDeclSyntax.self), let variable = member.as(VariableDeclSyntax.self),
-            PersistedProperty(variable) != nil
-        else { return [] }
+        guard let model = declaration.as(ClassDeclSyntax.self) else { return [] }
+        if let initializer = member.as(InitializerDeclSyntax.self) {
+            let isAskedFor = initializer.body != nil && ModelDeclaration(model).mayLeadToModels
+            return isAskedFor ? ["@_ModelInitializer"] : []
+        }
+        guard let variable = member.as(VariableDeclSyntax.self), PersistedProperty(variable) != nil else { return [] }
         return ["@_PersistedProperty"]
     }
 

@@ -30,6 +30,7 @@ struct PersistedPropertyMacro: AccessorMacro, PeerMacro {
                 _$observationRegistrar.withMutation(of: self, keyPath: \(raw: path)) {
                     \(raw: access).write(newValue, "\(raw: name)", to: _$backingData)
                 }
+                _$backingData._wasWritten(by: self)
             }
             """,
         ]

@@ -27,7 +27,15 @@ extension BackupFolder {
     package func make(
         of lock: StoreLock, version: String, _ observer: MigrationObserver = .none
     ) throws -> StoreBackup {
-        let draft = try draft(of: lock, version: version, copyingExternalData: true, observer)
+        try make(from: lock.connection, lock.sidecar, version: version, observer)
+    }
+
+    /// Makes a backup of what a connection sees, while nobody writes, and proves it.
+    func make(
+        from connection: Connection, _ sidecar: Sidecar, version: String, _ observer: MigrationObserver
+    ) throws -> StoreBackup {
+        let draft = try draft(
+            from: connection, sidecar, version: version, copyingExternalData: true, observer)
         do {
             return try finish(draft, try Self.prove(draft.store, system))
         } catch {
@@ -44,23 +52,24 @@ extension BackupFolder {
 
     /// Copies every page through SQLite, which sees what lies in a WAL, and the external files (DESIGN 5.4).
     func draft(
-        of lock: StoreLock, version: String, copyingExternalData: Bool, _ observer: MigrationObserver
+        from connection: Connection, _ sidecar: Sidecar, version: String, copyingExternalData: Bool,
+        _ observer: MigrationObserver
     ) throws -> Draft {
-        let storeName = Path.name(of: lock.sidecar.store)
+        let storeName = Path.name(of: sidecar.store)
         try makeFolder()
         let createdAt = system.now.inMilliseconds
         let name = ".\(system.uniqueName())\(Self.draftSuffix)"
         let draft = Draft(
             folder: Path.join(folder, name), storeName: storeName, version: version, createdAt: createdAt,
-            state: try StoreState(lock.connection), rows: try lock.connection.rowCounts())
+            state: try StoreState(connection), rows: try connection.rowCounts())
         try system.makeFolder(draft.folder)
         do {
-            try copyPages(from: lock.connection, to: draft.store, observer)
-            let mode = try system.status(of: lock.sidecar.store)?.mode ?? 0o644
+            try copyPages(from: connection, to: draft.store, observer)
+            let mode = try system.status(of: sidecar.store)?.mode ?? 0o644
             try system.setMode(mode, of: draft.store)
-            if copyingExternalData, try system.exists(lock.sidecar.support) {
+            if copyingExternalData, try system.exists(sidecar.support) {
                 try system.copyTree(
-                    lock.sidecar.support, to: Path.join(draft.folder, Path.name(of: lock.sidecar.support)))
+                    sidecar.support, to: Path.join(draft.folder, Path.name(of: sidecar.support)))
             }
             return draft
         } catch {

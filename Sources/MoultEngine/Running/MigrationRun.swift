@@ -77,7 +77,8 @@ extension MigrationRun {
     private func changeOnCopy() throws -> StoreBackup? {
         let draft = try measure(.backup) {
             try backups.draft(
-                of: lock, version: migration.from, copyingExternalData: !options.isFrugal, observer)
+                from: lock.connection, lock.sidecar, version: migration.from, copyingExternalData: !options.isFrugal,
+                observer)
         }
         do {
             return try changeOnCopy(of: draft)

@@ -11,11 +11,20 @@ extension ObjectStore {
         let alias = FetchLowering.alias
         let sql = try lowered(fetch).select("\(name: alias).Z_PK, \(name: alias).Z_ENT")
         var found: [ObjectID] = []
+        let names = try self.names(fetch)
         try forEachRow(sql, isCached: true) { row in
-            guard let name = entityName(row.integer(1)) else { throw strangeRow(row.integer(0), fetch) }
+            guard let name = names[row.integer(1)] else { throw strangeRow(row.integer(0), fetch) }
             found.append(ObjectID(store: identifier, entityName: name, key: row.integer(0)))
         }
         return found
+    }
+
+    /// What the numbers of entities mean that the rows of a fetch may have.
+    private func names(_ fetch: ObjectFetch) throws -> [Int64: String] {
+        let entity = try columns(of: fetch.entityName)
+        return try model.descendants(of: entity.shape.entity).reduce(into: [entity.number: fetch.entityName]) {
+            $0[try columns(of: $1.name).number] = $1.name
+        }
     }
 
     /// As ``fetchIDs(_:)``, with the present state of each object.

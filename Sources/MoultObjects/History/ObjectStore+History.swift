@@ -6,18 +6,23 @@ extension ObjectStore {
     /// The transactions of the store's history, oldest first; none of a store without history.
     ///
     /// Changes of entities that the model does not have are left out.
-    /// - Parameter after: the number of the last transaction that is not wanted.
-    package func historyRecords(after: Int64 = 0) throws -> [HistoryRecord] {
+    /// - Parameters:
+    ///   - after: the number of the last transaction that is not wanted.
+    ///   - last: the number of the last one that is.
+    ///   - timestamps: when they were saved, in seconds since 2001-01-01 00:00:00 UTC; nil for whenever.
+    package func historyRecords(
+        after: Int64 = 0, through last: Int64 = .max, timestamps: ClosedRange<Double>? = nil
+    ) throws -> [HistoryRecord] {
         guard layout.hasHistory else { return [] }
         return try reading {
-            var records = try transactions(after: after)
+            var records = try transactions(after: after, last, timestamps)
             let places = Dictionary(records.enumerated().map { ($1.number, $0) }) { first, _ in first }
             let decoder = ChangeDecoder(self)
             let tombstones = try columns(ofTable: "ACHANGE").filter { $0.hasPrefix("ZTOMBSTONE") }
             let list = ["Z_PK", "ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID", "ZCOLUMNS"] + tombstones
             try connection.forEachRow(
-                "SELECT \(list.joined(separator: ", ")) FROM ACHANGE WHERE ZTRANSACTIONID > ? ORDER BY Z_PK",
-                [.integer(after)]
+                "SELECT \(list.joined(separator: ", ")) FROM ACHANGE WHERE ZTRANSACTIONID > ? "
+                    + "AND ZTRANSACTIONID <= ? ORDER BY Z_PK", [.integer(after), .integer(last)]
             ) { row in
                 guard let place = places[row.integer(4)], let change = try decoder.change(row) else { return }
                 records[place].changes.append(change)
@@ -37,7 +42,19 @@ extension ObjectStore {
         }
     }
 
-    private func transactions(after: Int64) throws -> [HistoryRecord] {
+    /// The number of the last transaction that has been forgotten, with all before it; 0 where none has.
+    package func lastForgottenTransaction() throws -> Int64 {
+        guard layout.hasHistory else { return 0 }
+        let sql = """
+            SELECT COALESCE((SELECT min(Z_PK) - 1 FROM ATRANSACTION),
+            (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION'), 0)
+            """
+        return try reading { try connection.rows(sql) { $0.integer(0) }.first ?? 0 }
+    }
+
+    private func transactions(
+        after: Int64, _ last: Int64, _ timestamps: ClosedRange<Double>?
+    ) throws -> [HistoryRecord] {
         let columns = try columns(ofTable: "ATRANSACTION")
         // The texts lie in a table of their own, or, before it came, in the row (STORE_FORMAT 8).
         let texts = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"].map { name in
@@ -45,9 +62,11 @@ extension ObjectStore {
                 ? "COALESCE(Z\(name), (SELECT ZNAME FROM ATRANSACTIONSTRING AS s WHERE s.Z_PK = t.Z\(name)TS))"
                 : "Z\(name)"
         }
+        let isTimed = timestamps == nil ? "" : "AND ZTIMESTAMP BETWEEN ? AND ? "
+        let bounds = timestamps.map { [SQLiteValue.real($0.lowerBound), .real($0.upperBound)] } ?? []
         return try connection.rows(
             "SELECT Z_PK, ZTIMESTAMP, \(texts.joined(separator: ", ")) FROM ATRANSACTION AS t WHERE Z_PK > ? "
-                + "ORDER BY Z_PK", [.integer(after)]
+                + "AND Z_PK <= ? \(isTimed)ORDER BY Z_PK", [.integer(after), .integer(last)] + bounds
         ) { row in
             HistoryRecord(
                 number: row.integer(0), timestamp: row.real(1), author: row.text(2), bundleIdentifier: row.text(3),

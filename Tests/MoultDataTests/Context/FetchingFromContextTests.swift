@@ -55,6 +55,24 @@ import Testing
         #expect(try ModelContext(container).fetch(byPages).first?.pages == 11)
     }
 
+    @Test func `what memory may answer is enumerated and deleted too, and nothing unless it may`() throws {
+        var descriptor = byPages
+        descriptor.predicate = #Predicate { $0.tags.first?.name == nil && $0.pages < 50 }
+        descriptor.sortBy = [SortDescriptor(\.pages, order: .reverse)]
+        let predicate = descriptor.predicate
+        #expect(throws: SwiftDataError.unsupportedPredicate) { try context.enumerate(descriptor) { _ in } }
+        #expect(throws: SwiftDataError.unsupportedPredicate) {
+            try context.delete(model: Book.self, where: predicate)
+        }
+        descriptor.allowsInMemoryEvaluation = true
+        var pages: [Int] = []
+        try context.enumerate(descriptor, batchSize: 2) { pages.append($0.pages) }
+        #expect(pages == [40, 30, 20, 10])
+        try context.delete(model: Book.self, where: predicate, allowsInMemoryEvaluation: true)
+        try context.save()
+        #expect(try context.fetch(byPages).map(\.pages).min() == 50)
+    }
+
     @Test func `a model of no schema here is refused`() throws {
         let error = #expect(throws: SwiftDataError.unknownSchema) { try context.fetch(FetchDescriptor<Dog>()) }
         #expect(error?.message.contains("Dog") == true && error?.remedy.contains("Shelf") == true)

@@ -29,4 +29,42 @@ import Testing
         #expect(title?.hasSuffix("-49") == true)
         #expect(await !importers[0].isShelf(ids[0]))
     }
+
+    @Test func `an actor whose executor promises no order does one thing after the other all the same`() async throws {
+        let clerk = Clerk(try Bookshop.container())
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<200 { group.addTask { await clerk.addPage() } }
+        }
+        #expect(try await clerk.pages() == 200)
+    }
+}
+
+/// Runs nothing itself: it is not asked to.
+private final class LooseExecutor: ModelExecutor, @unchecked Sendable {
+    let modelContext: ModelContext
+    init(_ container: ModelContainer) { modelContext = ModelContext(container) }
+    func enqueue(_ job: consuming ExecutorJob) { Issue.record("it was asked") }
+}
+
+private actor Clerk: ModelActor {
+    nonisolated let modelContainer: ModelContainer
+    nonisolated let modelExecutor: any ModelExecutor
+    private var book: Bookshop.Book?
+
+    init(_ container: ModelContainer) {
+        modelContainer = container
+        modelExecutor = LooseExecutor(container)
+    }
+
+    func addPage() {
+        let book = book ?? Bookshop.Book("Ledger", pages: 0)
+        self.book = book
+        modelContext.insert(book)
+        book.pages += 1
+    }
+
+    func pages() throws -> Int {
+        try modelContext.save()
+        return try ModelContext(modelContainer).fetch(FetchDescriptor<Bookshop.Book>()).reduce(0) { $0 + $1.pages }
+    }
 }

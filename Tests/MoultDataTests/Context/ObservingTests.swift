@@ -82,7 +82,10 @@ import Testing
         let tokens = [ModelContext.willSave, ModelContext.didSave].map { name in
             center.addObserver(forName: name, object: context, queue: nil) { note in
                 let ids = note.userInfo?[ModelContext.NotificationKey.updatedIdentifiers.rawValue]
-                posted.withLock { $0.append("\(name.rawValue) \(ids as? [PersistentIdentifier] == [id])") }
+                // Under the key itself too.
+                let same = note.userInfo?[ModelContext.NotificationKey.updatedIdentifiers] as? [PersistentIdentifier]
+                let isRight = ids as? [PersistentIdentifier] == [id] && same == [id]
+                posted.withLock { $0.append("\(name.rawValue) \(isRight)") }
             }
         }
         try context.save()

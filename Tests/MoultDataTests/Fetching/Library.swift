@@ -6,10 +6,13 @@ enum Library: VersionedSchema {
     static var models: [any PersistentModel.Type] { [Work.self, Novel.self, Essay.self, Person.self, Tag.self] }
 
     enum Status: String, Codable, CaseIterable { case shelved, lent, lost }
-    enum Mood: Int, Codable, CaseIterable {
+    /// Bright moods come first.
+    enum Mood: Int, Codable, CaseIterable, Comparable {
         case gloomy = -1
         case even
         case bright
+
+        static func < (left: Mood, right: Mood) -> Bool { left.rawValue > right.rawValue }
     }
 
     @Model class Work {

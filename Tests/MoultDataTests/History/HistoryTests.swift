@@ -96,6 +96,56 @@ import Testing
         #expect(last.token > all[2].token && last.transactionIdentifier == all[2].transactionIdentifier + 1)
     }
 
+    @Test func `a token is expired once what came after it is forgotten`() throws {
+        _ = try threeSaves()
+        let tokens = try context.fetchHistory(Descriptor()).map(\.token)
+        let (first, second, third) = (tokens[0], tokens[1], tokens[2])
+        try context.deleteHistory(Descriptor(predicate: #Predicate { $0.token <= second }))
+        for predicate in [
+            #Predicate<DefaultHistoryTransaction> { $0.token > first }, #Predicate { first < $0.token },
+            #Predicate { $0.token >= first && $0.author == nil },
+        ] {
+            let error = #expect(throws: SwiftDataError.historyTokenExpired) {
+                try context.fetchHistory(Descriptor(predicate: predicate))
+            }
+            #expect(error?.message.contains("transaction 1") == true)
+        }
+        #expect(try context.fetchHistory(Descriptor(predicate: #Predicate { $0.token > second })).count == 1)
+        try context.deleteHistory(Descriptor())
+        #expect(try context.fetchHistory(Descriptor(predicate: #Predicate { $0.token > third })).isEmpty)
+        #expect(throws: SwiftDataError.historyTokenExpired) {
+            try context.fetchHistory(Descriptor(predicate: #Predicate { $0.token > second }))
+        }
+    }
+
+    /// The same answer as from all transactions in memory.
+    @Test func `the bounds of a predicate leave out what it cannot hold for, and nothing else`() throws {
+        for number in 1...12 {
+            context.author = number.isMultiple(of: 3) ? "third" : nil
+            context.insert(Tag("tag \(number)"))
+            try context.save()
+        }
+        let all = try context.fetchHistory(Descriptor())
+        let (low, high, number) = (all[3].token, all[8].token, all[5].transactionIdentifier)
+        let (early, late) = (all[2].timestamp, all[9].timestamp)
+        let author: String? = "third"
+        let predicates: [Foundation.Predicate<DefaultHistoryTransaction>] = [
+            #Predicate { $0.token > low }, #Predicate { $0.token >= low && $0.token < high },
+            #Predicate { $0.token > low && $0.author == author },
+            #Predicate { $0.token <= high || $0.author == author },
+            #Predicate { $0.transactionIdentifier == number }, #Predicate { $0.transactionIdentifier < number },
+            #Predicate { $0.timestamp >= early && $0.timestamp <= late }, #Predicate { !($0.token > low) },
+            #Predicate { high > $0.token && number <= $0.transactionIdentifier }, #Predicate { $0.timestamp > late },
+            #Predicate { $0.token == low }, #Predicate { $0.timestamp < early && $0.token > high },
+        ]
+        for (place, predicate) in predicates.enumerated() {
+            let found = try context.fetchHistory(Descriptor(predicate: predicate)).map(\.transactionIdentifier)
+            let expected = try all.filter { try predicate.evaluate($0) }.map(\.transactionIdentifier)
+            #expect(found == expected, "predicate \(place)")
+        }
+        #expect(try context.fetchHistory(Descriptor(predicate: predicates[1])).count == 5)
+    }
+
     @Test func `the rows are those that Core Data writes`() throws {
         _ = try threeSaves()
         let authors = """

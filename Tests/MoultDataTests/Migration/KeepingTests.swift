@@ -94,12 +94,42 @@ import Testing
         #expect(try manager.backups().map(\.version) == ["1.0.0", "1.0.0", "2.0.0"])
     }
 
-    @Test func `a store that is open in this process is not backed up beside its own locks`() throws {
+    @Test func `a store that is open in this process is backed up as it was last saved, and stays open`() throws {
         let store = try store()
-        let error = try store.open(BoxV1.self) { _ in
-            #expect(throws: MigrationError.self) { try BackupManager(storeAt: store.url).createBackup() }
+        let manager = BackupManager(storeAt: store.url)
+        let backup = try store.open(BoxV1.self) { context in
+            context.insert(BoxV1.Box(name: "saved"))
+            try context.save()
+            context.insert(BoxV1.Box(name: "not saved"))
+            let backup = try manager.createBackup()
+            #expect(try SQLiteShell.run(backup.url.path, "SELECT group_concat(ZNAME) FROM ZBOX") == "a,b,saved\n")
+            // Nobody's locks are lost: another process cannot take the store.
+            try context.save()
+            let other = try SQLiteProcess(store.path)
+            #expect(try other.run("PRAGMA journal_mode = DELETE;").contains("locked"))
+            #expect(throws: MigrationError.self) { try manager.restore(backup) }
+            context.insert(BoxV1.Box(name: "later"))
+            return backup
         }
-        #expect(error?.code == .usage)
+        #expect(backup.version == "1.0.0")
+        try manager.verify(backup)
+        #expect(try store.sql("SELECT count(*) FROM ZBOX") == "5\n")
+        try manager.restore(backup)
+        #expect(try store.sql("SELECT count(*) FROM ZBOX") == "3\n")
+        #expect(try manager.backups().map(\.version) == ["1.0.0", "1.0.0"])
+    }
+
+    @Test func `a backup waits for a save that another thread is in, and saves wait for it`() throws {
+        let store = try store()
+        try store.open(BoxV1.self) { _ in
+            let process = try SQLiteProcess(store.path)
+            try process.run("BEGIN IMMEDIATE; UPDATE ZBOX SET ZNAME = 'c' WHERE ZNAME = 'a';")
+            let error = #expect(throws: MigrationError.self) { try BackupManager(storeAt: store.url).createBackup() }
+            #expect(error?.code == .locked)
+            try process.run("COMMIT;")
+            let backup = try BackupManager(storeAt: store.url).createBackup()
+            #expect(try SQLiteShell.run(backup.url.path, "SELECT min(ZNAME) FROM ZBOX") == "b\n")
+        }
     }
 
     @Test func `code over a data model runs with either face`() throws {

@@ -27,6 +27,55 @@ import Testing
         #expect(try SQLiteShell.run("\(folder.path)/shelf.store", "SELECT ZTITLE, ZPAGES FROM ZBOOK") == "Emma|100\n")
         #expect(try SQLiteShell.run("\(folder.path)/desk.store", "SELECT ZINK FROM ZPEN") == "red\n")
     }
+
+    @Test func `a custom stage runs once for each store, with the objects of that store`() throws {
+        let folder = try ScratchFolder()
+        func open(_ version: any VersionedSchema.Type, _ models: [[any PersistentModel.Type]]) throws -> ModelContext {
+            let configurations = zip(["shelf", "desk"], models).map { (name: String, models) in
+                ModelConfiguration(
+                    name, schema: Schema(models), url: URL(fileURLWithPath: "\(folder.path)/\(name).store"))
+            }
+            return ModelContext(
+                try ModelContainer(
+                    for: Schema(versionedSchema: version), migrationPlan: CustomRoomPlan.self,
+                    configurations: configurations))
+        }
+        do {
+            let context = try open(RoomV1.self, [[RoomV1.Book.self], [RoomV1.Pen.self]])
+            for title in ["Emma", "Emma", "Persuasion"] { context.insert(RoomV1.Book(title: title)) }
+            for colour in ["red", "blue"] { context.insert(RoomV1.Pen(colour: colour)) }
+            try context.save()
+        }
+        let context = try open(RoomV2.self, [[RoomV2.Book.self], [RoomV2.Pen.self]])
+        #expect(try context.fetch(FetchDescriptor<RoomV2.Book>()).map(\.pages).sorted() == [4, 10])
+        #expect(try context.fetch(FetchDescriptor<RoomV2.Pen>()).map(\.ink).sorted() == ["BLUE", "RED"])
+        for name in ["shelf", "desk"] {
+            let events = try MigrationHistory(storeAt: URL(fileURLWithPath: "\(folder.path)/\(name).store")).events()
+            #expect(events.map(\.outcome) == [.succeeded])
+        }
+    }
+}
+
+/// Books that are there twice go; pages are counted by titles; inks are in capitals.
+private enum CustomRoomPlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [RoomV1.self, RoomV2.self] }
+    static var stages: [MigrationStage] {
+        [
+            .custom(
+                fromVersion: RoomV1.self, toVersion: RoomV2.self,
+                willMigrate: { context in
+                    var titles: Set<String> = []
+                    for book in try context.fetch(FetchDescriptor<RoomV1.Book>())
+                    where !titles.insert(book.title).inserted { context.delete(book) }
+                    try context.save()
+                },
+                didMigrate: { context in
+                    for book in try context.fetch(FetchDescriptor<RoomV2.Book>()) { book.pages = book.title.count }
+                    for pen in try context.fetch(FetchDescriptor<RoomV2.Pen>()) { pen.ink = pen.ink.uppercased() }
+                    try context.save()
+                })
+        ]
+    }
 }
 
 private enum RoomV1: VersionedSchema {

@@ -26,7 +26,18 @@ import Testing
         let store = try store([nil, nil, "c"])
         let error = #expect(throws: MigrationError.self) { try RequiredPlan.validate() }
         #expect(error?.message.contains("becomes required and has no default value") == true, "\(error!)")
-        _ = store
+        let told = "Of 3 objects of Item in the store 2 have no value."
+        let counted = #expect(throws: MigrationError.self) { try RequiredPlan.validate(storeAt: store.url) }
+        #expect(counted?.message.contains(told) == true, "\(counted!)")
+        let refused = #expect(throws: SwiftDataError.self) { try store.open(Required.self, RequiredPlan.self) { _ in } }
+        #expect(refused?.message.contains(told) == true, "\(refused!)")
+        #expect(try store.sql("SELECT count(*) FROM ZITEM") == "3\n")
+    }
+
+    @Test func `a required property that is new is refused with the number of objects that would lack it`() throws {
+        let store = try store(["a", "b"])
+        let refused = #expect(throws: SwiftDataError.self) { try store.open(Wider.self, WiderPlan.self) { _ in } }
+        #expect(refused?.message.contains("The store has 2 objects of Item, which would be without it.") == true)
     }
 
     @Test func `a store from before the plan is adopted where a version has its tables`() throws {
@@ -101,6 +112,21 @@ private enum Required: VersionedSchema {
         var title: String
         init(title: String) { self.title = title }
     }
+}
+
+private enum Wider: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static var models: [any PersistentModel.Type] { [Item.self] }
+    @Model final class Item {
+        var title: String?
+        var size: Int
+        init(size: Int) { self.size = size }
+    }
+}
+
+private enum WiderPlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Loose.self, Wider.self] }
+    static var stages: [MigrationStage] { [.lightweight(fromVersion: Loose.self, toVersion: Wider.self)] }
 }
 
 private enum Unversioned: VersionedSchema {

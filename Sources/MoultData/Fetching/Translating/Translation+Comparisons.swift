@@ -21,13 +21,49 @@ extension PredicateExpressions.Comparison: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let terms = (try translation.term(lhs), try translation.term(rhs))
         if case (.constant, .constant) = terms { return try translation.constant(self) }
+        if let condition = caseOrder(terms.0, terms.1) { return .condition(condition) }
         let left = try translation.expression(terms.0, of: lhs)
         let right = try translation.expression(terms.1, of: rhs)
         return .condition(try translation.order(left, op.stored, right, of: LHS.Output.self, self))
     }
 }
 
+extension PredicateExpressions.Comparison {
+    /// An enum in the order of its own operator, which is asked here of every case; nil for anything but an enum whose
+    /// cases are known and a constant.
+    private func caseOrder(_ left: PredicateTerm, _ right: PredicateTerm) -> StoredPredicate? {
+        guard let type = LHS.Output.self as? any CaseIterable.Type, !(type is any PersistentValue.Type),
+            let cases = type.cases as? [LHS.Output]
+        else { return nil }
+        let (column, fitting): (StoredExpression, [LHS.Output])
+        switch (left, right) {
+        case (.value(let expression), .constant(let value as LHS.Output)):
+            (column, fitting) = (expression, cases.filter { op.holds($0, value) })
+        case (.constant(let value as LHS.Output), .value(let expression)):
+            (column, fitting) = (expression, cases.filter { op.holds(value, $0) })
+        default: return nil
+        }
+        let values = fitting.compactMap(ExpressionValue.init(predicateConstant:))
+        guard values.count == fitting.count else { return nil }
+        return .compare(column, .in, .constant(.collection(values)))
+    }
+}
+
+extension CaseIterable {
+    fileprivate static var cases: [Any] { Array(allCases) }
+}
+
 extension PredicateExpressions.ComparisonOperator {
+    fileprivate func holds<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
+        switch self {
+        case .lessThan: left < right
+        case .lessThanOrEqual: left <= right
+        case .greaterThan: left > right
+        case .greaterThanOrEqual: left >= right
+        @unknown default: false
+        }
+    }
+
     fileprivate var stored: StoredPredicate.Operator {
         switch self {
         case .lessThan: .lessThan

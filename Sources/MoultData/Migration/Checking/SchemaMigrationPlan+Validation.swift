@@ -23,7 +23,7 @@ extension SchemaMigrationPlan {
     ///   everything that does not fit.
     public static func validate(storeAt url: URL) throws {
         let plan = ResolvedPlan(self)
-        if let error = plan.error { throw error }
+        if let error = plan.error(countedIn: url) { throw error }
         var registry = MoultTransform.MigrationRegistry()
         registry.add(plan)
         let versions = try StoreProbe.read(url.path) { probe in

@@ -21,16 +21,18 @@ package struct StoreOpener {
 
     /// - Parameters:
     ///   - configurations: which entities each of several stores holds, by name; empty where one store holds all.
+    ///   - store: where the only store may lie, to count what stands in the way of the plan.
     /// - Throws: `modelInvalid` for the first fault of the models; `stagesInvalid` with every fault of the plan, such
     ///   as models that are none of its versions.
     package init(
-        schema: Schema, plan: (any SchemaMigrationPlan.Type)? = nil, configurations: [String: Set<String>] = [:]
+        schema: Schema, plan: (any SchemaMigrationPlan.Type)? = nil, configurations: [String: Set<String>] = [:],
+        store: URL? = nil
     ) throws {
         model = try schema.managedObjectModel().holding(configurations)
         guard let plan else { return }
         var resolved = ResolvedPlan(plan, holding: configurations)
         resolved.checkDrift(of: schema)
-        if let error = resolved.error { throw error }
+        if let error = resolved.error { throw store.flatMap(resolved.error(countedIn:)) ?? error }
         registry.add(resolved)
         self.plan = resolved
     }

@@ -40,6 +40,25 @@ extension MigrationStage {
         from old: Old.Type, to new: New.Type, _ body: @escaping (_ old: Old, _ new: New) throws -> Void
     ) -> MigrationStage { .transform(ModelTransform(old, new, body)) }
 
+    /// The same, where not every object is to become one of its own: some are dropped, put aside, or merged into others.
+    ///
+    ///     .transform(from: SchemaV1.Person.self, to: SchemaV2.Person.self, deciding: { old, made in
+    ///         guard let email = old.email else { return .dropped(reason: "no e-mail address") }
+    ///         if let known = made[email] { return .merged(into: known) }
+    ///         return .made(as: email)
+    ///     }, transforming: { old, new in … })
+    ///
+    /// Every old object is accounted for in the report, each reason with its count.
+    ///
+    /// - Parameters:
+    ///   - deciding: called once for each object before `body`, with what was made before by key.
+    ///   - body: called for those that become a new object.
+    public static func transform<Old: PersistentModel, New: PersistentModel>(
+        from old: Old.Type, to new: New.Type,
+        deciding: @escaping (_ old: Old, _ made: TransformedModels<New>) throws -> TransformOutcome<New>,
+        transforming body: @escaping (_ old: Old, _ new: New) throws -> Void
+    ) -> MigrationStage { .transform(ModelTransform(old, new, deciding: deciding, body)) }
+
     /// The same, for a model that several versions have, such as one whose class did not change.
     public static func transform<Old: PersistentModel, New: PersistentModel>(
         fromVersion: any VersionedSchema.Type, toVersion: any VersionedSchema.Type, from old: Old.Type,

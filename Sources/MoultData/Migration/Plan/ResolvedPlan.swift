@@ -13,7 +13,7 @@ struct ResolvedPlan {
     var edges: [PlanEdge]
     /// By edge, where code or answers have a part in it; the engine infers the others.
     var mappings: [Int: ResolvedMapping] = [:]
-    private(set) var faults: [Finding] = []
+    var faults: [Finding] = []
 
     /// - Parameter configurations: which entities each of several stores holds, by name.
     init(_ plan: any SchemaMigrationPlan.Type, holding configurations: [String: Set<String>] = [:]) {

@@ -21,6 +21,15 @@ final class OldBacking: BackingData {
     func setToOne(_ key: String, _ model: (any PersistentModel)?) { refuseChange(key) }
     func setToMany(_ key: String, _ models: [any PersistentModel]?) { refuseChange(key) }
 
+    /// A value that has to be there and is not: what a transform would make of its stand-in is made up.
+    func _noteUnreadable(_ key: String) {
+        let place = "\(source.entityName).\(key)"
+        run.note(
+            MigrationError(
+                .dataConflict, "The row of \(source.objectID) holds no value that \(place) could have.", place: place,
+                remedy: "Make the property optional in the old version, or give the row a value before."))
+    }
+
     func refuse(_ key: String, _ error: MigrationError) { run.note(error) }
 
     private func refuseChange(_ key: String) {

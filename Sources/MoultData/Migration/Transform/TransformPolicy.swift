@@ -21,12 +21,38 @@ final class TransformPolicy: EntityMigrationPolicy {
     override func createDestinationInstances(
         forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
+        guard let run, let old = run.model(source) else {
+            _ = try manager.makeDestinationInstance(forSource: source)
+            return
+        }
+        let decision = try decision(on: old, run)
+        if let outcome = try outcome(decision, run) {
+            source.outcome = outcome
+            return try run.throwFault()
+        }
         let object = try manager.makeDestinationInstance(forSource: source)
-        guard let run, let old = run.model(source), let new = run.model(object) else { return }
+        if case .made(let key)? = decision { run.keep(object, as: key) }
+        guard let new = run.model(object) else { return }
         for transform in transforms { _ = try transform.run(old, new) }
         try run.throwFault()
         guard let backing = new.persistentBackingData as? NewBacking, !backing.relationships.isEmpty else { return }
         relationships[object.entityName, default: [:]][object.objectID.key] = backing.relationships
+    }
+
+    /// The first that a transform has to say about an object.
+    private func decision(on old: any PersistentModel, _ run: TransformRun) throws -> ModelTransform.Decision? {
+        for transform in transforms { if let decision = try transform.decide(old, run) { return decision } }
+        return nil
+    }
+
+    /// Nil where an object is to be made.
+    private func outcome(_ decision: ModelTransform.Decision?, _ run: TransformRun) throws -> InstanceOutcome? {
+        switch decision {
+        case nil, .made?: nil
+        case .merged(let model)?: .merged(into: try run.object(model))
+        case .dropped(let reason)?: .dropped(reason: reason)
+        case .quarantined(let reason)?: .quarantined(reason: reason)
+        }
     }
 
     override func createRelationships(

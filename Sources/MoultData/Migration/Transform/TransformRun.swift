@@ -6,6 +6,8 @@ final class TransformRun {
     private let oldTypes: [String: any PersistentModel.Type]
     private let newTypes: [String: any PersistentModel.Type]
     private unowned let manager: MigrationManager
+    /// The objects that were made under a key.
+    private var made: [AnyHashable: DestinationObject] = [:]
     /// The first thing that could not be thrown where it happened.
     private var fault: (any Error)?
 
@@ -24,6 +26,10 @@ final class TransformRun {
     func model(_ object: DestinationObject) -> (any PersistentModel)? {
         newTypes[object.entityName]?.init(backingData: NewBacking(object, self))
     }
+
+    func made(_ key: AnyHashable) -> (any PersistentModel)? { made[key].flatMap(model) }
+
+    func keep(_ object: DestinationObject, as key: AnyHashable) { made[key] = object }
 
     // MARK: - Rows
 

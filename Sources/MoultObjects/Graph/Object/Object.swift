@@ -75,26 +75,15 @@ extension Object {
         kind.lock.withLock { kind.shape.position(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil } }
     }
 
-    /// The first of positions at which there is neither a value nor a destination; nil where there is none, and for a
-    /// fault.
-    package func firstEmpty(_ positions: [Int]) -> Int? {
+    /// The place in `positions` of the first whose value does not satisfy `isFit`, which is told that place; nil where
+    /// all do. Of a fault only what a fetch has read of it is asked about.
+    package func firstUnfit(_ positions: [Int], _ isFit: (Int, ObjectValue?) -> Bool) -> Int? {
         kind.lock.withLock {
-            guard !state.contains(.fault) else { return nil }
-            for position in positions {
-                switch values[position] {
-                case .attribute(.some)?, .toOne(.some)?: continue
-                default: return position
-                }
+            guard state.contains(.fault) else {
+                return positions.indices.first { !isFit($0, values[positions[$0]]) }
             }
-            return nil
-        }
-    }
-
-    /// Whether the attribute at a position has no value or one that satisfies `isFit`; true for a fault.
-    package func holds(at position: Int, where isFit: (AttributeValue) -> Bool) -> Bool {
-        kind.lock.withLock {
-            guard !state.contains(.fault), case .attribute(let value?)? = values[position] else { return true }
-            return isFit(value)
+            if values.isEmpty { return nil }
+            return positions.indices.first { place in values[positions[place]].map { !isFit(place, $0) } ?? false }
         }
     }
 

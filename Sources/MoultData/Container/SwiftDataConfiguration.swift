@@ -1,0 +1,46 @@
+/// A schema with its migration plan, to make containers of: for an app, and for its tests in memory.
+public struct SwiftDataConfiguration: Sendable {
+    public let schema: Schema
+    nonisolated(unsafe) public let migrationPlan: (any SchemaMigrationPlan.Type)?
+    /// Accepted, and without effect: see ``ModelConfiguration/CloudKitDatabase``.
+    public let isCloudKitEnabled: Bool
+
+    public init(
+        schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, isCloudKitEnabled: Bool = false
+    ) {
+        self.schema = schema
+        self.migrationPlan = migrationPlan
+        self.isCloudKitEnabled = isCloudKitEnabled
+    }
+
+    public init(
+        schema: any VersionedSchema.Type, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
+        isCloudKitEnabled: Bool = false
+    ) {
+        self.init(
+            schema: Schema(versionedSchema: schema), migrationPlan: migrationPlan,
+            isCloudKitEnabled: isCloudKitEnabled)
+    }
+
+    /// How a store of the schema is opened.
+    ///
+    /// - Parameter url: nil for `default.store` in the program's own folder.
+    public func modelConfiguration(url: URL? = nil, isStoredInMemoryOnly: Bool = false) -> ModelConfiguration {
+        let mirror: ModelConfiguration.CloudKitDatabase = isCloudKitEnabled ? .automatic : .none
+        guard let url, !isStoredInMemoryOnly else {
+            return ModelConfiguration(
+                schema: schema, isStoredInMemoryOnly: isStoredInMemoryOnly, cloudKitDatabase: mirror)
+        }
+        return ModelConfiguration(schema: schema, url: url, cloudKitDatabase: mirror)
+    }
+
+    /// - Throws: what making a ``ModelContainer`` throws.
+    public func makeContainer(url: URL? = nil, isStoredInMemoryOnly: Bool = false) throws -> ModelContainer {
+        try ModelContainer(
+            for: schema, migrationPlan: migrationPlan,
+            configurations: modelConfiguration(url: url, isStoredInMemoryOnly: isStoredInMemoryOnly))
+    }
+}
+
+/// The stages of a SwiftData plan, where a file imports a module that has a `MigrationStage` of its own.
+public typealias SwiftDataMigrationStage = MigrationStage

@@ -1,0 +1,55 @@
+import MoultModel
+import MoultObjects
+
+// Most models have something to show whatever their rows hold (StandIn). One with a required property of a type that can
+// be made of nothing has not: such an object is handed out when its row was found to be whole, with all that it leads
+// to and may not be without.
+
+extension ModelGraph {
+    /// Whether an object, and what it has to lead to, has something to show for each property.
+    func isShowable(_ object: Object) -> Bool {
+        if stack.hasStandIns { return true }
+        var seen: Set<ObjectID> = []
+        return isShowable(object, &seen)
+    }
+
+    private func isShowable(_ object: Object, _ seen: inout Set<ObjectID>) -> Bool {
+        let id = object.id
+        guard !id.isTemporary, seen.insert(id).inserted else { return true }
+        guard let binding = try? binding(object.entityName) else { return false }
+        guard (try? objects.existingObject(with: id)) != nil else { return isShowableWithoutRow(binding.type) }
+        var destinations: [ObjectID] = []
+        let unfit = object.firstUnfit(binding.demandedPositions) { number, value in
+            let demand = binding.demands[number]
+            guard demand.isRequired else { return true }
+            if case .toOne(let type, _) = demand.property.shape {
+                guard case .toOne(let id?)? = value else { return isShowableWithoutRow(type) }
+                destinations.append(id)
+                return true
+            }
+            return demand.isFulfilled(by: value) || demand.hasStandIn
+        }
+        return unfit == nil
+            && destinations.allSatisfy { id in (try? objects.object(with: id)).map { isShowable($0, &seen) } ?? false }
+    }
+
+    /// Whether a model that stands for an object has something to show.
+    private func isShowableWithoutRow(_ type: any PersistentModel.Type) -> Bool {
+        var seen: Set<ObjectIdentifier> = []
+        return isShowableWithoutRow(type, &seen)
+    }
+
+    private func isShowableWithoutRow(_ type: any PersistentModel.Type, _ seen: inout Set<ObjectIdentifier>) -> Bool {
+        guard seen.insert(ObjectIdentifier(type)).inserted else { return true }
+        guard let binding = try? stack.binding(type), binding.hasStandIns else { return false }
+        return binding.demands.allSatisfy { demand in
+            guard demand.isRequired, case .toOne(let next, _) = demand.property.shape else { return true }
+            return isShowableWithoutRow(next, &seen)
+        }
+    }
+
+    /// The model of an object that a property leads to; nil where it cannot be shown.
+    func shown(_ object: Object) throws -> (any PersistentModel)? {
+        isShowable(object) ? try model(for: object) : nil
+    }
+}

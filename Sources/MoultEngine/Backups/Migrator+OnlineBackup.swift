@@ -1,0 +1,33 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+extension Migrator {
+    /// Makes and proves a backup of a store that is open, in this process or another: SQLite copies it beside those who
+    /// read, and those who write wait meanwhile. Only connections touch the file, so that nobody's locks are lost.
+    ///
+    /// - Throws: `locked` where another run of Moult has the store, or somebody does not end writing.
+    package func backUpOpen(_ store: String, _ observer: MigrationObserver = .none) throws -> StoreBackup {
+        let path = try system.resolve(store)
+        let sidecar = Sidecar(store: path)
+        try sidecar.make(system)
+        guard let right = try system.lock(sidecar.lock) else {
+            throw MigrationError(
+                .locked, "Another run of Moult has this store.", place: path, remedy: "Wait for it to end.")
+        }
+        return try withExtendedLifetime(right) {
+            // A connection that writes cannot be copied from: one keeps the others from writing, and one reads.
+            let guardian = try Connection(path, mode: .readWrite, busyTimeout: options.patience)
+            defer { guardian.close() }
+            try guardian.execute("BEGIN IMMEDIATE")
+            defer { _ = try? guardian.execute("ROLLBACK") }
+            let reader = try Connection(path, mode: .readOnly, busyTimeout: options.patience)
+            defer { reader.close() }
+            let version = try StoreSnapshot(reader).metadata.versionIdentifiers.first ?? ""
+            let backup = try backups(of: path).make(from: reader, sidecar, version: version, observer)
+            MigrationLog(sidecar, system).append("Made the backup \(backup.name) of the open store.")
+            return backup
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import MoultData
+import TestSupport
+import Testing
+
+/// What a row holds that its model cannot be is an error of the fetch, or of the next save where nothing can be thrown.
+@Suite struct UnreadableValueTests {
+    typealias Ship = Harbour.Ship
+    typealias Mast = Harbour.Mast
+
+    private let store: VersionedStore
+
+    init() throws {
+        store = try VersionedStore()
+        try store.open(Harbour.self) { Harbour.fill($0) }
+    }
+
+    /// Column, value, and the property with what the error says of the value.
+    static let cells: [(column: String, value: String, told: String)] = [
+        ("ZNAME", "NULL", "NULL"), ("ZNAME", "x'41'", "X'41'"), ("ZCODE", "x'0102'", "X'0102'"), ("ZCODE", "7", "7"),
+        ("ZRANK", "NULL", "NULL"), ("ZRANK", "'admiral'", "'admiral'"), ("ZLEVEL", "9", "9"),
+        ("ZOUTCOME", "NULL", "NULL"), ("ZOUTCOME", "x'7B'", "X'7B'"), ("ZPLACE", "x'62706C6973743030'", "X'62706C"),
+        ("ZURL", "NULL", "NULL"), ("ZPRICE", "'much'", "'much'"), ("ZSMALL", "300", "300"), ("ZBIG", "'x'", "'x'"),
+        ("ZWEIGHT", "'heavy'", "'heavy'"), ("ZISOLD", "2", "2"), ("ZBUILT", "NULL", "NULL"), ("ZDATA", "'x'", "'x'"),
+        ("ZTAGS", "x'00'", "X'00'"), ("ZNOTE", "x'00'", "X'00'"), ("ZGIVEN", "''", "''"),
+        ("ZNAME", "'\u{301}x' || char(0) || x'FF'", "Ship.name"),
+    ]
+
+    @Test(arguments: cells.indices)
+    func `a fetch that finds it names entity, key, property and value`(_ number: Int) throws {
+        let cell = Self.cells[number]
+        _ = try store.sql("UPDATE ZSHIP SET \(cell.column) = \(cell.value) WHERE Z_PK = 2")
+        try store.open(Harbour.self) { context in
+            let error = #expect(throws: SwiftDataError.modelValidationFailure) { try context.all(Ship.self) }
+            let place = try #require(error?.underlyingError.place)
+            #expect("Z" + place.dropFirst(5).uppercased() == cell.column && place.hasPrefix("Ship."))
+            let message = try #require(error?.message)
+            #expect(message.contains("/Ship/p2") && message.contains(cell.told), "\(message)")
+            #expect(throws: SwiftDataError.modelValidationFailure) {
+                try context.enumerate(FetchDescriptor<Ship>()) { _ in }
+            }
+        }
+    }
+
+    @Test(arguments: cells.indices)
+    func `reached through a relationship it shows what stands for it, and the next save throws`(_ number: Int) throws {
+        let cell = Self.cells[number]
+        _ = try store.sql("UPDATE ZSHIP SET \(cell.column) = \(cell.value) WHERE Z_PK = 2")
+        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let context = ModelContext(container)
+        let mast = try #require(
+            try context.all(Mast.self).first { $0.ship.persistentModelID.description.hasSuffix("p2") })
+        let ship = mast.ship
+        #expect(!context.hasChanges)
+        for property in Ship.schemaMetadata.properties { _ = property.read(property.name, ship.persistentBackingData) }
+        mast.height = 99
+        let error = #expect(throws: SwiftDataError.modelValidationFailure) { try context.save() }
+        #expect(error.map { "Z" + $0.underlyingError.place.dropFirst(5).uppercased() } == cell.column)
+        #expect(throws: SwiftDataError.modelValidationFailure) { try context.save() }
+        #expect(try store.sql("SELECT count(*) FROM ZMAST WHERE ZHEIGHT = 99") == "0\n")
+        // Once the value is set, all is well.
+        Self.mend(ship)
+        try context.save()
+        #expect(try store.sql("SELECT count(*) FROM ZMAST WHERE ZHEIGHT = 99") == "1\n")
+        #expect(try ModelContext(container).all(Ship.self).count == 3)
+    }
+
+    private static func mend(_ ship: Ship) {
+        let new = Ship("new")
+        (ship.name, ship.code, ship.rank, ship.level, ship.outcome) = (
+            new.name, new.code, new.rank, new.level, new.outcome
+        )
+        (ship.place, ship.url, ship.price, ship.small, ship.big) = (new.place, new.url, new.price, new.small, new.big)
+        (ship.weight, ship.isOld, ship.built, ship.data) = (new.weight, new.isOld, new.built, new.data)
+        (ship.tags, ship.note, ship.given) = (new.tags, new.note, new.given)
+    }
+
+    @Test func `what stands for a value is the one of the source, else nothing or the first`() throws {
+        let columns = ["ZNAME", "ZRANK", "ZLEVEL", "ZOUTCOME", "ZPLACE", "ZGIVEN", "ZTAGS", "ZSMALL"]
+        _ = try store.sql("UPDATE ZSHIP SET \(columns.map { "\($0) = NULL" }.joined(separator: ", "))")
+        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let context = ModelContext(container)
+        let ship = try #require(try context.all(Mast.self).first).ship
+        #expect(ship.name == "" && ship.rank == .high && ship.level == .one && ship.outcome == .sunk(depth: 0))
+        #expect(ship.place.name == "" && ship.place.rank == .high && ship.place.names.isEmpty)
+        #expect(ship.given == .low && ship.tags.isEmpty && ship.small == 0)
+        context.rollback()
+        try context.save()
+        let error = #expect(throws: SwiftDataError.self) { try context.all(Ship.self) }
+        #expect(error?.message.contains("holds NULL") == true)
+    }
+
+    @Test func `a required relationship that is empty or dangles does not end the program`() throws {
+        _ = try store.sql("UPDATE ZMAST SET ZSHIP = NULL WHERE Z_PK = 1; UPDATE ZMAST SET ZSHIP = 77 WHERE Z_PK = 2")
+        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let context = ModelContext(container)
+        let error = #expect(throws: SwiftDataError.self) { try context.all(Mast.self) }
+        #expect(error?.underlyingError.place == "Mast.ship" && error?.message.contains("NULL") == true)
+        let masts = try context.all(Harbour.Sail.self).compactMap(\.mast)
+        #expect(masts.count == 6)
+        for mast in masts where mast.persistentModelID.description.hasSuffix("/p1") {
+            #expect(mast.ship.name == "" && mast.ship.rank == .high && mast.ship.masts.isEmpty)
+            #expect(throws: SwiftDataError.modelValidationFailure) { try context.save() }
+            // What stands for a ship is none.
+            mast.ship = mast.ship
+            #expect(throws: SwiftDataError.self) { try context.save() }
+            mast.ship = try #require(try context.all(Ship.self).first)
+        }
+        for mast in masts where mast.persistentModelID.description.hasSuffix("/p2") {
+            #expect(mast.ship.name == "" && mast.ship.place.name == "")
+        }
+        try context.save()
+    }
+
+    @Test func `a batch at a time says at once what is empty, and at the save what is wrong`() throws {
+        _ = try store.sql("UPDATE ZSHIP SET ZRANK = 'admiral' WHERE Z_PK = 3")
+        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let context = ModelContext(container)
+        let ships = try context.fetch(FetchDescriptor<Ship>(), batchSize: 2)
+        #expect(ships.map(\.rank) == [.low, .low, .high])
+        #expect(throws: SwiftDataError.modelValidationFailure) { try context.save() }
+        _ = try store.sql("UPDATE ZSHIP SET ZPLACE = NULL WHERE Z_PK = 3")
+        let error = #expect(throws: SwiftDataError.modelValidationFailure) {
+            try ModelContext(container).fetch(FetchDescriptor<Ship>(), batchSize: 2)
+        }
+        #expect(error?.underlyingError.place == "Ship.place")
+    }
+
+    @Test func `a value that nothing can stand for is not shown at all`() throws {
+        _ = try store.sql("UPDATE ZSAIL SET ZCOLOUR = x'00' WHERE Z_PK = 1")
+        let container = try ModelContainer(
+            for: Schema(versionedSchema: Harbour.self), configurations: .init(url: store.url))
+        let context = ModelContext(container)
+        let error = #expect(throws: SwiftDataError.self) { try context.all(Harbour.Sail.self) }
+        #expect(error?.underlyingError.place == "Sail.colour")
+        #expect(throws: SwiftDataError.self) { try context.all(Harbour.Flag.self) }
+        #expect(throws: SwiftDataError.self) { try context.fetch(FetchDescriptor<Harbour.Sail>(), batchSize: 2) }
+        let masts = try context.all(Mast.self)
+        #expect(masts.flatMap(\.sails).count == 5)
+        #expect(throws: SwiftDataError.modelValidationFailure) { try context.save() }
+        let id = try #require(try context.fetchIdentifiers(FetchDescriptor<Harbour.Sail>()).first)
+        #expect(context.model(for: id) as? Harbour.Sail == nil)
+        context.rollback()
+        try context.save()
+    }
+
+    @Test func `a row that says it is of another entity is refused however it is fetched`() throws {
+        _ = try store.sql(
+            "UPDATE ZSAIL SET Z_ENT = (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Mast') WHERE Z_PK = 1")
+        let container = try ModelContainer(
+            for: Schema(versionedSchema: Harbour.self), configurations: .init(url: store.url))
+        let context = ModelContext(container)
+        let descriptor = FetchDescriptor<Harbour.Sail>()
+        #expect(throws: (any Error).self) { try context.fetch(descriptor) }
+        #expect(throws: (any Error).self) { try context.fetch(descriptor, batchSize: 2) }
+        #expect(throws: (any Error).self) { try context.fetchIdentifiers(descriptor) }
+    }
+
+    @Test func `an identity of an entity that the schema has not gives a model of no class`() throws {
+        try store.open(Harbour.self) { context in
+            let id = try #require(try context.all(Ship.self).first).persistentModelID
+            let container = try Bookshop.container()
+            let other = ModelContext(container)
+            #expect(other.model(for: id) as? Ship == nil)
+            let error = #expect(throws: SwiftDataError.unknownSchema) { try other.save() }
+            #expect(error?.message.contains("Ship") == true)
+            try other.save()
+        }
+    }
+
+    @Test func `a transform does not take a stand-in for a value`() throws {
+        _ = try store.sql("UPDATE ZSHIP SET ZRANK = 'admiral' WHERE Z_PK = 2")
+        let error = #expect(throws: SwiftDataError.self) { try store.open(HarbourV2.self, HarbourPlan.self) { _ in } }
+        #expect(
+            error?.underlyingError.place.contains("Ship.rank") == true || error?.message.contains("Ship.rank") == true)
+        #expect(try store.sql("SELECT ZRANK FROM ZSHIP ORDER BY Z_PK") == "low\nadmiral\nlow\n")
+    }
+}
+
+private enum HarbourV2: VersionedSchema {
+    static let versionIdentifier = Schema.Version(2, 0, 0)
+    static var models: [any PersistentModel.Type] { [Ship.self] }
+
+    @Model final class Ship {
+        var name: String
+        var title = ""
+        init(_ name: String) { self.name = name }
+    }
+}
+
+private enum HarbourPlan: SchemaMigrationPlan {
+    static var schemas: [any VersionedSchema.Type] { [Harbour.self, HarbourV2.self] }
+    static var stages: [MigrationStage] {
+        [.transform(from: Harbour.Ship.self, to: HarbourV2.Ship.self) { $1.title = "\($0.rank)" }]
+    }
+}
