@@ -8,28 +8,37 @@ extension ModelGraph {
     func models<Model: PersistentModel>(_ fetch: ObjectFetch, as type: Model.Type) throws -> [Model] {
         try SwiftDataError.translating {
             try objects.perform { () throws -> [Model] in
-                try objects.fetch(fetch).compactMap { try checkedModel(for: $0, as: type) }
+                let found = try objects.fetch(fetch)
+                var models: [Model] = []
+                models.reserveCapacity(found.count)
+                for object in found {
+                    if let model = try checkedModel(for: object, as: type) { models.append(model) }
+                }
+                return models
             }
         }
     }
 
     func checkedModel<Model: PersistentModel>(for object: Object, as type: Model.Type) throws -> Model? {
-        try check(object)
-        return try model(for: object, as: type)
+        let binding = try binding(object.entityName)
+        try check(object, binding)
+        if let face = object.face { return face as? Model }
+        return newModel(for: object, binding) as? Model
     }
 
     /// - Throws: `dataConflict` for a row that holds NULL, or what its property cannot be, where there has to be a
     ///   value. A fault was not read yet and is let be.
-    func check(_ object: Object) throws {
-        if let name = try unfit(object) {
+    func check(_ object: Object) throws { try check(object, binding(object.entityName)) }
+
+    private func check(_ object: Object, _ binding: ModelBinding) throws {
+        if let name = unfit(object, binding) {
             throw SwiftDataError(.modelValidationFailure, .unreadable(name, of: object, self))
         }
         guard isShowable(object) else { throw SwiftDataError(.modelValidationFailure, .unshowable(object)) }
     }
 
     /// The first property whose stored value no object can have.
-    private func unfit(_ object: Object) throws -> String? {
-        let binding = try binding(object.entityName)
+    private func unfit(_ object: Object, _ binding: ModelBinding) -> String? {
         if binding.demands.isEmpty { return nil }
         let unfit = object.firstUnfit(binding.demandedPositions) { number, value in
             binding.demands[number].isFulfilled(by: value)
@@ -45,7 +54,7 @@ extension ModelGraph {
             return try objects.perform {
                 try objects.batch(ids).map { object in
                     let model = try model(for: object, as: type) ?? absent(object.id, type)
-                    if let name = try unfit(object) {
+                    if let name = unfit(object, try binding(object.entityName)) {
                         (model.persistentBackingData as? ObjectBacking)?.noteUnreadable(name)
                     }
                     return model

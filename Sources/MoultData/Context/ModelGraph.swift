@@ -35,7 +35,12 @@ final class ModelGraph {
     /// The model that shows an object: the one that somebody has, or a new one.
     func model(for object: Object) throws -> any PersistentModel {
         if let face = object.face as? any PersistentModel { return face }
-        let model = try binding(object.entityName).type.init(backingData: ObjectBacking(object, self))
+        return newModel(for: object, try binding(object.entityName))
+    }
+
+    /// A model for an object that none shows.
+    func newModel(for object: Object, _ binding: ModelBinding) -> any PersistentModel {
+        let model = binding.type.init(backingData: ObjectBacking(object, self))
         object.face = model
         return model
     }

@@ -139,7 +139,7 @@ private struct RowArguments: TransformArguments {
         case (.date, .real), (.date, .integer): return .date(row.real(index))
         case (.decimal, .integer): return .decimal(String(row.integer(index)))
         case (.decimal, .real):
-            let digits = "\(row.real(index))"
+            let digits = row.real(index).description
             return .decimal(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)
         case (.decimal, .text): return row.text(index).map(AttributeValue.decimal)
         case (.uri, .text): return row.text(index).map(AttributeValue.uri)

@@ -24,8 +24,9 @@ extension ObjectContext {
         let isEmpty = registry.isEmpty
         var objects: [Object] = []
         objects.reserveCapacity(snapshots.count)
-        // Each is moved into its object; copies would be let go of one by one afterwards, cold.
-        snapshots.reverse()
+        // Each is moved into its object; copies would be let go of one by one afterwards, cold. An array's own reversal
+        // copies too.
+        snapshots.withUnsafeMutableBufferPointer { $0.reverse() }
         while let snapshot = snapshots.popLast() { objects.append(try adopt(snapshot, isKnownNew: isEmpty)) }
         return objects
     }

@@ -48,7 +48,7 @@ package struct AttributeDecoder {
     /// shortest digits of a REAL are what is left of the decimal.
     private func decimal(_ row: Statement, _ column: Int) -> PropertyValue {
         let isReal = row.storageClass(column) == .real
-        let text = isReal ? "\(row.real(column))" : row.text(column) ?? ""
+        let text = isReal ? row.real(column).description : row.text(column) ?? ""
         // In this range Swift prints no power of ten, so that the digits are the decimal's own.
         if isReal, (0.001..<1e15).contains(row.real(column).magnitude) {
             return .attribute(.decimal(text.hasSuffix(".0") ? String(text.dropLast(2)) : text))
