@@ -32,6 +32,13 @@ struct RepairTests {
         }
     }
 
+    @Test func `a rollback whose tidying fails has rolled back, and says so`() throws {
+        let (folder, ground) = try Self.ground("rolled back")
+        defer { withExtendedLifetime(folder) {} }
+        let end = ground.operations.count
+        try Self.expectKept(ground, .inputOutputOnce) { $0 > end - 20 }
+    }
+
     @Test func `a rollback that dies before its end lists in the quarantine what it took out of the store`() throws {
         let (folder, ground) = try Self.ground("rolled back to before")
         defer { withExtendedLifetime(folder) {} }
@@ -65,6 +72,31 @@ struct RepairTests {
         #expect(disk.hasMet)
         #expect(try Data(contentsOf: URL(fileURLWithPath: ground.store)) == damaged)
         #expect(try !system.exists(Sidecar(store: ground.store).journal))
+    }
+
+    @Test func `a commit whose synchronisation fails is taken back, and does not come back with the WAL`() throws {
+        let (folder, ground) = try Self.ground("policy")
+        defer { withExtendedLifetime(folder) {} }
+        // The last synchronisations before the journal is removed are those of the commit.
+        let removed = try #require(ground.operations.lastIndex(of: .remove))
+        let syncs = ground.operations.indices.filter { ground.operations[$0] == .sync && $0 < removed }.suffix(10)
+        for kind in [Fault.Kind.inputOutputOnce, .inputOutputOn] {
+            try Self.expectKept(ground, kind) { syncs.contains($0) }
+        }
+    }
+
+    @Test func `the history of the first run outlives a power cut`() throws {
+        let (folder, ground) = try Self.ground("rows in the WAL")
+        defer { withExtendedLifetime(folder) {} }
+        let end = ground.operations.count
+        try Self.expectKept(ground, .powerLoss, seeds: [1]) { $0 > end - 8 }
+    }
+
+    @Test func `a restore that died before its first page is healed`() throws {
+        let (folder, ground) = try Self.ground("damaged")
+        defer { withExtendedLifetime(folder) {} }
+        let renamed = try #require(ground.operations.lastIndex(of: .rename))
+        try Self.expectKept(ground, .stop) { (renamed...renamed + 8).contains($0) }
     }
 
     @Test func `recovering a store at rest leaves nothing beside it`() throws {

@@ -42,8 +42,11 @@ package struct RunHistory: Sendable {
     }
 
     package func append(_ record: RunRecord) throws {
+        let isFirst = try !system.exists(sidecar.runs)
         try system.append(Array((record.json.compact + "\n").utf8), to: sidecar.runs)
         try system.synchronise(sidecar.runs)
+        // Else a power cut could take the name, and with it the history of a run whose journal is gone.
+        if isFirst { try system.synchronise(sidecar.folder) }
     }
 
     /// A line that a dying process left unfinished is passed over.

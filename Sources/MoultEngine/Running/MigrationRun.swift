@@ -19,6 +19,8 @@ final class MigrationRun {
     private var journal: Journal
     /// Whether the new store may be in place.
     private var isCommitted = false
+    /// Whether nobody can tell, because the disk failed in the commit and afterwards.
+    private var isUnsettled = false
     private var bytes: Int64 = 0
     private let trail: StepTrail
     /// Files of external data that code has written, beside the working copy.
@@ -64,7 +66,7 @@ final class MigrationRun {
             return finish(backup, space)
         } catch {
             // After the commit there is nothing to undo, and nothing that throws.
-            let error = isCommitted ? error : trail.undoing(after: error) { log.append($0) }
+            let error = isCommitted || isUnsettled ? error : trail.undoing(after: error) { log.append($0) }
             abandon(error)
             throw error
         }
@@ -294,10 +296,29 @@ extension MigrationRun {
         do {
             try body()
         } catch {
-            guard let state = try? StoreState(lock.connection), Recovery.isNew(state, journal) else { throw error }
-            log.append("The commit reported an error, but the store is the new one: \(error)")
+            let isNew = Result {
+                try lock.settle()
+                return try Recovery.isNew(StoreState(lock.connection), journal)
+            }
+            switch isNew {
+            case .success(true): log.append("The commit reported an error, but the store is the new one: \(error)")
+            case .success(false): throw error
+            case .failure:
+                isUnsettled = true
+                throw unsettled(error)
+            }
         }
         isCommitted = true
+    }
+
+    private func unsettled(_ error: any Error) -> MigrationError {
+        let known = error as? MigrationError
+        return MigrationError(
+            known?.code ?? .inputOutput,
+            "The disk failed in the commit: the store is the whole old one or the whole new one, and which shows when the "
+                + "disk works again.", place: sidecar.store,
+            remedy: "Look into the cause, then run the command again; nothing that either of them needs was removed.",
+            cause: known?.cause ?? "\(error)")
     }
 
     private func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
@@ -343,6 +364,8 @@ extension MigrationRun {
     /// Takes back everything but the backup, should it be whole already; the error that led here is the one that counts.
     private func abandon(_ error: any Error) {
         guard !isCommitted else { return }
+        // What is left tells the next run what it has to know.
+        guard !isUnsettled else { return log.append("Run \(identifier): \(error)") }
         let result: RunRecord.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
         try? Recovery.removeNewExternalFiles(journal, sidecar, system)
         _ = try? system.removeTree(work)

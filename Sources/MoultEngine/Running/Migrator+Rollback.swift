@@ -72,6 +72,8 @@ extension Migrator {
                 return true
             }
         } catch {
+            // Where nobody can tell, the journal stays, and the next run finds out.
+            try? lock.settle()
             guard let state = try? StoreState(lock.connection), Recovery.isNew(state, journal) else { throw error }
             MigrationLog(sidecar, system).append("The restore reported an error, but the store is restored: \(error)")
         }

@@ -25,6 +25,8 @@ package enum Recovery {
             try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
             return .nothing
         }
+        // A restore that died may have made the file and nothing in it.
+        let isEmpty = try isEmpty || lock.connection.catalogue().entries.isEmpty
         let state = isEmpty ? nil : try StoreState(lock.connection)
         let outcome: Outcome = state.map { isNew($0, journal) } == true ? .completed : .undone
         let quarantine = Quarantine(sidecar, system)

@@ -46,6 +46,20 @@ package final class StoreLock {
         try connection.execute("BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
     }
 
+    /// After a commit that reported an error: makes the files say what the connection sees.
+    ///
+    /// A WAL whose synchronisation failed holds the whole transaction. The connection has taken it back; the next process
+    /// would find it there, and take it for committed.
+    ///
+    /// - Throws: what the disk says; then nobody knows which of the two the next process will find.
+    func settle() throws {
+        guard try connection.text("PRAGMA journal_mode") == "wal" else { return }
+        try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        // No lock of SQLite's lies on this file.
+        let log = sidecar.store + "-wal"
+        if try system.exists(log) { try system.synchronise(log) }
+    }
+
     /// Closes the connection and gives the right back.
     package func release() {
         connection.close()

@@ -133,8 +133,11 @@ package final class FaultGround {
     }
 
     private func isSpent(_ name: String) throws -> Bool {
-        let isJournal = name.hasSuffix("-journal") || name.hasSuffix("-wal")
-        return try name.hasSuffix("-shm") || isJournal && system.status(of: Path.join(field, name))?.size == 0
+        let path = Path.join(field, name)
+        if name.hasSuffix("-wal") { return try system.status(of: path)?.size == 0 }
+        // The SQLite file format, section 3: a rollback journal whose header is no magic number any more is not hot.
+        if name.hasSuffix("-journal") { return try system.read(path, prefix: 8).allSatisfy { $0 == 0 } }
+        return name.hasSuffix("-shm")
     }
 
     private static func isAside(_ name: String) -> Bool {
