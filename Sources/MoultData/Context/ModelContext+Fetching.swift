@@ -24,6 +24,7 @@ extension ModelContext {
         _ descriptor: FetchDescriptor<Model>, batchSize: Int
     ) throws -> FetchResultsCollection<Model> {
         let ids = try identities(descriptor)
+        if !graph.stack.hasStandIns { try refuseUnshowable(ids) }
         if !ids.isEmpty { try refuseEmptyRow(descriptor) }
         return FetchResultsCollection(count: ids.count, batchSize: batchSize) { [graph] range in
             graph.batch(Array(ids[range]), as: Model.self)
@@ -146,7 +147,6 @@ extension ModelContext {
 
     /// Throws for a row that holds NULL where there has to be a value, without reading the others.
     private func refuseEmptyRow<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws {
-        if !graph.stack.hasStandIns { try refuseUnshowable(descriptor) }
         let required = try graph.stack.binding(Model.self).demands.filter(\.isRequired)
         guard !required.isEmpty, try memoryFetch(descriptor) == nil else { return }
         var fetch = try objectFetch(descriptor)
@@ -158,13 +158,13 @@ extension ModelContext {
         _ = try graph.models(fetch, as: Model.self)
     }
 
-    /// Throws for a row that no model can show.
-    private func refuseUnshowable<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws {
-        guard try memoryFetch(descriptor) == nil else { return }
-        let fetch = try objectFetch(descriptor)
-        try SwiftDataError.translating {
-            try objects.forEachObject(fetch) { object in
-                if !graph.isShowable(object) { try graph.check(object) }
+    /// Throws for a row that no model can show, also where it cannot be read at all.
+    private func refuseUnshowable(_ ids: [ObjectID]) throws {
+        let size = 256
+        for start in stride(from: 0, to: ids.count, by: size) {
+            let part = Array(ids[start..<min(start + size, ids.count)])
+            try SwiftDataError.translating {
+                for object in try objects.batch(part) where !graph.isShowable(object) { try graph.check(object) }
             }
         }
     }

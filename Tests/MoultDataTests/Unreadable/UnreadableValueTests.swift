@@ -154,6 +154,9 @@ import Testing
         #expect(throws: (any Error).self) { try context.fetch(descriptor) }
         #expect(throws: (any Error).self) { try context.fetch(descriptor, batchSize: 2) }
         #expect(throws: (any Error).self) { try context.fetchIdentifiers(descriptor) }
+        // The number of no entity, which is found as one and read as none.
+        _ = try store.sql("UPDATE ZSAIL SET Z_ENT = (SELECT max(Z_ENT) + 0.5 FROM ZSAIL WHERE Z_PK > 1)")
+        #expect(throws: (any Error).self) { try ModelContext(container).fetch(descriptor, batchSize: 2) }
     }
 
     @Test func `an identity of an entity that the schema has not gives a model of no class`() throws {
