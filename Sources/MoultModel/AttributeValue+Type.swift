@@ -10,6 +10,8 @@ extension AttributeValue {
         case (.integer(1), .boolean): .boolean(true)
         case (.boolean(let flag), .integer16), (.boolean(let flag), .integer32), (.boolean(let flag), .integer64):
             .integer(flag ? 1 : 0)
+        case (.boolean(let flag), .double), (.boolean(let flag), .float): .double(flag ? 1 : 0)
+        case (.boolean(let flag), .decimal): .decimal(flag ? "1" : "0")
         case (.double(let number), .integer16), (.double(let number), .integer32), (.double(let number), .integer64):
             Int64(exactly: number).map(AttributeValue.integer) ?? self
         case (.binary(let bytes), .transformable): .transformable(bytes)

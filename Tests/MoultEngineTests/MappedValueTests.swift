@@ -170,6 +170,25 @@ import Testing
                 ATTACH '\(folder.path)/before.sqlite' AS old; SELECT count(*) FROM ZPERSON p JOIN old.ZPERSON o
                 USING (Z_PK) WHERE abs(p.ZPRICE * 7 - o.ZAMOUNT) > 1e-9
                 """) == "0\n")
+        // A constant keeps all its digits until the result is known.
+        let third = try ScratchFolder()
+        let exact = try Self.makeStore(in: third)
+        person.attributeMappings = [
+            try PropertyMapping(
+                "price",
+                """
+                CAST($source.amount, 'NSDecimalNumber') + CAST('12345678901234567.25', 'NSDecimalNumber') \
+                - CAST('12345678901234567', 'NSDecimalNumber')
+                """)
+        ]
+        #expect(try Self.run(person, on: exact).isEmpty)
+        #expect(
+            try SQLiteShell.run(
+                exact,
+                """
+                ATTACH '\(third.path)/before.sqlite' AS old; SELECT count(*), count(*) FILTER
+                (WHERE p.ZPRICE = o.ZAMOUNT + 0.25) FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+                """) == "40|40\n")
         // A value that is read as a decimal and has no equal stands in the way.
         let second = try ScratchFolder()
         let text = try Self.makeStore(in: second)
@@ -183,6 +202,12 @@ import Testing
         ]
         let constant = try #require(throws: MigrationError.self) { try Self.run(person, on: text) }
         #expect(constant.code == .unsupported && constant.place == "Person.price", "\(constant)")
+        // So is one that nobody has written as a text of digits only.
+        person.attributeMappings = [
+            try PropertyMapping("price", "CAST('0.12345678901234567', 'NSDecimalNumber')")
+        ]
+        let spelled = try #require(throws: MigrationError.self) { try Self.run(person, on: text) }
+        #expect(spelled.code == .unsupported && spelled.message.contains("0.12345678901234567"), "\(spelled)")
         // A closure fails at the row.
         person.attributeMappings = [
             PropertyMapping(

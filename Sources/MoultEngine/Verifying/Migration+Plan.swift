@@ -72,7 +72,7 @@ struct StoreVerification: Sendable {
         try refuse(verifier.structure())
         try verifyMetadata(connection)
         _ = try MigrationVerifier(connection, expectation: MigrationExpectation(plan)).verify()
-        try MappingVerification(plan, connection, externalData: externalData).verify()
+        try MappingVerification(plan, connection) { try externalData($0, connection) }.verify()
         try refuseNew(verifier.rows { try externalFileExists($0, connection) }, over: connection)
     }
 
@@ -143,9 +143,10 @@ struct StoreVerification: Sendable {
         return try ExternalStorage(ofWorkingCopy: connection.path, of: store).file(name, on: system) != nil
     }
 
-    private func externalData(_ name: String) throws -> [UInt8]? {
-        let path = Path.join(Sidecar(store: store).externalData, name)
-        return try Self.isPlainName(name) && system.exists(path) ? system.read(path) : nil
+    /// The file may be one that an earlier pass has made.
+    private func externalData(_ name: String, _ connection: Connection) throws -> [UInt8]? {
+        guard Self.isPlainName(name) else { return nil }
+        return try ExternalStorage(ofWorkingCopy: connection.path, of: store).file(name, on: system).map(system.read)
     }
 
     /// A reference comes from the store, which may be hostile: it names a file in the folder, and nothing else.

@@ -48,6 +48,25 @@ extension ObjectStore {
         return found
     }
 
+    /// What the column of an attribute or a to-one relationship holds, as an SQL literal that gives it back exactly; nil
+    /// for NULL, and for what has no column. It is for values that are not what the model declares.
+    package func storedLiteral(of name: String, in id: ObjectID) throws -> String? {
+        guard let entity = model.entity(id.entityName) else { return nil }
+        var place = layout.column(forAttribute: name, in: entity)
+        if place == nil, case .foreignKey(_, let column, _)? = layout.storage(ofRelationship: name, in: entity) {
+            place = column
+        }
+        guard let table = layout.table(for: entity)?.name, let column = place?.quotedName else { return nil }
+        return try reading {
+            try connection.text(
+                """
+                SELECT CASE typeof(\(column)) WHEN 'null' THEN NULL \
+                WHEN 'text' THEN 'CAST(x''' || hex(\(column)) || ''' AS TEXT)' ELSE quote(\(column)) END \
+                FROM \(table.quotedName) WHERE Z_PK = ?
+                """, [.integer(id.key)])
+        }
+    }
+
     private func destinationsQuery(of relationship: StoredRelationship) throws -> String {
         let destination = relationship.destination
         guard case .foreignKey(let table, let column, let entityColumn) = relationship.storage else {

@@ -110,7 +110,13 @@ extension FormatLowering {
         case .value(let value) where value.kind != .opaque: return value
         case .constant(let constant):
             if let stored = constant.stored {
-                return LoweredValue(sql: "\(value: stored.value)", kind: stored.kind, mayBeNull: constant.isNull)
+                var value = LoweredValue(
+                    sql: "\(value: stored.value)", kind: stored.kind, mayBeNull: constant.isNull)
+                // Reckoning begins with every digit that was written, also where no number holds them all.
+                if case .decimal(let digits) = constant, DecimalStorage.value(digits) == nil {
+                    value.exact = "\(value: .text(digits))"
+                }
+                return value
             }
         case .value, .object, .collection, .composite, .elements: break
         }

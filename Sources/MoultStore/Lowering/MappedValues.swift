@@ -59,10 +59,14 @@ struct MappedValues: Sendable {
             guard case .constant(.decimal(let digits)) = source, DecimalStorage.value(digits) == nil,
                 mapping.written?.attributeMapping(name)?.valueExpression != nil
             else { continue }
-            throw MigrationError(
-                .unsupported, "A Decimal column cannot hold \(digits) to its last digit.", place: "\(new.name).\(name)",
-                remedy: "Round the constant to 15 digits.")
+            throw longConstant(digits, for: name)
         }
+    }
+
+    private func longConstant(_ digits: String, for name: String) -> MigrationError {
+        MigrationError(
+            .unsupported, "A Decimal column cannot hold \(digits) to its last digit.", place: "\(new.name).\(name)",
+            remedy: "Round the constant to 15 digits.")
     }
 
     private static func explain<Result>(_ place: String, _ body: () throws -> Result) throws -> Result {
@@ -112,6 +116,9 @@ struct MappedValues: Sendable {
                     return
                 }
                 throw format.refuse(expression.format, "it is no value of type \(attribute.type.name)")
+            }
+            if case .decimal(let digits) = value, DecimalStorage.value(digits) == nil {
+                throw longConstant(digits, for: attribute.name)
             }
             values[attribute.name] = value.sqlLiteral(for: attribute)
         case .value(let value):

@@ -14,6 +14,7 @@ extension StoreLowering {
         return try removedEntities() + removedRows(contributions, connection)
             + removedValues(contributions, connection) + missingValues(contributions, connection)
             + unconvertedValues(contributions, connection) + roundedValues(contributions, connection)
+            + roundedDefaults(contributions, connection)
             + missingDestinations(contributions, connection)
             + repeatedValues(connection) + narrowedRelationships(connection)
             + unexplainedColumns(connection) + shiftedKeys()
@@ -192,27 +193,6 @@ extension StoreLowering {
         return findings
     }
 
-    /// Decimals that reckoning has given more digits than a column keeps.
-    private func roundedValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
-        var findings: [Finding] = []
-        for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
-            for (name, condition) in contribution.values.roundings.sorted(by: { $0.key < $1.key }) {
-                // What a closure gives is not asked before it runs; it fails where the column cannot hold it.
-                guard contribution.values.functions.allSatisfy({ $0.attribute.name != name }),
-                    let count = try count(contribution, condition, connection), count > 0
-                else { continue }
-                let place = "\(contribution.destination.name).\(name)"
-                findings.append(
-                    Finding(
-                        code: "values-rounded", severity: .warning, place: place,
-                        message: "\(count) values for \(place) have more digits than a Decimal column keeps for "
-                            + "certain, 15, and are rounded to the nearest that it holds.",
-                        remedy: "Say in the expression or in a closure how they are to be rounded."))
-            }
-        }
-        return findings
-    }
-
     private func missingDestinations(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
@@ -292,7 +272,7 @@ extension StoreLowering {
     }
 
     /// Of the rows `s` that a contribution takes.
-    private func count(_ contribution: Contribution, _ condition: String, _ connection: Connection) throws -> Int64? {
+    func count(_ contribution: Contribution, _ condition: String, _ connection: Connection) throws -> Int64? {
         guard let table = source.table(for: contribution.source)?.name else { return nil }
         let taken = contribution.values.condition.map { " AND (\($0))" } ?? ""
         return try connection.integer(

@@ -216,7 +216,9 @@ extension InstancePlan {
         case .decoded(let position, let type, let substitute):
             return try reader.attribute(position)?.fitted(to: type) ?? substitute
         case .expression(let index, let type):
-            return try AttributeValue(reader.value(ofExpression: index), for: type)
+            // As statements convert it; what has no equal fails where it is written, with its object.
+            let value = try reader.value(ofExpression: index)
+            return try value.converted(to: type) ?? AttributeValue(value, for: type)
         case .call(let transform, let arguments, let type):
             let values = try arguments.map { try AttributeValue(reader.value(ofExpression: $0), for: .undefined) }
             return try transform.body(values)?.fitted(to: type)

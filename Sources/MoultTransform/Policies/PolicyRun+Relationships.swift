@@ -79,6 +79,7 @@ extension PolicyRun {
                 let sourcePosition = reader.entity.shape.position(of: old),
                 let columns = reader.toOneColumns(of: sourcePosition),
                 case .relationship(let before, _) = reader.entity.shape.properties[sourcePosition],
+                !isContended(before, relationship),
                 let entities = manager.takers(of: before, into: relationship)
             else { continue }
             found[position] = .init(
@@ -86,6 +87,11 @@ extension PolicyRun {
         }
         mapping.carried = Set(found.keys)
         return found
+    }
+
+    /// Whether several objects may lead to one that keeps only one of them from now on.
+    private func isContended(_ old: RelationshipDescription, _ new: RelationshipDescription) -> Bool {
+        to.inverse(of: new)?.isToMany == false && from.inverse(of: old)?.isToMany != false
     }
 }
 

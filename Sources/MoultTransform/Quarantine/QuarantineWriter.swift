@@ -25,7 +25,7 @@ package final class QuarantineWriter {
     ///   - entity: the object's own entity.
     ///   - key: its `Z_PK`.
     ///   - reason: one sentence for people.
-    ///   - values: the whole object: ``Swift/JSONValue/init(quarantining:_:)`` makes it.
+    ///   - values: the whole object: ``Swift/JSONValue/init(quarantining:_:unreadable:)`` makes it.
     ///   - origin: the rule or policy that sent it.
     package func add(entity: String, key: Int64, reason: String, values: JSONValue, by origin: String) throws {
         try insert.run([.text(entity), .integer(key), .text(reason), .text(origin), .text(values.compact)])

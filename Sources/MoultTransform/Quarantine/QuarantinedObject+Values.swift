@@ -16,6 +16,11 @@ extension QuarantinedObject {
         let document = try JSONValue(
             parsing: Array(object.utf8), place: "\(entity) \(key) in the quarantine", code: .metadataInvalid)
         return try (document.members ?? []).map { member in
+            if let literal = member.value["stored"]?.string {
+                throw MigrationError(
+                    .dataConflict, "its \(member.key) is nothing that the model can read: \(literal.prefix(60))",
+                    place: "\(entity).\(member.key)", remedy: "Insert the object by the app.")
+            }
             guard let value = ObjectDocumentValue(member.value) else {
                 throw MigrationError(
                     .dataConflict, "its \(member.key) cannot be read back", place: "\(entity).\(member.key)",

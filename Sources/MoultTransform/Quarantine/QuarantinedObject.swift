@@ -8,7 +8,7 @@ package struct QuarantinedObject: Sendable, Hashable {
     package var reason: String
     /// The rule or policy that sent it.
     package var origin: String
-    /// One JSON document: ``Swift/JSONValue/init(quarantining:_:)``.
+    /// One JSON document: ``Swift/JSONValue/init(quarantining:_:unreadable:)``.
     package var object: String
 
     package init(entity: String, key: Int64, reason: String, origin: String, object: String) {
@@ -23,14 +23,19 @@ package struct QuarantinedObject: Sendable, Hashable {
 extension JSONValue {
     /// The properties of an object, each under its name: `{"type", "value"}` for an attribute, with a date's exact
     /// `"seconds"` since the reference date; `{"toOne": URI}` and `{"toMany": [URI]}` for a relationship. The bytes of an
-    /// external file are the value. What the store holds and the model cannot read is null.
+    /// external file are the value. What the store holds and the model cannot read is null, with `"stored"`: the SQL
+    /// literal of what its column holds.
     ///
     /// - Parameters:
     ///   - shape: of the object's own entity.
     ///   - values: one for each property of the shape; nil leaves it out.
-    package init(quarantining shape: EntityShape, _ values: [ObjectValue?]) {
+    ///   - unreadable: by property, the SQL literal of what the model cannot read.
+    package init(quarantining shape: EntityShape, _ values: [ObjectValue?], unreadable: [String: String] = [:]) {
         self = .object(
             zip(shape.properties, values).compactMap { property, value in
+                if let literal = unreadable[property.name] {
+                    return Member(property.name, ["value": .null, "stored": .string(literal)])
+                }
                 guard let value else { return nil }
                 return Member(property.name, Self.document(value, of: property))
             })
@@ -72,9 +77,13 @@ extension QuarantineWriter {
                 let values = zip(snapshot.values, lists).map { value, lists in
                     lists.map { .toMany($0[snapshot.id] ?? []) } ?? value
                 }
+                var unreadable: [String: String] = [:]
+                for (property, value) in zip(shape.properties, values) where value == nil {
+                    unreadable[property.name] = try store.storedLiteral(of: property.name, in: snapshot.id)
+                }
                 try add(
                     entity: entityName, key: snapshot.id.key, reason: reason,
-                    values: JSONValue(quarantining: shape, values), by: origin)
+                    values: JSONValue(quarantining: shape, values, unreadable: unreadable), by: origin)
             }
         }
     }

@@ -54,15 +54,7 @@ struct HistoryMapping {
                 if let change { changes.append(change) }
             }
         }
-        // Which of many a policy's to-one keeps is not told yet as statements tell it.
-        let narrowed = new.links.filter { link in
-            let ends = old.link(link.id)?.ends ?? link.ends
-            return zip(link.ends, ends).contains { !$0.isToMany && $1.isToMany } || link.ends.count != ends.count
-        }
-        let places = new.entities.filter { entity in
-            !entity.isAbstract && old.entity(entity.id)?.isAbstract == false
-                && !narrowed.contains { link in link.ends.contains { new.isKind(entity.id, of: $0.entity) } }
-        }
+        let places = new.entities.filter { !$0.isAbstract && old.entity($0.id)?.isAbstract == false }
         guard Int.random(in: 0..<3, using: &random) == 0, let place = places.randomElement(using: &random) else {
             return
         }

@@ -39,6 +39,7 @@ extension HistoryTrial {
             throw Difference(description: "killed and healed as \(outcome), and the store is not that")
         }
         try way("resumed after a kill") { try Self.migrate(store, history, to: to, answers) }
+        try compare(store, with: world(at: to), at: to, "resumed after a kill")
         try sameTables(store, undisturbed, "killed and undisturbed")
         return "killed and \(outcome == .nothing ? isOld ? "old" : "new" : outcome.rawValue)"
     }

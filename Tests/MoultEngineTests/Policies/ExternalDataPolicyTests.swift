@@ -129,4 +129,43 @@ import Testing
         _ = try Self.migrate(folder, versions) { Photos() }
         #expect(try Self.images(folder) == after)
     }
+
+    @Test("a mapping model reads the files that a policy has made in the pass before it")
+    func twoPasses() throws {
+        let scratch = try ScratchFolder()
+        let store = scratch.path + "/Photos.sqlite"
+        let caption = AttributeDescription(name: "caption", type: .string)
+        let versions = ModelVersions(versions: [
+            ModelVersion(names: ["1"], model: try Self.model()),
+            ModelVersion(names: ["2"], model: try Self.model(caption)),
+            ModelVersion(names: ["3"], model: try Self.model(caption, .init(name: "size", type: .integer64))),
+        ])
+        try StoreMaker(versions.versions[0]).make(at: store)
+        let objects = try ObjectStore(store, model: versions.versions[0].model)
+        let names = ["keep", "change", "small"]
+        _ = try objects.insertAll(
+            "Photo", names.enumerated().map { ["name": .string($1), "image": .data(Self.bytes($0 + 1))] })
+        objects.close()
+        var registry = MigrationRegistry()
+        registry.register(policy: { Photos() }, named: "Photos")
+        registry.register(
+            mapping: MappingModel([
+                EntityMapping(from: "Photo", to: "Photo", entityMigrationPolicyClassName: "Photos")
+            ]), from: "1", to: "2")
+        var photo = EntityMapping(from: "Photo", to: "Photo")
+        photo.attributeMappings = [
+            PropertyMapping(
+                "size", from: ["image"],
+                ValueTransform("size") { values in
+                    if case .binary(let bytes)?? = values.first { .integer(Int64(bytes.count)) } else { nil }
+                })
+        ]
+        registry.register(mapping: MappingModel([photo]), from: "2", to: "3")
+        let prepared = try PreparedMigration(store, versions: versions, options: .init(registry: registry))
+        _ = try Migrator().run(#require(try prepared.migration()), on: store)
+        #expect(
+            try SQLiteShell.run(store, "SELECT ZNAME, ZSIZE FROM ZPHOTO ORDER BY ZNAME")
+                == "change|220000\nkeep|150000\nsmall|3\n")
+        #expect(try Self.images(scratch.path)["change"] == Self.bytes(20, 220_000))
+    }
 }

@@ -3,6 +3,7 @@ import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultStore
+import MoultSystem
 import MoultTransform
 import TestSupport
 import Testing
@@ -148,5 +149,77 @@ import Testing
         let cell = try forum.shell("SELECT substr(CAST(ZICON AS TEXT), 2, 36) FROM ZFORUM WHERE Z_PK = 3")
         let path = forum.folder.path + "/.Forum_SUPPORT/_EXTERNAL_DATA/" + cell
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(icon))
+    }
+
+    @Test func `a machine that dies at any moment of a restore leaves each object in the store or in the list`() throws
+    {
+        let forum = try BrokenForum.closed()
+        _ = try Self.quarantine(forum, Self.homeless)
+        let scratch = try ScratchFolder()
+        func copy(_ name: String) throws -> String {
+            try FileManager.default.copyItem(atPath: forum.folder.path, toPath: scratch.path + "/" + name)
+            return scratch.path + "/" + name + "/Forum.sqlite"
+        }
+        func restore(_ store: String, _ system: any System) throws {
+            let restoration = try Restoration(into: store, at: ForumRules.version, system: system)
+            _ = try Migrator(system: system).run(restoration.migration, on: store)
+        }
+        func hash(_ store: String) throws -> String { try SharedSQLiteShell.run(store, ".sha3sum --schema") }
+        func listed(_ store: String) throws -> Int {
+            var count = 0
+            try Quarantine(Sidecar(store: store)).forEachEntry { _ in count += 1 }
+            return count
+        }
+        let (old, done) = (try copy("old"), try copy("done"))
+        try restore(done, POSIXSystem())
+        let (before, after) = (try hash(old), try hash(done))
+        #expect(try before != after && listed(old) == 10 && listed(done) == 0)
+        var (undone, finished) = (0, 0)
+        for call in 0..<500 {
+            let store = try copy("died \(call)")
+            let machine = FaultySystem { $0 < call ? nil : EIO }
+            try? restore(store, machine)
+            guard machine.hasFailed else { break }
+            _ = try Migrator().recover(store)
+            let found = try hash(store)
+            if found == before {
+                undone += 1
+                #expect(try listed(store) == 10, "call \(call)")
+                try restore(store, POSIXSystem())
+            } else {
+                finished += 1
+            }
+            #expect(try hash(store) == after && listed(store) == 0, "call \(call)")
+            try FileManager.default.removeItem(atPath: (store as NSString).deletingLastPathComponent)
+        }
+        #expect(undone > 5 && finished > 0)
+    }
+
+    @Test func `what the model cannot read is in the quarantine as it stood in its column, and stays there`() throws {
+        let forum = try BrokenForum.closed()
+        let columns = ["ZBODY", "ZNUMBER", "ZPRICE", "ZRATE", "ZTAG"]
+        _ = try forum.shell(
+            """
+            UPDATE ZPOST SET ZBODY = CAST(x'66FF00' AS TEXT), ZNUMBER = 'seven', ZPRICE = '1,50', ZRATE = x'0102',
+            ZTAG = x'00' WHERE Z_PK = 5
+            """)
+        func told(_ values: [String]) -> String {
+            "SELECT " + values.map { "typeof(\($0)), hex(\($0))" }.joined(separator: ", ")
+        }
+        let before = try forum.shell(told(columns) + " FROM ZPOST WHERE Z_PK = 5")
+        let second = ValidationRule(
+            "second", of: "Post", .predicate(try Predicate(parsing: "topic.title != 't2'")), fix: .quarantine)
+        _ = try Self.quarantine(forum, second)
+        let literals = try columns.map { column in
+            let path = "$.\(column.dropFirst().lowercased()).stored"
+            let sql = "SELECT json_extract(object, '\(path)') FROM quarantine WHERE key = 5"
+            return String(try SQLiteShell.run(forum.sidecar.quarantine, sql).dropLast())
+        }
+        #expect(try forum.shell(told(literals)) == before)
+        let report = try Self.restore(forum)
+        #expect(report.refused.map(\.key) == [5])
+        #expect(report.refused.first?.reason.contains("is nothing that the model can read") == true)
+        #expect(report.restored.map(\.id.key) == [6, 7, 8])
+        #expect(try forum.quarantined().map(\.object.key) == [5])
     }
 }
