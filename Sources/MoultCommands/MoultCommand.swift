@@ -1,4 +1,5 @@
 import Glibc
+import MoultEngine
 import MoultModel
 import MoultReport
 import MoultSQLite
@@ -7,7 +8,7 @@ import MoultTransform
 /// The command line as a library: plain `moult` is one line over ``main(_:arguments:)``, and an app's own tool is one
 /// that hands in the app's code.
 public enum MoultCommand {
-    package static let version = "0.1.0"
+    package static let version = MoultVersion.number
 
     /// Runs a command line to its end and leaves the process with its exit code.
     ///

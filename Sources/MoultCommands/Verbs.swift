@@ -4,8 +4,8 @@ extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
         status, inspect, dump, hash, ddl, create, schema, lock, diff, answer, plan, migrate, resume, validate,
-        quarantine,
-        backup, rollback, runs, log, test, completions,
+        repair, quarantine,
+        backup, rollback, salvage, downgrade, doctor, runs, log, test, completions,
     ]
 
     /// Words that other tools use, and the verb that does this here.
@@ -13,7 +13,8 @@ extension Verb {
         "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect",
         "sql": "ddl", "export": "schema", "checksum": "hash", "init": "create", "new": "create", "compare": "diff",
         "upgrade": "migrate", "run": "migrate", "apply": "migrate", "undo": "rollback", "revert": "rollback",
-        "restore": "backup", "history": "runs", "continue": "resume", "logs": "log",
+        "restore": "backup", "fix": "repair", "recover": "salvage", "diagnose": "doctor", "bundle": "doctor",
+        "history": "runs", "continue": "resume", "logs": "log",
     ]
 }
 

@@ -73,6 +73,9 @@ extension MigrationError {
         public static let noPath = Code("noPath", exit: 3, "NSMigrationMissingMappingModelError", 134140)
         public static let storeAhead = Code(
             "storeAhead", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)
+        /// The store is of an older version, and whoever opened it may not migrate it, such as an extension of the app.
+        public static let migrationRequired = Code(
+            "migrationRequired", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)
         public static let storeUnknown = Code("storeUnknown", exit: 3, "NSMigrationMissingSourceModelError", 134130)
         public static let locked = Code("locked", exit: 3, "NSPersistentStoreTimeoutError", 134090)
         public static let planStale = Code("planStale", exit: 3)

@@ -37,7 +37,7 @@ extension POSIXSystem {
     @discardableResult
     package func remove(_ path: String) throws -> Bool {
         if unlink(path) == 0 { return true }
-        if errno == ENOENT { return false }
+        if errno == ENOENT || errno == ENAMETOOLONG { return false }
         // Linux answers EISDIR for a folder, POSIX allows EPERM.
         if errno == EISDIR || errno == EPERM, rmdir(path) == 0 { return true }
         throw MigrationError.system("remove", path)

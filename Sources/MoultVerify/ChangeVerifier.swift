@@ -117,7 +117,8 @@ package struct ChangeVerifier {
             try refuse(
                 "\(table.name).\(column.name)", "numbers are not those of the objects that the rows lead to,",
                 """
-                SELECT d.Z_PK FROM \(rows) WHERE d.\(key) IS NOT s.\(key) AND d.\(column.name.quotedName) IS NOT \
+                SELECT d.Z_PK FROM \(rows) WHERE (d.\(key) IS NOT s.\(key) OR d.\(column.name.quotedName) IS NOT \
+                s.\(column.name.quotedName)) AND d.\(column.name.quotedName) IS NOT \
                 (SELECT t.Z_ENT FROM main.\(destination.quotedName) AS t WHERE t.Z_PK = d.\(key))
                 """)
         }

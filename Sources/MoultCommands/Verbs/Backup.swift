@@ -5,22 +5,26 @@ import MoultSystem
 
 extension Verb {
     static let backup = Verb(
-        "backup", "Make, list, verify, restore and prune backups of a store.",
+        "backup", "Make, list, verify, restore, carry and prune backups of a store.",
         discussion: """
             A backup is a whole store in a folder of its own under its original names, made through SQLite and proven.
             Every migration makes one before it changes anything.
             """,
-        subverbs: [createBackup, listBackups, verifyBackups, restoreBackup, pruneBackups])
+        subverbs: [
+            createBackup, listBackups, verifyBackups, restoreBackup, exportBackup, importBackup, pruneBackups,
+        ])
 
     private static let createBackup = Verb(
-        "create", "Back a store up.", operands: [.store], options: [.model, .order, .backups],
+        "create", "Back a store up.",
+        discussion: "A store that an app has open, and writes to, is backed up as it is at one moment.",
+        operands: [.store], options: [.model, .order, .backups],
         examples: ["moult backup create forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let version = try invocation.versionName(of: store, console)
         let progress = ProgressDisplay(console)
         defer { progress.end() }
-        let backup = try invocation.migrator.backUp(store, version: version, progress.observer)
+        let backup = try invocation.migrator.backUp(store, version: version, for: .request, progress.observer)
         progress.end()
         console.print(["format": 1, "backup": backup.document]) { _ in
             ["\(backup.name): \(Quantity.bytes(Int(clamping: backup.manifest.size))), proven."]
@@ -35,10 +39,13 @@ extension Verb {
         let backups = try invocation.migrator.backups(of: try invocation.required(Operand.store)).list()
         console.print(["format": 1, "backups": .array(backups.map(\.document))]) { style in
             if backups.isEmpty { return ["There are no backups."] }
-            var table = TextTable([.left("backup"), .left("version"), .left("made"), .right("size"), .right("rows")])
+            var table = TextTable([
+                .left("backup"), .left("version"), .left("made"), .left("for"), .right("size"), .right("rows"),
+            ])
             for backup in backups {
                 table.add(
                     backup.name, backup.manifest.version, backup.manifest.createdAt.iso8601,
+                    backup.manifest.reason?.rawValue ?? "",
                     Quantity.bytes(Int(clamping: backup.manifest.size)), Quantity.count(Int(clamping: backup.rowCount)))
             }
             return table.lines(style: style)
@@ -121,7 +128,9 @@ extension StoreBackup {
         [
             "name": .string(name), "folder": .string(folder), "version": .string(manifest.version),
             "createdAt": .string(manifest.createdAt.iso8601WithMilliseconds), "size": .integer(manifest.size),
-            "rows": .integer(rowCount), "uuid": .string(manifest.uuid),
+            "rows": .integer(rowCount), "uuid": .string(manifest.uuid), "sha256": .string(manifest.sha256),
+            "externalFiles": JSONValue(manifest.externalFiles.count),
+            "reason": JSONValue(manifest.reason?.rawValue), "tool": .string(manifest.tool),
         ]
     }
 }

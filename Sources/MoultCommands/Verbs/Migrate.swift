@@ -23,7 +23,8 @@ extension Verb {
     ) { try migrate($0, $1) }
 
     static let migrateOptions: [Option] = [
-        .model, .target, .dryRun, .stops, .answers, .mapping, .plan, .inPlace, .frugal, .cloudKit, .experimental,
+        .model, .target, .dryRun, .stops, .answers, .mapping, .plan, .inPlace, .frugal, .makeRoom, .cloudKit,
+        .experimental,
         .backups,
         .order,
     ]
@@ -46,18 +47,34 @@ extension Verb {
         let report: OutcomeReport
         if invocation[.dryRun] {
             report = OutcomeReport(plan, try migrator.rehearse(migration, on: prepared.store, progress.observer))
-        } else if prepared.stopsAtEachVersion {
-            let outcomes = try migrator.run(prepared, progress.observer)
+        } else {
+            let outcomes = try run(invocation, prepared.store, console) { migrator in
+                prepared.stopsAtEachVersion
+                    ? try migrator.run(prepared, progress.observer)
+                    : [try migrator.run(migration, on: prepared.store, progress.observer)]
+            }
             report =
                 MigrationOutcome(joining: outcomes).map { OutcomeReport(plan, $0) }
                 ?? OutcomeReport(nothingToDoAt: plan.to.name)
-        } else {
-            report = OutcomeReport(plan, try migrator.run(migration, on: prepared.store, progress.observer))
         }
         progress.debug("Completed successfully")
         progress.end()
         console.print(report.document) { report.lines(style: $0) }
         return .done
+    }
+
+    /// With --make-room a run that has too little is helped on.
+    private static func run(
+        _ invocation: Invocation, _ store: String, _ console: Console,
+        _ body: (Migrator) throws -> [MigrationOutcome]
+    ) throws -> [MigrationOutcome] {
+        guard invocation[.makeRoom] else { return try body(invocation.migrator) }
+        let (outcomes, made) = try invocation.migrator.makingRoom(for: store, body)
+        for name in made.pruned { console.say("Removed the backup \(name), which the retention policy lets go.") }
+        if made.isFrugal, !invocation[.frugal] {
+            console.say("There was no room for a backup: the migration has kept none.")
+        }
+        return outcomes
     }
 }
 
@@ -68,5 +85,7 @@ extension Option {
     static let plan = value(
         "plan", "FILE", "A plan kept from moult plan --json; refused where the store has changed since.",
         completes: .files)
+    static let makeRoom = flag(
+        "make-room", "Where the room is short, remove expired backups, and then go on without keeping one.")
     static let frugal = flag("frugal", "Keep no backup after the run, which needs less room.")
 }

@@ -204,14 +204,15 @@ extension StoreOpening {
         let status = try VersionStatus(
             of: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers, in: versions,
             target: target(in: versions))
+        let code: MigrationError.Code = if case .behind = status { .migrationRequired } else { .storeAhead }
         if options.isReadOnly {
             throw MigrationError(
-                .storeAhead, "\(status.sentence) It is opened for reading only, so it cannot be migrated.",
+                code, "\(status.sentence) It is opened for reading only, so it cannot be migrated.",
                 place: path, remedy: "Open it for writing, or with the model of its version.")
         }
         if !options.migrates {
             throw MigrationError(
-                .storeAhead, status.sentence, place: path,
+                code, status.sentence, place: path,
                 remedy: "Set \(PersistentStoreOption.migratePersistentStoresAutomatically) to true to migrate it, "
                     + "or open it with the model of its version.")
         }

@@ -11,6 +11,7 @@ extension BackupFolder {
         let createdAt: Timestamp
         let state: StoreState
         let rows: [String: Int64]
+        let reason: StoreBackup.Manifest.Reason
 
         var store: String { Path.join(folder, storeName) }
     }
@@ -25,17 +26,14 @@ extension BackupFolder {
 
     /// Makes a backup of the store that a lock holds, and proves it.
     package func make(
-        of lock: StoreLock, version: String, _ observer: MigrationObserver = .none
+        of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason,
+        _ observer: MigrationObserver = .none
     ) throws -> StoreBackup {
-        try make(from: lock.connection, lock.sidecar, version: version, observer)
+        try proven(try draft(of: lock, version: version, for: reason, copyingExternalData: true, observer))
     }
 
-    /// Makes a backup of what a connection sees, while nobody writes, and proves it.
-    func make(
-        from connection: Connection, _ sidecar: Sidecar, version: String, _ observer: MigrationObserver
-    ) throws -> StoreBackup {
-        let draft = try draft(
-            from: connection, sidecar, version: version, copyingExternalData: true, observer)
+    /// The backup that a draft becomes once it is proven; where it cannot be, nothing of it stays.
+    func proven(_ draft: Draft) throws -> StoreBackup {
         do {
             return try finish(draft, try Self.prove(draft.store, system))
         } catch {
@@ -46,30 +44,43 @@ extension BackupFolder {
 
     func makeFolder() throws {
         guard try !system.exists(folder) else { return }
+        // The sidecar of a store that was never changed.
+        try system.makeFolder(Path.folder(of: folder))
         try system.makeFolder(folder)
         try system.synchronise(Path.folder(of: folder))
     }
 
     /// Copies every page through SQLite, which sees what lies in a WAL, and the external files (DESIGN 5.4).
     func draft(
-        from connection: Connection, _ sidecar: Sidecar, version: String, copyingExternalData: Bool,
+        of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool,
         _ observer: MigrationObserver
     ) throws -> Draft {
-        let storeName = Path.name(of: sidecar.store)
+        try draft(
+            of: lock.connection, named: Path.name(of: lock.sidecar.store), beside: lock.sidecar.store, version: version,
+            for: reason, copyingExternalData: copyingExternalData, observer)
+    }
+
+    /// - Parameters:
+    ///   - storeName: what the file is called in the backup.
+    ///   - store: the path beside which the external data lie.
+    func draft(
+        of connection: Connection, named storeName: String, beside store: String, version: String,
+        for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ observer: MigrationObserver
+    ) throws -> Draft {
+        let support = Sidecar(store: store).support
         try makeFolder()
         let createdAt = system.now.inMilliseconds
         let name = ".\(system.uniqueName())\(Self.draftSuffix)"
         let draft = Draft(
             folder: Path.join(folder, name), storeName: storeName, version: version, createdAt: createdAt,
-            state: try StoreState(connection), rows: try connection.rowCounts())
+            state: try StoreState(connection), rows: try connection.rowCounts(), reason: reason)
         try system.makeFolder(draft.folder)
         do {
             try copyPages(from: connection, to: draft.store, observer)
-            let mode = try system.status(of: sidecar.store)?.mode ?? 0o644
+            let mode = try system.status(of: store)?.mode ?? 0o644
             try system.setMode(mode, of: draft.store)
-            if copyingExternalData, try system.exists(sidecar.support) {
-                try system.copyTree(
-                    sidecar.support, to: Path.join(draft.folder, Path.name(of: sidecar.support)))
+            if copyingExternalData, try system.exists(support) {
+                try system.copyTree(support, to: Path.join(draft.folder, Path.name(of: support)))
             }
             return draft
         } catch {
@@ -112,10 +123,12 @@ extension BackupFolder {
         let manifest = StoreBackup.Manifest(
             storeName: draft.storeName, version: draft.version, createdAt: draft.createdAt, uuid: draft.state.uuid,
             versionHashes: (draft.state.hashes?.entities ?? [:]).mapValues(\.base64), rows: draft.rows,
-            size: proof.size, sha256: proof.sha256, externalFiles: files)
+            size: proof.size, sha256: proof.sha256, externalFiles: files, reason: draft.reason,
+            tool: MoultVersion.number)
         try system.writeAtomically(
             Array((manifest.json.indented + "\n").utf8), to: Path.join(draft.folder, StoreBackup.manifestName))
-        let backup = StoreBackup(folder: try freeName(draft), manifest: manifest)
+        let backup = StoreBackup(
+            folder: try freeName(version: draft.version, at: draft.createdAt), manifest: manifest)
         try system.rename(draft.folder, to: backup.folder)
         try system.synchronise(folder)
         return backup
@@ -124,9 +137,9 @@ extension BackupFolder {
     func discard(_ draft: Draft) { _ = try? system.removeTree(draft.folder) }
 
     /// `<UTC time>-<version>-<n>`: two in one second, or of one version, never meet (B-22, B-38).
-    private func freeName(_ draft: Draft) throws -> String {
-        let version = String(draft.version.map { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" ? $0 : "_" })
-        let stem = "\(draft.createdAt.iso8601Basic)-\(version.isEmpty ? "unknown" : String(version.prefix(60)))"
+    func freeName(version: String, at time: Timestamp) throws -> String {
+        let version = String(version.map { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" ? $0 : "_" })
+        let stem = "\(time.iso8601Basic)-\(version.isEmpty ? "unknown" : String(version.prefix(60)))"
         var number = 1
         while try system.exists(Path.join(folder, "\(stem)-\(number)")) { number += 1 }
         return Path.join(folder, "\(stem)-\(number)")

@@ -25,7 +25,11 @@ extension Migrator {
             let reader = try Connection(path, mode: .readOnly, busyTimeout: options.patience)
             defer { reader.close() }
             let version = try StoreSnapshot(reader).metadata.versionIdentifiers.first ?? ""
-            let backup = try backups(of: path).make(from: reader, sidecar, version: version, observer)
+            let folder = try backups(of: path)
+            let backup = try folder.proven(
+                folder.draft(
+                    of: reader, named: Path.name(of: path), beside: path, version: version, for: .request,
+                    copyingExternalData: true, observer))
             MigrationLog(sidecar, system).append("Made the backup \(backup.name) of the open store.")
             return backup
         }

@@ -37,11 +37,15 @@ package struct StoreBackup: Sendable, Equatable {
         package var sha256: String
         /// The external files, with paths from the backup's folder.
         package var externalFiles: [File]
+        /// Why it was made; nil in manifests of before reasons were kept.
+        package var reason: Reason?
+        /// The version of Moult that made it; empty where it is not known.
+        package var tool: String
 
         package init(
             storeName: String, version: String, createdAt: Timestamp, uuid: String = "",
             versionHashes: [String: String] = [:], rows: [String: Int64] = [:], size: Int64, sha256: String,
-            externalFiles: [File] = []
+            externalFiles: [File] = [], reason: Reason? = nil, tool: String = ""
         ) {
             self.storeName = storeName
             self.version = version
@@ -52,6 +56,22 @@ package struct StoreBackup: Sendable, Equatable {
             self.size = size
             self.sha256 = sha256
             self.externalFiles = externalFiles
+            self.reason = reason
+            self.tool = tool
+        }
+
+        /// Why a backup was made.
+        package enum Reason: String, Sendable, Hashable {
+            /// A migration was about to change the store.
+            case migration
+            /// A repair, the fixes of rules or the quarantine were.
+            case repair
+            /// Another backup was about to take the store's place.
+            case rollback
+            /// Somebody asked for it.
+            case request
+            /// It was made elsewhere, or by hand, and taken in.
+            case imported
         }
 
         package struct File: Sendable, Equatable {
@@ -90,12 +110,13 @@ extension StoreBackup.Manifest {
             .init("versionHashes", object(versionHashes.mapValues(JSONValue.string))),
             .init("rows", object(rows.mapValues(JSONValue.integer))),
             .init("externalFiles", .array(externalFiles.map(\.json))),
+            .init("reason", reason.map { .string($0.rawValue) } ?? .null), .init("tool", .string(tool)),
         ])
     }
 
     init?(_ json: JSONValue) {
         // A name with a slash would lead out of the backup's folder.
-        guard json["format"]?.integer == 1, let storeName = json["storeName"]?.string, !storeName.contains("/"),
+        guard json["format"]?.integer == 1, let storeName = json["storeName"]?.string, storeName.isPlainFileName,
             let createdAt = json["createdAt"]?.string.flatMap({ Timestamp(iso8601: $0) }),
             let size = json["size"]?.integer, let sha256 = json["sha256"]?.string,
             let files = json["externalFiles"]?.array?.map(File.init), !files.contains(nil)
@@ -104,7 +125,8 @@ extension StoreBackup.Manifest {
             storeName: storeName, version: json["version"]?.string ?? "", createdAt: createdAt,
             uuid: json["uuid"]?.string ?? "", versionHashes: members(json["versionHashes"]).compactMapValues(\.string),
             rows: members(json["rows"]).compactMapValues(\.integer), size: size, sha256: sha256,
-            externalFiles: files.compactMap { $0 })
+            externalFiles: files.compactMap { $0 }, reason: json["reason"]?.string.flatMap(Reason.init),
+            tool: json["tool"]?.string ?? "")
     }
 
     private func object(_ values: [String: JSONValue]) -> JSONValue {
@@ -123,9 +145,20 @@ extension StoreBackup.Manifest.File {
     }
 
     init?(_ json: JSONValue) {
-        guard let path = json["path"]?.string, !path.hasPrefix("/"), !path.split(separator: "/").contains(".."),
+        guard let path = json["path"]?.string, path.isPathBelow,
             let size = json["size"]?.integer, let sha256 = json["sha256"]?.string
         else { return nil }
         self.init(path: path, size: size, sha256: sha256)
+    }
+}
+
+extension String {
+    /// Whether it names a file in a folder, and nothing else: no manifest and no archive is trusted to say where bytes
+    /// are written.
+    var isPlainFileName: Bool { !isEmpty && self != "." && self != ".." && !contains("/") && !contains("\0") }
+
+    /// Whether it leads from a folder to a file below it, and nowhere else.
+    var isPathBelow: Bool {
+        split(separator: "/", omittingEmptySubsequences: false).allSatisfy { String($0).isPlainFileName }
     }
 }

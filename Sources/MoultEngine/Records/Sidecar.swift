@@ -1,3 +1,4 @@
+import MoultModel
 import MoultSystem
 
 /// The folder beside a store where Moult keeps everything that is not the store: `<name>.moult/`.
@@ -7,7 +8,26 @@ package struct Sidecar: Sendable, Hashable {
 
     package init(store: String) { self.store = store }
 
-    package var folder: String { store + ".moult" }
+    /// A name that would be too long with what is added is cut, and told apart by its digest: SQLite takes paths of
+    /// 512 bytes at most.
+    package var folder: String {
+        let name = Path.name(of: store)
+        guard name.utf8.count > Self.longestName else { return store + ".moult" }
+        let digest = Array(Digest.sha256(name.utf8).prefix(8)).hexadecimal
+        let start = name.unicodeScalars.reduce(into: "") { text, scalar in
+            if text.utf8.count < 60 { text.unicodeScalars.append(scalar) }
+        }
+        return Path.join(Path.folder(of: store), "\(start)-\(digest).moult")
+    }
+
+    /// What file systems allow is 255 bytes.
+    private static let longestName = 249
+
+    /// The store's name, for a copy beside which SQLite may put a `-journal`.
+    package var nameOfCopy: String {
+        let name = Path.name(of: store)
+        return name.utf8.count + "-journal".utf8.count > 255 ? "store" : name
+    }
     package var lock: String { Path.join(folder, "lock") }
     package var journal: String { Path.join(folder, "journal.json") }
     package var runs: String { Path.join(folder, "runs.jsonl") }

@@ -52,6 +52,7 @@ extension Connection {
         guard complaint != "ok" else { return }
         throw MigrationError(
             .storeCorrupted, "The database is damaged.", place: place,
-            remedy: "Restore it from a backup, or recover it with the sqlite3 shell's .recover.", cause: complaint)
+            remedy: "Restore a backup (moult rollback), or read what can be read into a new store (moult salvage).",
+            cause: complaint)
     }
 }

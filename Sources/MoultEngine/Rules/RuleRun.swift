@@ -85,7 +85,9 @@ extension ChangeVerifier {
         switch column.role {
         case .primaryKey: return nil
         case .optimisticLock: return Column(name: column.name, grows: true)
-        case .entity, .unknown: return Column(name: column.name)
+        // A repair notes it where it gives a row its number.
+        case .entity: return Column(name: column.name, property: "Z_ENT")
+        case .unknown: return Column(name: column.name)
         case .attribute(let entity, let name):
             let root = name.split(separator: ".").first.map(String.init) ?? name
             let attribute = layout.model.entity(entity).flatMap { layout.model.attribute(root, of: $0) }
@@ -94,7 +96,7 @@ extension ChangeVerifier {
             return Column(name: column.name, property: name, destination: destination(entity, name))
         case .toOneEntity(let entity, let name):
             return Column(
-                name: column.name, destination: destination(entity, name),
+                name: column.name, property: name, destination: destination(entity, name),
                 key: table.column(.toOne(entity: entity, name: name)), isEntity: true)
         case .order(let entity, let name):
             return Column(name: column.name, property: name, key: table.column(.toOne(entity: entity, name: name)))

@@ -22,6 +22,7 @@ extension Migration {
                 over: StoreSnapshot(connection), connection: connection, experimental: true)
         }
         self.init(from: version.name, to: version.name, verify: { _ in })
+        reason = .repair
         steps = [
             Step(name: name, sentence: sentence) { try code($0, bound($0.connection).target.model) }
         ]

@@ -9,6 +9,8 @@ package struct Migration: Sendable {
     /// The names of the versions, for the backup, the history and the messages.
     package var from: String
     package var to: String
+    /// Why the backup is made that the run begins with.
+    package var reason = StoreBackup.Manifest.Reason.migration
     /// The functions that the script calls.
     package var functions: [SQLiteFunction]
     /// Files that the new store refers to: written before the commit, removed when it does not happen.

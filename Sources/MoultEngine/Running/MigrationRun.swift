@@ -79,7 +79,7 @@ extension MigrationRun {
     private func changeOnCopy() throws -> StoreBackup? {
         let draft = try measure(.backup) {
             try backups.draft(
-                from: lock.connection, lock.sidecar, version: migration.from, copyingExternalData: !options.isFrugal,
+                of: lock, version: migration.from, for: migration.reason, copyingExternalData: !options.isFrugal,
                 observer)
         }
         do {
@@ -164,7 +164,7 @@ extension MigrationRun {
     private func makeCopy(of path: String) throws -> WorkingCopy {
         try system.makeFolder(work)
         let copy = try WorkingCopy(
-            of: path, at: Path.join(work, Path.name(of: path)), for: sidecar.store, options, system)
+            of: path, at: Path.join(work, sidecar.nameOfCopy), for: sidecar.store, options, system)
         observer.report(.copy, 1, bytes: before.size)
         return copy
     }
@@ -236,7 +236,8 @@ extension MigrationRun {
     private func changeInPlace() throws -> StoreBackup? {
         let backup =
             try options.isFrugal
-            ? nil : measure(.backup) { try backups.make(of: lock, version: migration.from, observer) }
+            ? nil
+            : measure(.backup) { try backups.make(of: lock, version: migration.from, for: migration.reason, observer) }
         if let backup {
             journal.backup = backup.name
             bytes += backup.manifest.size

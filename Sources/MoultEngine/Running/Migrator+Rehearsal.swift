@@ -79,7 +79,7 @@ extension Migrator {
         var (pass, path, size) = (migration as Migration?, source, before.size)
         while let current = pass {
             let copy = try measure(.copy) {
-                let name = path == source ? Path.name(of: probe.path) : "pass-\(timings.count)"
+                let name = path == source ? sidecar.nameOfCopy : "pass-\(timings.count)"
                 return try WorkingCopy(
                     of: path, at: Path.join(folder, name), for: probe.path, options, system)
             }

@@ -31,12 +31,13 @@ extension Migrator {
         let path = try system.exists(store) ? system.resolve(store) : Path.join(folder, Path.name(of: store))
         let isMissing = try !system.exists(path)
         if !isMissing { try Preflight.checkFile(path, system) }
-        let setAside = try isMissing ? nil : setAsideUnlessReadable(path)
+        let setAside = try isMissing ? setAsideStrays(beside: path) : setAsideUnlessReadable(path)
         let isNew = isMissing || setAside != nil
         let lock = try StoreLock(path, system, patience: options.patience, makesStore: isNew)
         defer { lock.release() }
         _ = try Recovery.heal(lock, system, isEmpty: isNew)
-        let saved = try isNew ? nil : backups(of: path).make(of: lock, version: currentVersion, observer)
+        let saved =
+            try isNew ? nil : backups(of: path).make(of: lock, version: currentVersion, for: .rollback, observer)
         if let saved { observer.report(.backup, 1, "Made the backup \(saved.name)") }
         let run = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
         do {
@@ -183,26 +184,36 @@ extension Migrator {
             }
             return nil
         } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
-            let sidecar = Sidecar(store: store)
-            try sidecar.make(system)
-            guard let file = try system.lock(sidecar.lock) else {
-                throw MigrationError(
-                    .locked, "Another run of Moult is changing this store.", place: store,
-                    remedy: "Wait for it to end.")
-            }
-            defer { withExtendedLifetime(file) {} }
-            try system.makeFolder(sidecar.damaged)
-            let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")
-            try system.makeFolder(folder)
-            // Before anything lies in them, the folders must be there after a power cut.
-            for parent in [sidecar.folder, sidecar.damaged] { try system.synchronise(parent) }
-            for suffix in [""] + StoreProbe.sideFileSuffixes where try system.exists(store + suffix) {
-                try system.rename(store + suffix, to: Path.join(folder, Path.name(of: store) + suffix))
-            }
-            try system.synchronise(folder)
-            try system.synchronise(Path.folder(of: store))
-            MigrationLog(sidecar, system).append("Set the damaged store aside in \(folder): \(error)")
-            return folder
+            return try setAside(store, because: "the store is damaged: \(error)")
         }
+    }
+
+    /// Moves side files that lie where a store was, and which SQLite would mix into the one that takes its place or
+    /// remove (B-25); nil where there are none.
+    private func setAsideStrays(beside store: String) throws -> String? {
+        guard try StoreProbe.sideFileSuffixes.contains(where: { try system.exists(store + $0) }) else { return nil }
+        return try setAside(store, because: "the store is gone")
+    }
+
+    private func setAside(_ store: String, because reason: String) throws -> String {
+        let sidecar = Sidecar(store: store)
+        try sidecar.make(system)
+        guard let file = try system.lock(sidecar.lock) else {
+            throw MigrationError(
+                .locked, "Another run of Moult is changing this store.", place: store, remedy: "Wait for it to end.")
+        }
+        defer { withExtendedLifetime(file) {} }
+        try system.makeFolder(sidecar.damaged)
+        let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")
+        try system.makeFolder(folder)
+        // Before anything lies in them, the folders must be there after a power cut.
+        for parent in [sidecar.folder, sidecar.damaged] { try system.synchronise(parent) }
+        for suffix in [""] + StoreProbe.sideFileSuffixes where try system.exists(store + suffix) {
+            try system.rename(store + suffix, to: Path.join(folder, Path.name(of: store) + suffix))
+        }
+        try system.synchronise(folder)
+        try system.synchronise(Path.folder(of: store))
+        MigrationLog(sidecar, system).append("Set what was there aside in \(folder), for \(reason)")
+        return folder
     }
 }

@@ -69,15 +69,4 @@ package struct Migrator: Sendable {
         return BackupFolder(options.backupFolder ?? Sidecar(store: path).backups, system)
     }
 
-    /// Makes and proves a backup; the store is not changed.
-    package func backUp(_ store: String, version: String, _ observer: MigrationObserver = .none) throws -> StoreBackup {
-        let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
-        let lock = try StoreLock(path, system, patience: options.patience)
-        defer { lock.release() }
-        _ = try Recovery.heal(lock, system)
-        let backup = try backups(of: path).make(of: lock, version: version, observer)
-        MigrationLog(lock.sidecar, system).append("Made the backup \(backup.name).")
-        return backup
-    }
 }

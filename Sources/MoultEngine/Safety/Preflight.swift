@@ -89,7 +89,8 @@ package struct SpaceRequirement: Sendable, Equatable {
             throw MigrationError(
                 .insufficientStorage,
                 "The migration needs \(needed) bytes (\(list)) and \(space.available) are free.",
-                place: parts.first?.folder ?? "", remedy: "Free some space, or use the frugal mode, which needs less.")
+                place: parts.first?.folder ?? "",
+                remedy: "Free \(needed - space.available) bytes more, or use the frugal mode, which needs less.")
         }
     }
 }

@@ -38,6 +38,29 @@ package final class StoreLock {
         }
     }
 
+    /// The right to read a store that another process has open, and writes to: one state of it, as long as it is held.
+    ///
+    /// No run of Moult begins meanwhile. With a rollback journal writers wait at their commit; with a WAL they go on.
+    ///
+    /// - Throws: `locked` where another run of Moult is under way, or a writer is not done in `patience` milliseconds.
+    package init(reading store: String, _ system: any System, patience: Int32 = 5_000) throws {
+        sidecar = Sidecar(store: store)
+        self.system = system
+        try sidecar.make(system)
+        guard let file = try system.lock(sidecar.lock) else { throw Self.runningElsewhere(sidecar, system) }
+        self.file = file
+        try system.write(Array(Self.owner(system).compact.utf8), to: sidecar.lock)
+        connection = try Connection(store, mode: .readWrite, busyTimeout: patience)
+        do {
+            try connection.keepWALOnClose(true)
+            // The first read begins the transaction, and with it the state that is seen.
+            try connection.execute("BEGIN; SELECT count(*) FROM sqlite_master")
+        } catch let error as MigrationError where error.code == .locked {
+            connection.close()
+            throw Self.openElsewhere(store, system, cause: error.cause)
+        }
+    }
+
     private func seize() throws {
         // Before the first read: then SQLite keeps the WAL's index in memory and never gives a lock back.
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")

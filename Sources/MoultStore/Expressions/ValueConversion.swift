@@ -124,7 +124,7 @@ extension ExpressionValue {
 
 extension AttributeValue {
     /// As a column stores it (STORE_FORMAT 6), without external storage; nil for what a column would change.
-    var stored: SQLiteValue? {
+    package var stored: SQLiteValue? {
         switch self {
         case .integer(let number): .integer(number)
         case .boolean(let flag): .integer(flag ? 1 : 0)

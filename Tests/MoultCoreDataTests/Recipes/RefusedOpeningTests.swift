@@ -35,6 +35,7 @@ import Testing
         let store = try TestStore()
         try store.populate()
         let error = try refusal(store, Library.second()) { $0.shouldMigrateStoreAutomatically = false }
+        #expect(error.code == .migrationRequired)
         #expect(error.coreData?.number == 134100)
     }
 

@@ -1,0 +1,46 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+
+extension Verb {
+    static let exportBackup = Verb(
+        "export", "Copy a backup out, into a folder or an archive, proven at both ends.",
+        discussion: "A path that ends with .tar makes an archive that any tar reads; else a folder is made.",
+        operands: [.store, backupName, Operand("PATH", "What is made; nothing may be there.")], options: [.backups],
+        examples: [
+            "moult backup export forum.sqlite \"$(moult backup list forum.sqlite | tail -1 | cut -d' ' -f1)\" forum.tar"
+        ]
+    ) { invocation, console in
+        let folder = try invocation.migrator.backups(of: try invocation.required(Operand.store))
+        let backup = try folder.backup(named: try invocation.required(backupName))
+        let path = try invocation.required(Operand("PATH", ""))
+        try folder.export(backup, to: path)
+        console.print(["format": 1, "exported": backup.document, "path": .string(path)]) { _ in
+            ["\(backup.name) is in \(path.printable), proven."]
+        }
+        return .done
+    }
+
+    static let importBackup = Verb(
+        "import", "Take a backup in: an exported one, or a store that was copied by hand.",
+        discussion: """
+            A copy of the main file of a store in WAL mode alone is refused, and so is one beside a WAL of another
+            state: rows would be missing, though SQLite finds nothing wrong.
+            """,
+        operands: [.store, Operand("PATH", "An exported folder or archive (.tar), or a store's file.")],
+        options: [wasClosed, .model, .order, .backups],
+        examples: ["moult backup import forum.sqlite ./forum.sqlite --was-closed"]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        let path = try invocation.required(Operand("PATH", ""))
+        let folder = try invocation.migrator.backups(of: store)
+        let backup = try folder.take(
+            path, version: invocation.knownVersionName(of: path, console), wasClosed: invocation[wasClosed])
+        console.print(["format": 1, "backup": backup.document]) { _ in ["Took in \(backup.name), proven."] }
+        return .done
+    }
+
+    private static let backupName = Operand("BACKUP", "The backup's name or path.", completes: .nothing)
+    private static let wasClosed = Option.flag(
+        "was-closed", "The app had closed the store before it was copied, so that its WAL held nothing.")
+}

@@ -1,0 +1,82 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+
+extension Verb {
+    static let doctor = Verb(
+        "doctor", "Say what is wrong with a store, why, and what to type next.",
+        discussion: """
+            Looks at the files, at who has them open, at runs that did not end, at the pages, the version, the way to the
+            next one, the room there is, the rows and the backups, without changing a byte. Exits with 1 where something
+            is wrong. --bundle writes an archive for a bug report: versions, hashes, schema, counts, plan, journal and
+            log, without anything that a user has put into the store unless --values is given.
+            """,
+        operands: [.store], options: [.model, .target, bundle, values, .backups, .order],
+        examples: [
+            "moult doctor forum.sqlite --model Forum.xcdatamodeld --to Forum",
+            "moult doctor forum.sqlite --model Forum.xcdatamodeld --bundle report.tar",
+        ]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        guard invocation[value: bundle] != nil || !invocation[values] else {
+            throw invocation.wrong("--values is for --bundle.")
+        }
+        let versions = try invocation.versionsIfKnown(console)
+        let diagnosis = StoreDiagnosis(
+            store, versions: versions, model: invocation[value: .model], to: invocation[value: .target],
+            migrator: invocation.migrator)
+        var files: [String] = []
+        if let path = invocation[value: bundle] {
+            let report = try BugReportBundle(store, withValues: invocation[values])
+            files = try report.write(to: path, diagnosis: diagnosis, extra: extra(invocation, versions, console))
+        }
+        console.print(diagnosis.document(bundled: files)) { style in
+            diagnosis.lines(style: style)
+                + (invocation[value: bundle].map {
+                    ["The report is in \($0.printable): \(files.joined(separator: ", "))."]
+                }
+                    ?? [])
+        }
+        // The archive is what was asked for.
+        return diagnosis.isWell || invocation[value: bundle] != nil ? .done : .findings
+    }
+
+    private static let bundle = Option.value(
+        "bundle", "FILE", "Write an archive (.tar) for a bug report.", completes: .files)
+    private static let values = Option.flag("values", "Put messages as they are and the quarantine into the archive.")
+
+    /// The plan and the versions, where there are any.
+    private static func extra(_ invocation: Invocation, _ versions: ModelVersions?, _ console: Console)
+        -> [(name: String, text: String)]
+    {
+        guard let versions else { return [] }
+        let hashes = versions.versions.map { version in
+            JSONValue.object([
+                .init("names", JSONValue(version.names)), .init("checksum", .string(version.hashes.checksum.base64)),
+            ])
+        }
+        var extra = [("model.json", JSONValue.array(hashes).indented + "\n")]
+        do {
+            let prepared = try PreparedMigration(
+                invocation.required(Operand.store), versions: versions, to: invocation[value: .target])
+            extra.append(("plan.json", PlanReport(prepared).document.indented + "\n"))
+        } catch {
+            extra.append(("plan.json", "\(error)\n"))
+        }
+        return extra
+    }
+}
+
+extension StoreDiagnosis {
+    fileprivate func document(bundled files: [String]) -> JSONValue {
+        [
+            "format": 1, "well": .bool(isWell), "version": JSONValue(version),
+            "findings": .array(findings.map(\.document)), "bundled": JSONValue(files),
+        ]
+    }
+
+    fileprivate func lines(style: TextStyle) -> [String] {
+        let verdict = isWell ? style.green("Nothing is wrong with this store.") : ""
+        return findings.flatMap { $0.lines(style: style) } + (verdict.isEmpty ? [] : [verdict])
+    }
+}

@@ -1,0 +1,102 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+
+extension Verb {
+    static let repair = Verb(
+        "repair", "Mend rows that contradict each other: orphans, dangling references, cycles, wrong counters.",
+        discussion: """
+            Looks for: \(RepairRule.allCases.map(\.rawValue).joined(separator: ", ")).
+            It is done as a migration is: backed up, on a copy, verified, and only then in place. Nothing is deleted:
+            what cannot stay goes to the quarantine, from where moult quarantine restore puts it back. --dry-run does
+            all of it on a copy that nobody keeps. Exits with 1 where a fault is left. Damaged pages are for moult
+            salvage, rules of an app for moult validate --rules --fix.
+            """,
+        operands: [.store], options: [.model, only, .dryRun, .backups, .order],
+        examples: [
+            "moult repair forum.sqlite --model Forum.xcdatamodeld --dry-run",
+            "moult repair forum.sqlite --model Forum.xcdatamodeld --only dangling,key-counters",
+        ]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        let version = try invocation.versions(console).version(ofStore: store)
+        let repair = try StoreRepair(store, at: version, rules: try invocation.repairRules())
+        guard let migration = repair.migration else {
+            console.print(repair.found.document(of: nil, dryRun: invocation[.dryRun])) { _ in ["Nothing to repair."] }
+            return .done
+        }
+        let progress = ProgressDisplay(console)
+        let outcome: MigrationOutcome?
+        do {
+            defer { progress.end() }
+            if invocation[.dryRun] {
+                _ = try invocation.migrator.rehearse(migration, on: store, progress.observer)
+                outcome = nil
+            } else {
+                outcome = try invocation.migrator.run(migration, on: store, progress.observer)
+            }
+        }
+        let report = repair.report
+        console.print(report.document(of: outcome, dryRun: invocation[.dryRun])) {
+            report.lines(of: outcome, style: $0)
+        }
+        return report.left == 0 ? .done : .findings
+    }
+
+    fileprivate static let only = Option.value(
+        "only", "RULES", "Which of them, separated by commas; all where it is left out.",
+        completes: .words(RepairRule.allCases.map(\.rawValue)))
+}
+
+extension Invocation {
+    fileprivate func repairRules() throws -> Set<RepairRule> {
+        guard let names = list(Verb.only) else { return Set(RepairRule.allCases) }
+        return Set(
+            try names.map { name in
+                guard let rule = RepairRule(rawValue: name) else {
+                    let all = RepairRule.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw wrong("There is no repair \(name); there are \(all).")
+                }
+                return rule
+            })
+    }
+}
+
+extension RepairReport {
+    fileprivate func document(of outcome: MigrationOutcome?, dryRun: Bool) -> JSONValue {
+        [
+            "format": 1, "dryRun": .bool(dryRun), "run": JSONValue(outcome?.run),
+            "backup": JSONValue(outcome?.backup?.name), "count": .integer(count), "left": .integer(left),
+            "quarantined": .integer(quarantined),
+            "findings": .array(
+                findings.map { finding in
+                    [
+                        "rule": .string(finding.rule.rawValue), "place": .string(finding.place),
+                        "count": .integer(finding.count), "keys": .array(finding.keys.map(JSONValue.integer)),
+                        "quarantined": .integer(finding.quarantined), "left": .integer(finding.left),
+                        "remedy": .string(finding.rule.remedy),
+                    ]
+                }),
+        ]
+    }
+
+    fileprivate func lines(of outcome: MigrationOutcome?, style: TextStyle) -> [String] {
+        var table = TextTable([
+            .left("rule"), .left("at"), .right("rows"), .right("quarantined"), .right("left"), .left("what is done"),
+        ])
+        for finding in findings {
+            table.add(
+                finding.rule.rawValue, finding.place, "\(finding.count)", "\(finding.quarantined)", "\(finding.left)",
+                finding.rule.remedy)
+        }
+        var lines = table.lines(style: style)
+        if let outcome {
+            if let backup = outcome.backup?.name { lines.append("The store before is kept as the backup \(backup).") }
+            if quarantined > 0 { lines.append("moult quarantine restore --run \(outcome.run) puts objects back.") }
+        } else {
+            lines.append("Rehearsed and verified on a copy; the store is as it was.")
+        }
+        if left > 0 { lines.append("\(style.yellow("\(left) rows")) are left: nobody can say what would be right.") }
+        return lines
+    }
+}

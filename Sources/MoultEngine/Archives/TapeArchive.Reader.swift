@@ -1,0 +1,124 @@
+import MoultModel
+import MoultSystem
+
+extension TapeArchive {
+    /// Unpacks an archive. It may come from anywhere, so its names lead nowhere but below the folder that is given, only
+    /// plain files are made, and never more than the archive's own bytes.
+    package struct Reader {
+        private let path: String
+        private let system: any System
+
+        package init(_ path: String, _ system: any System) {
+            self.path = path
+            self.system = system
+        }
+
+        /// Unpacks every file below a folder that exists; their paths, in the archive's order.
+        ///
+        /// - Throws: `backupInvalid` for an archive that is cut off or damaged, names a place outside of the folder, has
+        ///   a name twice, or holds links.
+        package func unpack(into folder: String) throws -> [String] {
+            guard let size = try system.status(of: path)?.size else {
+                throw MigrationError(
+                    .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the archive.")
+            }
+            var place: Int64 = 0
+            var extended: [String: String] = [:]
+            var names: [String] = []
+            var known: Set<String> = []
+            while place < size {
+                let header = try bytes(at: place, TapeArchive.blockSize)
+                place += Int64(TapeArchive.blockSize)
+                if header.allSatisfy({ $0 == 0 }) { return names }
+                let entry = try Entry(header, extended, path)
+                guard entry.size <= size - place else { throw TapeArchive.invalid("\(entry.name) is cut off.", path) }
+                switch entry.type {
+                case UInt8(ascii: "x"):
+                    guard entry.size <= 1 << 16 else {
+                        throw TapeArchive.invalid("an extended header is too long.", path)
+                    }
+                    extended = try records(try bytes(at: place, Int(entry.size)))
+                case UInt8(ascii: "0"), 0:
+                    guard known.insert(entry.name).inserted else {
+                        throw TapeArchive.invalid("it holds \(entry.name) twice.", path)
+                    }
+                    try unpack(entry, at: place, into: folder)
+                    names.append(entry.name)
+                    extended = [:]
+                case UInt8(ascii: "5"): extended = [:]
+                default: throw TapeArchive.invalid("\(entry.name) is neither a file nor a folder.", path)
+                }
+                place += entry.size + TapeArchive.padding(of: entry.size)
+            }
+            throw TapeArchive.invalid("its end is missing.", path)
+        }
+
+        private func unpack(_ entry: Entry, at place: Int64, into folder: String) throws {
+            guard entry.name.isPathBelow else {
+                throw TapeArchive.invalid("\(entry.name) leads out of the folder.", path)
+            }
+            var parent = folder
+            for part in entry.name.split(separator: "/").dropLast() {
+                parent = Path.join(parent, String(part))
+                try system.makeFolder(parent)
+            }
+            let file = Path.join(folder, entry.name)
+            try system.write([], to: file)
+            try system.readPieces(of: path, from: place, count: entry.size) { try system.append($0, to: file) }
+            try system.synchronise(file)
+            try system.synchronise(parent)
+        }
+
+        private func bytes(at place: Int64, _ count: Int) throws -> [UInt8] {
+            var bytes: [UInt8] = []
+            try system.readPieces(of: path, from: place, count: Int64(count)) { bytes += $0 }
+            guard bytes.count == count else { throw TapeArchive.invalid("it is cut off at byte \(place).", path) }
+            return bytes
+        }
+
+        /// The records of an extended header: `length key=value` and a line break each.
+        private func records(_ bytes: [UInt8]) throws -> [String: String] {
+            var (rest, found) = (bytes[...], [String: String]())
+            while !rest.isEmpty {
+                guard let space = rest.firstIndex(of: UInt8(ascii: " ")),
+                    let length = Int(String(decoding: rest[..<space], as: UTF8.self)), length <= rest.count,
+                    length > space - rest.startIndex + 1, let equals = rest.firstIndex(of: UInt8(ascii: "=")),
+                    equals > space, equals < rest.startIndex + length - 1
+                else { throw TapeArchive.invalid("an extended header is damaged.", path) }
+                let end = rest.startIndex + length
+                found[String(decoding: rest[(space + 1)..<equals], as: UTF8.self)] = String(
+                    decoding: rest[(equals + 1)..<(end - 1)], as: UTF8.self)
+                rest = rest[end...]
+            }
+            return found
+        }
+    }
+
+    /// What a header says.
+    private struct Entry {
+        let name: String
+        let size: Int64
+        let type: UInt8
+
+        init(_ header: [UInt8], _ extended: [String: String], _ path: String) throws {
+            func field(_ field: (Int, Int)) -> [UInt8] {
+                Array(header[field.0..<(field.0 + field.1)].prefix { $0 != 0 })
+            }
+            func number(_ place: (Int, Int)) -> Int64? {
+                let text = String(decoding: field(place), as: UTF8.self).filter { $0 != " " }
+                return Int64(text, radix: 8)
+            }
+            guard number(Field.checksum) == TapeArchive.checksum(header), let size = number(Field.size), size >= 0
+            else {
+                throw TapeArchive.invalid("a header is damaged.", path)
+            }
+            let prefix = String(decoding: field(Field.prefix), as: UTF8.self)
+            let name = String(decoding: field(Field.name), as: UTF8.self)
+            type = header[Field.type.0]
+            let isExtended = type == UInt8(ascii: "x")
+            self.name = isExtended ? name : extended["path"] ?? (prefix.isEmpty ? name : "\(prefix)/\(name)")
+            self.size = isExtended ? size : extended["size"].flatMap(Int64.init) ?? size
+            guard self.size >= 0 else { throw TapeArchive.invalid("a header is damaged.", path) }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+extension BackupFolder {
+    /// Copies a backup out of the folder, proven before and after: into a folder, or an archive where the path ends with
+    /// `.tar`.
+    ///
+    /// - Throws: `usage` where the path is taken; `backupInvalid`.
+    package func export(_ backup: StoreBackup, to path: String) throws {
+        try verify(backup)
+        guard path.hasSuffix(".tar") else { return try exportFolder(backup, to: path) }
+        let archive = try TapeArchive.Writer(path, system)
+        do {
+            // The manifest comes last, so that a reader has everything it speaks of.
+            let files = try system.files(below: backup.folder).filter { $0 != StoreBackup.manifestName }
+            for file in files + [StoreBackup.manifestName] {
+                try archive.add(file: Path.join(backup.folder, file), as: file)
+            }
+            try archive.finish()
+        } catch {
+            archive.discard()
+            throw error
+        }
+        try withUnpacked(path) { _ in }
+    }
+
+    private func exportFolder(_ backup: StoreBackup, to path: String) throws {
+        guard try !system.exists(path) else {
+            throw MigrationError(
+                .usage, "There is something at \(path) already.", place: path,
+                remedy: "Name a path that does not exist.")
+        }
+        let part = "\(path).\(system.uniqueName())\(Self.draftSuffix)"
+        do {
+            try system.copyTree(backup.folder, to: part)
+            try verify(StoreBackup(reading: part, system))
+            try system.rename(part, to: path)
+        } catch {
+            _ = try? system.removeTree(part)
+            throw error
+        }
+        try system.synchronise(Path.folder(of: path))
+    }
+
+    /// Takes a backup in that was exported, a folder or an archive, or a store that was copied by hand.
+    ///
+    /// - Parameters:
+    ///   - version: the name of the version of a store that was copied by hand.
+    ///   - wasClosed: whether the app had closed that store, so that a missing WAL is nothing that was left behind.
+    /// - Throws: `backupInvalid` with the reason where it is not whole.
+    package func take(_ path: String, version: String = "", wasClosed: Bool = false) throws -> StoreBackup {
+        guard let status = try system.status(of: path) else {
+            throw MigrationError(
+                .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the backup.")
+        }
+        if status.kind == .folder { return try take(try StoreBackup(reading: path, system)) }
+        let header = try system.read(path, prefix: 16)
+        if header.starts(with: Array("SQLite format 3\0".utf8)) || !path.hasSuffix(".tar") {
+            return try takeCopy(path, version, wasClosed: wasClosed)
+        }
+        return try withUnpacked(path) { try take($0) }
+    }
+
+    private func take(_ backup: StoreBackup) throws -> StoreBackup {
+        try verify(backup)
+        try makeFolder()
+        let part = Path.join(folder, ".\(system.uniqueName())\(Self.draftSuffix)")
+        do {
+            try system.copyTree(backup.folder, to: part)
+            try verify(StoreBackup(reading: part, system))
+            let name = try freeName(version: backup.manifest.version, at: backup.manifest.createdAt)
+            try system.rename(part, to: name)
+            try system.synchronise(folder)
+            return try StoreBackup(reading: name, system)
+        } catch {
+            _ = try? system.removeTree(part)
+            throw error
+        }
+    }
+
+    /// Proves what an archive holds, in a scratch folder beside the backups.
+    @discardableResult
+    private func withUnpacked<Result>(_ archive: String, _ body: (StoreBackup) throws -> Result) throws -> Result {
+        let scratch = "\(archive).\(system.uniqueName())\(Self.draftSuffix)"
+        try system.makeFolder(scratch)
+        defer { _ = try? system.removeTree(scratch) }
+        _ = try TapeArchive.Reader(archive, system).unpack(into: scratch)
+        let backup = try StoreBackup(reading: scratch, system)
+        try verify(backup)
+        return try body(backup)
+    }
+
+    private func takeCopy(_ path: String, _ version: String, wasClosed: Bool) throws -> StoreBackup {
+        let copy = try CopiedStore(path, wasClosed: wasClosed, system)
+        return try copy.withConnection { connection in
+            try makeFolder()
+            let draft = try draft(
+                of: connection, named: Path.name(of: path), beside: path, version: version, for: .imported,
+                copyingExternalData: true, .none)
+            return try proven(draft)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// A store that somebody copied file by file, looked at before it is trusted.
+///
+/// A store in WAL mode is two files. Of the main file alone SQLite says that it is sound, and shows an old state, or
+/// none; beside a WAL of another state it shows a third (B-21, B-25).
+package struct CopiedStore {
+    private let path: String
+    private let system: any System
+
+    /// - Parameter wasClosed: whether the app had closed the store, so that nothing was left in a WAL.
+    /// - Throws: `backupInvalid` with the reason; what looking at a file throws that is no store.
+    package init(_ path: String, wasClosed: Bool = false, _ system: any System = POSIXSystem()) throws {
+        self.path = try StoreProbe.checkFile(path, system)
+        self.system = system
+        let log = try WriteAheadLog(beside: self.path, system)
+        guard try log != nil || wasClosed || !Self.usesWAL(self.path, system) else {
+            throw Self.invalid(
+                "\(path) was in WAL mode, and no \(Path.name(of: path))-wal lies beside it: whatever the app wrote since "
+                    + "the last checkpoint is not in it.", path,
+                "Copy the -wal together with it, or let moult backup create make the backup. If the app had closed the "
+                    + "store before, say so with --was-closed.")
+        }
+        if let reason = try log?.strangeness() {
+            throw Self.invalid(
+                "The \(Path.name(of: path))-wal beside \(path) is not its own: \(reason)", path,
+                "Copy both files again at one moment, or let moult backup create make the backup.")
+        }
+    }
+
+    /// Opens a private copy, in which SQLite may heal what a dead process left.
+    func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+        try StoreProbe.read(path, system: system) { try body($0.connection) }
+    }
+
+    /// The SQLite file format, section 1.3.3: 2 in both bytes for WAL.
+    package static func usesWAL(_ path: String, _ system: any System) throws -> Bool {
+        let header = try system.read(path, prefix: 20)
+        return header.count == 20 && header[18] == 2 && header[19] == 2
+    }
+
+    private static func invalid(_ message: String, _ place: String, _ remedy: String) -> MigrationError {
+        MigrationError(.backupInvalid, message, place: place, remedy: remedy)
+    }
+}

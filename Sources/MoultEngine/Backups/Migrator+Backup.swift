@@ -1,0 +1,73 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+extension Migrator {
+    /// Makes and proves a backup; the store is not changed.
+    ///
+    /// A store that another process has open, and writes to, is backed up all the same: one state of it, through
+    /// SQLite. What an earlier run left is healed where nobody has the store open.
+    ///
+    /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not let go of it.
+    package func backUp(
+        _ store: String, version: String, for reason: StoreBackup.Manifest.Reason = .request,
+        _ observer: MigrationObserver = .none
+    ) throws -> StoreBackup {
+        let path = try StoreProbe.checkFile(store, system)
+        try Preflight.checkFile(path, system)
+        let backup = try exclusively(path, version, reason, observer) ?? besideWriters(path, version, reason, observer)
+        MigrationLog(Sidecar(store: path), system).append("Made the backup \(backup.name).")
+        return backup
+    }
+
+    /// Nil where somebody has the store open.
+    private func exclusively(
+        _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
+    ) throws -> StoreBackup? {
+        let lock: StoreLock
+        do {
+            lock = try StoreLock(path, system, patience: min(options.patience, 250))
+        } catch let error as MigrationError where error.code == .locked {
+            return nil
+        }
+        defer { lock.release() }
+        _ = try Recovery.heal(lock, system)
+        return try backups(of: path).make(of: lock, version: version, for: reason, observer)
+    }
+
+    /// Core Data writes a file before the row that names it is committed, and removes one after: the files of the state
+    /// that is copied are there when it begins, and the copy counts once none of them went away meanwhile.
+    private func besideWriters(
+        _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
+    ) throws -> StoreBackup {
+        let folder = try backups(of: path)
+        let support = Sidecar(store: path).support
+        for _ in 0..<5 {
+            let before = try externalFiles(support)
+            let lock = try StoreLock(reading: path, system, patience: max(options.patience, 5_000))
+            let draft: BackupFolder.Draft
+            do {
+                defer { lock.release() }
+                let files = try before.union(externalFiles(support))
+                draft = try folder.draft(
+                    of: lock, version: version, for: reason, copyingExternalData: true, observer)
+                let copied = try externalFiles(Path.join(draft.folder, Path.name(of: support)))
+                guard files.isSubset(of: copied) else {
+                    folder.discard(draft)
+                    continue
+                }
+            } catch let error as MigrationError where error.code == .fileNotFound {
+                continue
+            }
+            return try folder.proven(draft)
+        }
+        throw MigrationError(
+            .locked, "Another process kept removing files of external data while they were copied.", place: path,
+            remedy: "Close the app that uses the store, or try again when it does less.")
+    }
+
+    private func externalFiles(_ support: String) throws -> Set<String> {
+        try system.exists(support) ? Set(system.files(below: support)) : []
+    }
+}

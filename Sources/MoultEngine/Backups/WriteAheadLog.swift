@@ -1,0 +1,84 @@
+import MoultModel
+import MoultSystem
+
+/// A `-wal` file as bytes, to tell whether it belongs to the file that it lies beside (the WAL file format of SQLite,
+/// sections 4.1 and 4.2).
+///
+/// Only for files that this process has no connection to.
+package struct WriteAheadLog {
+    private let store: String
+    private let path: String
+    private let pageSize: Int64
+    private let salts: [UInt8]
+    private let size: Int64
+    private let system: any System
+
+    private static let headerSize: Int64 = 32
+    private static let frameHeaderSize: Int64 = 24
+
+    /// Nil where there is none, or an empty one.
+    package init?(beside store: String, _ system: any System) throws {
+        path = store + "-wal"
+        guard let size = try system.status(of: path)?.size, size > 0 else { return nil }
+        self.store = store
+        self.system = system
+        self.size = size
+        let header = try system.read(path, prefix: Int(Self.headerSize))
+        let isWhole = header.count == 32 && [0x377f_0682, 0x377f_0683].contains(Self.number(header, 0))
+        pageSize = isWhole ? Self.number(header, 8) : 0
+        salts = isWhole ? Array(header[16..<24]) : []
+    }
+
+    /// Why it cannot be the store's own; nil where nothing speaks against it.
+    package func strangeness() throws -> String? {
+        guard pageSize >= 512, !salts.isEmpty else { return "it does not begin like a WAL." }
+        let header = try system.read(store, prefix: 18)
+        guard header.count == 18 else { return "the store has no header." }
+        let own = Int64(header[16]) << 8 | Int64(header[17])
+        guard (own == 1 ? 65_536 : own) == pageSize else {
+            return "its pages have \(pageSize) bytes, those of the store \(own == 1 ? 65_536 : own)."
+        }
+        guard let main = try system.status(of: store), let log = try system.status(of: path),
+            main.modified > log.modified
+        else { return nil }
+        // Only a checkpoint writes to a store in WAL mode. One that came after the log's last frame has copied the
+        // first page that the log holds, in one of the versions that are there.
+        let frames = try frames()
+        guard let first = frames.first else { return nil }
+        let versions = try frames.filter { $0.page == first.page }.map { try bytes(path, $0.place, pageSize) }
+        let present = try bytes(store, (first.page - 1) * pageSize, pageSize)
+        guard !versions.contains(present) else { return nil }
+        return "the store was written after it, and holds nothing of what it says of page \(first.page)."
+    }
+
+    private struct Frame {
+        let page: Int64
+        /// Where the page's bytes begin.
+        let place: Int64
+    }
+
+    /// The frames of the log's present round; those of an earlier one have other salts.
+    private func frames() throws -> [Frame] {
+        var frames: [Frame] = []
+        var place = Self.headerSize
+        while place + Self.frameHeaderSize + pageSize <= size, frames.count < 100_000 {
+            let header = try bytes(path, place, Self.frameHeaderSize)
+            guard header.count == Int(Self.frameHeaderSize), Array(header[8..<16]) == salts else { break }
+            let page = Self.number(header, 0)
+            guard page > 0 else { break }
+            frames.append(Frame(page: page, place: place + Self.frameHeaderSize))
+            place += Self.frameHeaderSize + pageSize
+        }
+        return frames
+    }
+
+    private func bytes(_ path: String, _ place: Int64, _ count: Int64) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        try system.readPieces(of: path, from: place, count: count) { bytes += $0 }
+        return bytes
+    }
+
+    private static func number(_ bytes: [UInt8], _ place: Int) -> Int64 {
+        bytes[place..<(place + 4)].reduce(0) { $0 << 8 | Int64($1) }
+    }
+}

@@ -1,0 +1,65 @@
+import MoultModel
+import MoultStore
+import MoultSystem
+
+extension DiagnosisCheck {
+    static let damagedPages = DiagnosisCheck { site in
+        guard site.snapshot != nil, !site.isSound else { return [] }
+        let restore = try site.newestGoodBackup().map { "moult rollback \(site.typed) --to \($0.name)" }
+        return [
+            site.finding(
+                "damaged-page", .error, "SQLite finds the database damaged. Nothing should write to it any more.",
+                restore ?? "moult salvage \(site.typed) SAVED.sqlite --model MODEL")
+        ]
+    }
+
+    /// Rows that contradict each other: what a repair mends, and what it cannot.
+    static let rows = DiagnosisCheck { site in
+        guard let version = site.version, site.isSound else { return [] }
+        var findings = try StoreRepair(site.path, at: version, system: site.system).found.findings.map { fault in
+            site.finding(
+                "rows-\(fault.rule.rawValue)", .error, place: fault.place,
+                "\(fault.count) rows at fault, such as \(fault.keys.map(String.init).joined(separator: ", ")).",
+                "moult repair \(site.typed) --model MODEL --dry-run")
+        }
+        let mended = ["dangling-reference", "inverse-disagrees", "not-unique", "key-counter", "stranger"]
+        findings += try StoreAudit(site.path, model: version.model, system: site.system).findings.filter {
+            $0.severity > .note && !mended.contains($0.code)
+        }
+        return findings
+    }
+
+    /// Objects that a backup of the same version has and the store has not.
+    static let fewerRows = DiagnosisCheck { site in
+        guard let snapshot = site.snapshot, site.isSound else { return [] }
+        let hashes = snapshot.hashes.entities.mapValues(\.base64)
+        let backups = try site.migrator.backups(of: site.path).list()
+        guard let backup = backups.last(where: { $0.manifest.versionHashes == hashes }) else { return [] }
+        let lost = try ChangedObjects.all(in: site.path, since: backup, site.system).filter { changed in
+            changed.deleted > 10 && changed.deleted > 2 * changed.inserted
+        }
+        return lost.map { changed in
+            site.finding(
+                "fewer-objects", .warning, place: changed.entity,
+                "\(changed.deleted) objects of \(changed.entity) that the backup \(backup.name) has are gone.",
+                "moult rollback \(site.typed) --to \(backup.name), if nobody deleted them")
+        }
+    }
+
+    /// What makes every read slow.
+    static let slowness = DiagnosisCheck { site in
+        guard site.isSound, site.snapshot != nil else { return [] }
+        let (pages, free) = try StoreProbe.read(site.path, system: site.system) { probe in
+            (
+                try probe.connection.integer("PRAGMA page_count") ?? 0,
+                try probe.connection.integer("PRAGMA freelist_count") ?? 0
+            )
+        }
+        guard pages > 1_000, free * 3 > pages else { return [] }
+        return [
+            site.finding(
+                "mostly-free", .note, "\(free) of \(pages) pages hold nothing.",
+                "sqlite3 \(site.typed) VACUUM, when no app has it open")
+        ]
+    }
+}

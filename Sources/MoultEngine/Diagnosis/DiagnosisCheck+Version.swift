@@ -1,0 +1,77 @@
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultSystem
+
+extension DiagnosisCheck {
+    static let version = DiagnosisCheck { site in
+        guard let snapshot = site.snapshot else { return [] }
+        guard let versions = site.versions else {
+            return [
+                site.finding(
+                    "no-model", .note, "No model was named, so nothing is said about versions.",
+                    "moult doctor \(site.typed) --model MODEL")
+            ]
+        }
+        let recognition = try StoreRecognition(of: snapshot, in: versions, target: site.target)
+        let found = recognition.findings
+        switch recognition.status {
+        case .current: return found
+        case .behind: return found + [site.finding("behind", .note, recognition.status.sentence)]
+        case .ahead(_, _, let target):
+            return found + [
+                site.finding(
+                    "ahead", .error,
+                    "\(recognition.status.sentence) A newer program has written it; an older one cannot open it.",
+                    "moult downgrade \(site.typed) --model MODEL --to \(target)")
+            ]
+        case .unknown:
+            return found + [
+                site.finding(
+                    "unknown-version", .error,
+                    "\(recognition.status.sentence) Core Data says: the model used to open the store is incompatible.",
+                    "moult inspect \(site.typed) shows the model it carries; moult diff and moult lock show which "
+                        + "released version was changed.")
+            ]
+        case .notCoreData(let reason): return [site.finding("not-core-data", .error, reason)]
+        }
+    }
+
+    /// Why a migration would be refused, or what it would lose.
+    static let plan = DiagnosisCheck { site in
+        guard let versions = site.versions, site.isSound else { return [] }
+        do {
+            let prepared = try PreparedMigration(
+                site.path, versions: versions, to: site.target, options: .init(registry: .init()), system: site.system)
+            guard !prepared.plan.isEmpty else { return [] }
+            var findings = prepared.storeFindings + (prepared.bound?.findings ?? [])
+            for position in findings.indices where findings[position].remedy.isEmpty {
+                findings[position].remedy = "moult plan \(site.typed) --model MODEL"
+            }
+            if findings.allSatisfy({ $0.severity < .error }) {
+                findings.append(
+                    site.finding(
+                        "can-migrate", .note, "The way to \(prepared.plan.to.name) is clear.",
+                        "moult migrate \(site.typed) --model MODEL"))
+            }
+            return findings
+        } catch let error as MigrationError {
+            let command: String
+            switch error.code {
+            case .question: command = "moult answer: \(error.remedy)"
+            case .cannotInfer:
+                command =
+                    "moult plan \(site.typed) --model MODEL says which change; a mapping model (--mapping) does it."
+            // The version says it already.
+            case .storeAhead, .storeUnknown: return []
+            default: command = error.remedy
+            }
+            let isInferring = error.code == .cannotInfer || error.code == .question
+            return [
+                site.finding(
+                    isInferring ? "cannot-infer" : "cannot-plan", .error, place: error.place,
+                    isInferring ? "A lightweight migration cannot do it: \(error.message)" : error.message, command)
+            ]
+        }
+    }
+}

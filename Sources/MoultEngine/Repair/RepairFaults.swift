@@ -1,0 +1,260 @@
+import MoultModel
+import MoultStore
+import MoultTransform
+
+/// Everything in a store of a layout that a repair looks for, in the order in which it is mended: what leads nowhere ends
+/// before an object goes for being without what it needs.
+struct RepairFaults {
+    private let layout: StoreLayout
+    private let rules: Set<RepairRule>
+    private(set) var all: [RepairFault] = []
+
+    init(_ layout: StoreLayout, _ rules: Set<RepairRule>) {
+        self.layout = layout
+        self.rules = rules
+        for rule in RepairRule.allCases where rules.contains(rule) { all += faults(of: rule) }
+    }
+
+    private func faults(of rule: RepairRule) -> [RepairFault] {
+        switch rule {
+        case .numbers: layout.tables.map(strangers) + links.compactMap { renumbered($0.link, $0.place, $0.destination) }
+        case .dangling:
+            links.filter(\.link.isOptional).map { dangling($0.link, $0.place, $0.destination, $0.numbers) }
+                + layout.joinTables.compactMap(pairs)
+        case .inverses: links.compactMap(inverses)
+        case .duplicates: layout.model.entities.flatMap(duplicates)
+        case .orphans:
+            links.filter { !$0.link.isOptional }.map { link in
+                RepairFault(
+                    rule: .orphans, place: link.place,
+                    select: without(link.link, link.destination, link.numbers, isGiven: false),
+                    action: .quarantine(table: link.link.table))
+            }
+        case .cycles: layout.model.entities.flatMap(cycles)
+        case .counts: layout.model.entities.flatMap(counts)
+        case .keyCounters: layout.tables.compactMap(counter)
+        }
+    }
+
+    // MARK: - Links
+
+    /// A reference that a row of objects has, with the numbers of the objects that have it.
+    private struct OwnedLink {
+        let link: RepairFault.Link
+        let entity: EntityDescription
+        let relationship: RelationshipDescription
+        let destination: EntityDescription
+        let numbers: [Int]
+
+        var place: String { "\(entity.name).\(relationship.name)" }
+    }
+
+    private var links: [OwnedLink] {
+        layout.model.entities.flatMap { entity in
+            entity.relationships.filter { !$0.isTransient }.compactMap { link($0, of: entity) }
+        }
+    }
+
+    private func link(_ relationship: RelationshipDescription, of entity: EntityDescription) -> OwnedLink? {
+        guard let destination = layout.model.entity(relationship.destinationEntityName),
+            let own = layout.table(for: entity), let target = layout.table(for: destination)
+        else { return nil }
+        switch layout.storage(ofRelationship: relationship.name, in: entity) {
+        case .foreignKey(let table, let column, let entityColumn)?:
+            let order = own.column(.order(entity: entity.name, name: relationship.name))
+            return OwnedLink(
+                link: .init(
+                    table: table, column: column, companions: [entityColumn, order].compactMap { $0 },
+                    entityColumn: entityColumn, property: relationship.name, target: target.name,
+                    isOptional: relationship.isOptional),
+                entity: entity, relationship: relationship, destination: destination,
+                numbers: layout.numbers(ofEntityAndDescendants: entity))
+        case .inverseless(let table, let column, let order)?:
+            // The column lies with the destination and leads to the owner.
+            return OwnedLink(
+                link: .init(
+                    table: table, column: column, companions: [order].compactMap { $0 }, entityColumn: nil,
+                    property: relationship.name, target: own.name, isOptional: true),
+                entity: entity, relationship: relationship, destination: entity,
+                numbers: layout.numbers(ofEntityAndDescendants: destination))
+        case .inverseForeignKey?, .joinTable?, nil: return nil
+        }
+    }
+
+    private func dangling(
+        _ link: RepairFault.Link, _ place: String, _ destination: EntityDescription, _ numbers: [Int]
+    ) -> RepairFault {
+        RepairFault(
+            rule: .dangling, place: place, select: without(link, destination, numbers, isGiven: true),
+            action: .clear(link))
+    }
+
+    /// The rows whose reference leads to no object of the destination.
+    private func without(
+        _ link: RepairFault.Link, _ destination: EntityDescription, _ numbers: [Int], isGiven: Bool
+    ) -> String {
+        let column = "r.\(link.column.quotedName)"
+        return """
+            SELECT r.Z_PK FROM main.\(link.table.quotedName) AS r WHERE r.Z_ENT IN (\(list(numbers)))\
+            \(isGiven ? " AND \(column) IS NOT NULL" : "") AND NOT EXISTS (SELECT 1 FROM \
+            main.\(link.target.quotedName) AS t WHERE t.Z_PK = \(column) AND t.Z_ENT IN \
+            (\(list(layout.numbers(ofEntityAndDescendants: destination))))) ORDER BY r.Z_PK
+            """
+    }
+
+    /// References to an object whose number beside them is another.
+    private func renumbered(_ link: RepairFault.Link, _ place: String, _ destination: EntityDescription) -> RepairFault?
+    {
+        guard let entityColumn = link.entityColumn else { return nil }
+        return RepairFault(
+            rule: .numbers, place: place,
+            select: """
+                SELECT r.Z_PK FROM main.\(link.table.quotedName) AS r JOIN main.\(link.target.quotedName) AS t \
+                ON t.Z_PK = r.\(link.column.quotedName) WHERE r.\(entityColumn.quotedName) IS NOT t.Z_ENT \
+                AND t.Z_ENT IN (\(list(layout.numbers(ofEntityAndDescendants: destination)))) ORDER BY r.Z_PK
+                """,
+            action: .renumber(link))
+    }
+
+    private func inverses(_ owned: OwnedLink) -> RepairFault? {
+        guard !owned.relationship.isToMany, let inverse = layout.model.inverse(of: owned.relationship),
+            !inverse.isToMany,
+            let declaring = layout.model.declaringEntity(of: inverse.name, in: owned.destination),
+            let other = link(inverse, of: declaring)
+        else { return nil }
+        let (own, there) = (owned.link, other.link)
+        return RepairFault(
+            rule: .inverses, place: owned.place,
+            select: """
+                SELECT r.Z_PK, r.\(own.column.quotedName) FROM main.\(own.table.quotedName) AS r \
+                JOIN main.\(there.table.quotedName) AS t ON t.Z_PK = r.\(own.column.quotedName) \
+                WHERE r.Z_ENT IN (\(list(owned.numbers))) AND t.\(there.column.quotedName) IS NOT r.Z_PK ORDER BY r.Z_PK
+                """,
+            action: .answer(own, inverse: there))
+    }
+
+    private func pairs(_ join: JoinTable) -> RepairFault? {
+        let keys = join.columns.compactMap { column -> (name: String, target: String)? in
+            let reference: RelationshipReference
+            let isOwn: Bool
+            switch column.role {
+            case .source(let own): (reference, isOwn) = (own, true)
+            case .reflexiveDestination(let own): (reference, isOwn) = (own, false)
+            case .order, .unknown: return nil
+            }
+            let entity = isOwn ? reference.entity : destination(of: reference)
+            return entity.flatMap { layout.table(forEntity: $0)?.name }.map { (column.name, $0) }
+        }
+        guard keys.count == 2 else { return nil }
+        let missing = keys.map { key in
+            "NOT EXISTS (SELECT 1 FROM main.\(key.target.quotedName) AS t WHERE t.Z_PK = r.\(key.name.quotedName))"
+        }
+        return RepairFault(
+            rule: .dangling, place: "\(join.owner.entity).\(join.owner.name)",
+            select:
+                "SELECT r.rowid FROM main.\(join.name.quotedName) AS r WHERE \(missing.joined(separator: " OR ")) ORDER BY 1",
+            action: .unlink(table: join.name, columns: keys))
+    }
+
+    private func destination(of reference: RelationshipReference) -> String? {
+        layout.model.entity(reference.entity)?.relationship(reference.name)?.destinationEntityName
+    }
+
+    func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
+}
+
+// MARK: - Objects
+
+extension RepairFaults {
+    private func strangers(_ table: EntityTable) -> RepairFault {
+        let entities = layout.model.entities.filter { layout.table(for: $0)?.name == table.name }
+        let numbers = entities.compactMap { layout.entityNumbers[$0.name] }.sorted()
+        return RepairFault(
+            rule: .numbers, place: table.name,
+            select: """
+                SELECT Z_PK FROM main.\(table.name.quotedName) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(list(numbers))) \
+                ORDER BY Z_PK
+                """,
+            action: .number(table: table.name, entities: entities.filter { !$0.isAbstract }.map(\.name)))
+    }
+
+    private func duplicates(_ entity: EntityDescription) -> [RepairFault] {
+        guard let table = layout.table(for: entity) else { return [] }
+        let numbers = layout.numbers(ofEntityAndDescendants: entity)
+        return entity.uniquenessConstraints.compactMap { constraint in
+            let columns = constraint.compactMap { column(of: $0, in: entity)?.quotedName }
+            guard columns.count == constraint.count, !columns.isEmpty else { return nil }
+            let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+            return RepairFault(
+                rule: .duplicates, place: "\(entity.name).\(constraint.joined(separator: "+"))",
+                select: """
+                    SELECT Z_PK, keeper FROM (SELECT Z_PK, row_number() OVER same AS place, \
+                    first_value(Z_PK) OVER same AS keeper FROM main.\(table.name.quotedName) \
+                    WHERE Z_ENT IN (\(list(numbers))) AND \(present) \
+                    WINDOW same AS (PARTITION BY \(columns.joined(separator: ", ")) ORDER BY Z_PK)) \
+                    WHERE place > 1 ORDER BY Z_PK
+                    """,
+                action: .merge(entity: entity.name))
+        }
+    }
+
+    private func column(of property: String, in entity: EntityDescription) -> String? {
+        if let column = layout.column(forAttribute: property, in: entity) { return column }
+        guard case .foreignKey(_, let column, _)? = layout.storage(ofRelationship: property, in: entity) else {
+            return nil
+        }
+        return column
+    }
+
+    /// The to-one of a hierarchy: to its own entity, with a to-many the other way.
+    private func cycles(_ entity: EntityDescription) -> [RepairFault] {
+        entity.relationships.compactMap { relationship in
+            guard !relationship.isToMany, !relationship.isTransient, relationship.isOptional,
+                relationship.destinationEntityName == entity.name,
+                layout.model.inverse(of: relationship)?.isToMany == true
+            else { return nil }
+            let place = "\(entity.name).\(relationship.name)"
+            return RepairFault(
+                rule: .cycles, place: place, select: "",
+                action: .rule(
+                    ValidationRule(
+                        "cycles \(place)", of: entity.name, .noCycle(relationship: relationship.name),
+                        fix: .nullify(relationship: relationship.name))))
+        }
+    }
+
+    private func counts(_ entity: EntityDescription) -> [RepairFault] {
+        entity.attributes.compactMap { attribute in
+            guard let text = attribute.derivation?.expression,
+                case .count(let relationship)? = DerivationShape(text), let table = layout.table(for: entity)?.name,
+                let column = layout.column(forAttribute: attribute.name, in: entity)
+            else { return nil }
+            let counted: String
+            switch layout.storage(ofRelationship: relationship, in: entity) {
+            case .inverseForeignKey(let there, let key, _, _)?, .inverseless(let there, let key, _)?,
+                .joinTable(let there, let key, _, _, _, _)?:
+                counted = "(SELECT count(*) FROM main.\(there.quotedName) AS c WHERE c.\(key.quotedName) = r.Z_PK)"
+            case .foreignKey?, nil: return nil
+            }
+            return RepairFault(
+                rule: .counts, place: "\(entity.name).\(attribute.name)",
+                select: """
+                    SELECT r.Z_PK FROM main.\(table.quotedName) AS r \
+                    WHERE r.Z_ENT IN (\(list(layout.numbers(ofEntityAndDescendants: entity)))) \
+                    AND r.\(column.quotedName) IS NOT \(counted) ORDER BY r.Z_PK
+                    """,
+                action: .recount(table: table, column: column, counted: counted))
+        }
+    }
+
+    private func counter(_ table: EntityTable) -> RepairFault? {
+        guard let number = layout.entityNumbers[table.rootEntityName] else { return nil }
+        return RepairFault(
+            rule: .keyCounters, place: table.rootEntityName,
+            select: """
+                SELECT Z_ENT FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(number) \
+                AND ifnull(Z_MAX, 0) < (SELECT max(Z_PK) FROM main.\(table.name.quotedName))
+                """,
+            action: .raise(table: table.name, number: number))
+    }
+}

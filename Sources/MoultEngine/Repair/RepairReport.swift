@@ -1,0 +1,27 @@
+/// What a repair has found, and what became of it.
+package struct RepairReport: Sendable, Equatable {
+    /// What was found of one rule at one place.
+    package struct Finding: Sendable, Equatable {
+        package var rule: RepairRule
+        /// `Entity.property`, an entity or a table.
+        package var place: String
+        /// Rows at fault before.
+        package var count: Int64
+        /// The first of their keys.
+        package var keys: [Int64]
+        /// Objects that went to the quarantine for it, those that could not be without them included.
+        package var quarantined: Int64 = 0
+        /// Rows at fault afterwards, because nobody can say what would be right.
+        package var left: Int64 = 0
+
+        package static let keyLimit = 5
+    }
+
+    package var findings: [Finding]
+
+    package init(findings: [Finding] = []) { self.findings = findings }
+
+    package var count: Int64 { findings.reduce(0) { $0 + $1.count } }
+    package var left: Int64 { findings.reduce(0) { $0 + $1.left } }
+    package var quarantined: Int64 { findings.reduce(0) { $0 + $1.quarantined } }
+}

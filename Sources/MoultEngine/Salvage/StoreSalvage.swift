@@ -1,0 +1,130 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// Reads what SQLite can still read of a damaged store into a new one; the damaged store stays as it is.
+///
+/// The new store's tables are made by the model, so that no damage of the old catalogue comes along. Rows are read by
+/// ranges of keys; what leads to rows that are lost is for a repair afterwards.
+package struct StoreSalvage {
+    private let version: ModelVersion
+    private let system: any System
+
+    package init(_ version: ModelVersion, system: any System = POSIXSystem()) {
+        self.version = version
+        self.system = system
+    }
+
+    /// - Parameters:
+    ///   - store: the damaged store.
+    ///   - path: where the new one is made; nothing may be there.
+    /// - Throws: `usage` where the path is taken; `storeCorrupted` where not even the catalogue can be read; then, as
+    ///   after any other error, nothing is made.
+    package func run(_ store: String, into path: String, isCancelled: @escaping () -> Bool = { false }) throws
+        -> SalvageReport
+    {
+        guard let status = try system.status(of: store), status.kind == .file else {
+            throw MigrationError(
+                .fileNotFound, "There is no file at \(store).", place: store, remedy: "Check the path of the store.")
+        }
+        let store = try system.resolve(store)
+        let work = "\(path).\(system.uniqueName()).salvage"
+        guard try !system.exists(path) else {
+            throw MigrationError(
+                .usage, "There is something at \(path) already.", place: path,
+                remedy: "Name a path that does not exist.")
+        }
+        try system.makeFolder(work)
+        defer { _ = try? system.removeTree(work) }
+        let copy = Path.join(work, "damaged")
+        // SQLite heals a WAL in the copy; where that is damaged too, the main file alone is read.
+        for suffix in ["", "-wal", "-journal"] where try system.exists(store + suffix) {
+            try system.copy(store + suffix, to: copy + suffix)
+            try system.setMode(0o600, of: copy + suffix)
+        }
+        // A process that dies leaves nothing that looks like a store.
+        let made = Path.join(work, "new")
+        var report = try read(copy, of: store, into: made, isCancelled)
+        report.store = path
+        report.externalFiles = try copyExternalFiles(of: store, to: path)
+        try system.synchronise(made)
+        try system.rename(made, to: path)
+        try system.synchronise(Path.folder(of: path))
+        return report
+    }
+
+    private func read(_ copy: String, of store: String, into path: String, _ isCancelled: @escaping () -> Bool) throws
+        -> SalvageReport
+    {
+        let source = try DamagedStore(copy, place: store, system)
+        let maker = try StoreMaker(
+            version, framework: source.framework ?? FrameworkLevel.newest.number, history: source.hasHistory,
+            uuid: source.uuid, experimental: true)
+        try maker.make(at: path, on: POSIXSystem())
+        let connection = try Connection(path, mode: .readWrite)
+        defer { connection.close() }
+        try connection.registerCoreDataStubs()
+        try connection.attach(copy, as: "damaged", mode: .readWrite)
+        try connection.execute("PRAGMA main.synchronous = OFF")
+        // What the triggers keep in step comes along with the rows.
+        for trigger in maker.layout.triggers { try connection.execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
+        // Each statement is a transaction of its own: inside of one SQLite writes nothing more once it has found damage.
+        let tables = try maker.layout.tables.map { try salvage($0, source, maker.layout, connection, isCancelled) }
+        let joins = try maker.layout.joinTables.filter { source.columns[$0.name] != nil }.map { join in
+            try TableSalvage(
+                connection: connection, table: join.name, key: "rowid",
+                columns: join.columns.map(\.name).filter { source.has($0, in: join.name) }.map { ($0, $0.quotedName) },
+                highest: source.highest(join.name), isCancelled: isCancelled
+            ).run()
+        }
+        try connection.detach("damaged")
+        try setCounters(maker.layout, source, connection)
+        try source.metadata?.keepApplicationEntries(in: maker.metadata).write(to: connection)
+        for trigger in maker.layout.triggers { try connection.execute(trigger.sql) }
+        try connection.execute("PRAGMA main.synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
+        try connection.checkSoundness(place: path)
+        return SalvageReport(store: path, tables: tables + joins, notes: source.notes, externalFiles: 0)
+    }
+
+    private func salvage(
+        _ table: EntityTable, _ source: DamagedStore, _ layout: StoreLayout, _ connection: Connection,
+        _ isCancelled: @escaping () -> Bool
+    ) throws -> SalvageReport.Table {
+        guard source.columns[table.name] != nil else {
+            return SalvageReport.Table(
+                name: table.name, rows: 0, partial: 0, lost: [],
+                cause: "The damaged store has no such table.", isCutShort: true)
+        }
+        let columns = table.columns.filter { source.has($0.name, in: table.name) }.map { column in
+            switch column.role {
+            case .entity, .toOneEntity: (column.name, source.number(column.name.quotedName, in: layout))
+            default: (column.name, column.name.quotedName)
+            }
+        }
+        let counted = source.numbers[table.rootEntityName]?.max ?? 0
+        return try TableSalvage(
+            connection: connection, table: table.name, key: "Z_PK", columns: columns,
+            highest: max(counted, source.highest(table.name)), isCancelled: isCancelled
+        ).run()
+    }
+
+    /// No key that was ever handed out is handed out again.
+    private func setCounters(_ layout: StoreLayout, _ source: DamagedStore, _ connection: Connection) throws {
+        for table in layout.tables {
+            guard let number = layout.entityNumbers[table.rootEntityName] else { continue }
+            try connection.run(
+                """
+                UPDATE main.Z_PRIMARYKEY SET Z_MAX = max(ifnull((SELECT max(Z_PK) FROM main.\(table.name.quotedName)), 0), ?) \
+                WHERE Z_ENT = ?
+                """, [.integer(source.numbers[table.rootEntityName]?.max ?? 0), .integer(Int64(number))])
+        }
+    }
+
+    private func copyExternalFiles(of store: String, to path: String) throws -> Int {
+        let (old, new) = (Sidecar(store: store).support, Sidecar(store: path).support)
+        guard old != new, try system.exists(old) else { return 0 }
+        try system.copyTree(old, to: new)
+        return try system.files(below: new).count
+    }
+}

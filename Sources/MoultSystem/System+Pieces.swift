@@ -1,0 +1,16 @@
+extension System {
+    /// Hands over a part of a file in pieces of at most a mebibyte, so that memory does not grow with the file.
+    ///
+    /// Always of the real machine: it only reads, and files that nobody writes to.
+    ///
+    /// - Parameters:
+    ///   - offset: the first byte.
+    ///   - count: bytes; the rest of the file when nil.
+    /// - Returns: the bytes that were there.
+    @discardableResult
+    package func readPieces(
+        of path: String, from offset: Int64 = 0, count: Int64? = nil, _ body: ([UInt8]) throws -> Void
+    ) throws -> Int64 {
+        try POSIXSystem().readPieces(of: path, from: offset, count: count ?? .max, body)
+    }
+}

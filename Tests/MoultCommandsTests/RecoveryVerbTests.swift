@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("moult repair, salvage, downgrade, doctor, and backups that are carried")
+struct RecoveryVerbTests {
+    private func store(_ moult: Tool) -> String { moult.folder.path + "/forum.sqlite" }
+
+    private func breakLinks(_ moult: Tool) throws {
+        let triggers = try SQLiteShell.run(
+            store(moult), "SELECT 'DROP TRIGGER \"' || name || '\";' FROM sqlite_master WHERE type = 'trigger'")
+        _ = try SQLiteShell.run(store(moult), triggers + "UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Post'")
+    }
+
+    @Test("repair says what it would do, does it, and has nothing left to do")
+    func repair() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        #expect(try moult("repair", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
+        try breakLinks(moult)
+        let model = ["--model", "Forum.xcdatamodeld"]
+        #expect(try moult.run(Tool.path, ["validate", "forum.sqlite"] + model).exit == 1)
+        let doctor = try moult.run(Tool.path, ["doctor", "forum.sqlite"] + model)
+        #expect(doctor.exit == 1)
+        #expect(doctor.output.contains("moult repair forum.sqlite"))
+        let dry = try moult.run(Tool.path, ["repair", "forum.sqlite", "--dry-run", "--json"] + model)
+        #expect(dry.exit == 0, "\(dry.errors)")
+        #expect(try dry.document["count"] as? Int == 1)
+        #expect(try dry.document["run"] is NSNull)
+        #expect(try SQLiteShell.run(store(moult), "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Post'") == "1\n")
+        let done = try moult.run(Tool.path, ["repair", "forum.sqlite", "--only", "key-counters", "--json"] + model)
+        #expect(done.exit == 0)
+        #expect(try done.document["backup"] is String)
+        #expect(try SQLiteShell.run(store(moult), "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Post'") == "200\n")
+        #expect(try moult.run(Tool.path, ["repair", "forum.sqlite"] + model).output == "Nothing to repair.\n")
+        #expect(try moult.run(Tool.path, ["repair", "forum.sqlite", "--only", "everything"] + model).exit == 2)
+    }
+
+    @Test("a backup goes out as an archive and comes back in another folder")
+    func carrying() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        #expect(try moult("backup", "create", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
+        let list =
+            try moult("backup", "list", "forum.sqlite", "--json").document["backups"] as? [[String: any Sendable]]
+        let backup = try #require(list?.first)
+        #expect(backup["reason"] as? String == "request" && (backup["tool"] as? String)?.isEmpty == false)
+        let name = try #require(backup["name"] as? String)
+        #expect(try moult("backup", "export", "forum.sqlite", name, "out.tar").exit == 0)
+        #expect(try moult("backup", "export", "forum.sqlite", name, "out.tar").exit == 2)
+        #expect(try moult("backup", "import", "forum.sqlite", "out.tar", "--backups", "elsewhere").exit == 0)
+        _ = try SQLiteShell.run(store(moult), "DELETE FROM Z_METADATA")
+        #expect(try moult("backup", "restore", "forum.sqlite", "elsewhere/\(name)").exit == 0)
+        #expect(try SQLiteShell.run(store(moult), "SELECT count(*) FROM ZPOST") == "200\n")
+    }
+
+    @Test("a damaged store is salvaged into a new one, and the doctor says so")
+    func salvage() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: store(moult)))
+        let middle = bytes.count / 2
+        for offset in middle..<(middle + 4096) { bytes[offset] = 0xA5 }
+        try bytes.write(to: URL(fileURLWithPath: store(moult)))
+        let doctor = try moult("doctor", "forum.sqlite", "--model", "Forum.xcdatamodeld")
+        #expect(doctor.exit == 1 && doctor.output.contains("moult salvage forum.sqlite"))
+        let result = try moult(
+            "salvage", "forum.sqlite", "new.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum", "--json")
+        #expect(result.exit == 0 || result.exit == 1, "\(result.errors)")
+        #expect(try result.document["rows"] as? Int ?? 0 > 0)
+        #expect(try SQLiteShell.run(moult.folder.path + "/new.sqlite", "PRAGMA integrity_check") == "ok\n")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store(moult))) == bytes)
+    }
+
+    @Test("a store that is ahead is brought back where nothing is lost, else its backup is named")
+    func downgrade() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let model = ["--model", "Forum.xcdatamodeld"]
+        let none = try moult.run(Tool.path, ["downgrade", "forum.sqlite", "--to", "Forum", "--json"] + model)
+        #expect(none.exit == 0)
+        #expect(try none.document["way"] as? String == "none")
+        let migrated = try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model)
+        guard migrated.exit == 0 else { return }
+        let back = try moult.run(Tool.path, ["downgrade", "forum.sqlite", "--to", "Forum", "--json"] + model)
+        let way = try back.document["way"] as? String
+        #expect(back.exit == (way == "mapping" ? 0 : 3))
+        if way == "backup" {
+            #expect(
+                try moult.run(Tool.path, ["downgrade", "forum.sqlite", "--to", "Forum", "--restore"] + model).exit == 0)
+        }
+        #expect(
+            try moult.run(Tool.path, ["status", "forum.sqlite", "--to", "Forum"] + model).output.contains("current"))
+    }
+}

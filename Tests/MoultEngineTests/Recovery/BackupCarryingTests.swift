@@ -1,0 +1,172 @@
+import Foundation
+import MoultModel
+import MoultSystem
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+struct BackupCarryingTests {
+    private let system = POSIXSystem()
+
+    private func tar(_ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/tar")
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(text)")
+        return text
+    }
+
+    /// A store with an external file whose name is long, and a backup of it.
+    private func fixture() throws -> (EngineFixture, BackupFolder, StoreBackup) {
+        let fixture = try EngineFixture(isWAL: true)
+        let external = fixture.folder.path + "/.Forum data_SUPPORT/_EXTERNAL_DATA"
+        try FileManager.default.createDirectory(atPath: external, withIntermediateDirectories: true)
+        try system.write((0..<300_001).map { UInt8(truncatingIfNeeded: $0 &* 7) }, to: external + "/3F2504E0")
+        try system.write([1, 2, 3], to: external + "/" + String(repeating: "ä", count: 100))
+        let backup = try Migrator().backUp(fixture.store, version: "1")
+        return (fixture, try Migrator().backups(of: fixture.store), backup)
+    }
+
+    @Test func `the manifest says who made it and why, and reads manifests of before`() throws {
+        let (fixture, folder, backup) = try fixture()
+        defer { withExtendedLifetime(fixture) {} }
+        #expect(backup.manifest.reason == .request && backup.manifest.tool == MoultVersion.number)
+        let path = backup.folder + "/manifest.json"
+        let json = String(decoding: try system.read(path), as: UTF8.self)
+        #expect(json.contains("\"reason\": \"request\""))
+        let old = json.split(separator: "\n").filter { !$0.contains("\"reason\"") && !$0.contains("\"tool\"") }
+            .joined(separator: "\n").replacingOccurrences(of: "],\n}", with: "]\n}")
+        try system.write(Array(old.utf8), to: path)
+        let read = try StoreBackup(reading: backup.folder, system)
+        #expect(read.manifest.reason == nil && read.manifest.sha256 == backup.manifest.sha256)
+        try folder.verify(read)
+    }
+
+    @Test func `an archive is one that tar reads, and comes back in`() throws {
+        let (fixture, folder, backup) = try fixture()
+        let path = fixture.folder.path + "/out.tar"
+        try folder.export(backup, to: path)
+        let listed = Set(try tar(["--quoting-style=literal", "-tf", path]).split(separator: "\n").map(String.init))
+        #expect(listed == Set(try system.files(below: backup.folder)))
+        let unpacked = fixture.folder.path + "/unpacked"
+        try system.makeFolder(unpacked)
+        _ = try tar(["-xf", path, "-C", unpacked])
+        for file in try system.files(below: backup.folder) {
+            #expect(try system.digest(of: unpacked + "/" + file) == system.digest(of: backup.folder + "/" + file))
+        }
+        let taken = try folder.take(path)
+        #expect(taken.name != backup.name && taken.manifest == backup.manifest)
+        // What another tar has packed comes in as well.
+        let other = fixture.folder.path + "/other.tar"
+        _ = try tar(["--format=pax", "-cf", other, "-C", backup.folder] + system.files(below: backup.folder))
+        #expect(try folder.take(other).manifest == backup.manifest)
+        // And a folder.
+        try folder.export(backup, to: fixture.folder.path + "/copy")
+        #expect(try folder.take(fixture.folder.path + "/copy").manifest == backup.manifest)
+        #expect(try folder.list().count == 4)
+        let names = try system.list(fixture.folder.path)
+        #expect(!names.contains { $0.hasSuffix(".part") }, "\(names)")
+    }
+
+    @Test func `an archive that is cut, changed or hostile is refused, and nothing lands outside`() throws {
+        let (fixture, folder, backup) = try fixture()
+        let path = fixture.folder.path + "/out.tar"
+        try folder.export(backup, to: path)
+        let whole = try system.read(path)
+        let bad = fixture.folder.path + "/bad.tar"
+        func refusal(_ bytes: [UInt8]) throws -> MigrationError.Code? {
+            try system.write(bytes, to: bad)
+            return #expect(throws: MigrationError.self) { try folder.take(bad) }?.code
+        }
+        for count in [0, 100, 512, 700, whole.count / 2, whole.count - 1024] {
+            #expect(try refusal(Array(whole.prefix(count))) == .backupInvalid || count == 0, "\(count)")
+        }
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<(Tier.faults.isAsked ? 2_000 : 40) {
+            var bytes = whole
+            let place = Int.random(in: 0..<bytes.count, using: &generator)
+            bytes[place] ^= UInt8(1 << Int.random(in: 0..<8, using: &generator))
+            try system.write(bytes, to: bad)
+            // Padding and the fields that nobody needs may change; then it is the same backup.
+            if let taken = try? folder.take(bad) { #expect(taken.manifest == backup.manifest, "byte \(place)") }
+        }
+        for name in ["../escaped", "/tmp/moult-escaped", "a/../../escaped", "."] {
+            let archive = try TapeArchive.Writer(fixture.folder.path + "/evil-\(UUID().uuidString).tar", system)
+            try archive.add([1], as: name)
+            try archive.finish()
+        }
+        for evil in try system.list(fixture.folder.path) where evil.hasPrefix("evil") {
+            let error = #expect(throws: MigrationError.self) { try folder.take(fixture.folder.path + "/" + evil) }
+            #expect(error?.code == .backupInvalid)
+        }
+        #expect(try !system.exists(fixture.folder.path + "/escaped"))
+        #expect(try !system.exists("/tmp/moult-escaped"))
+        // A manifest whose names lead out is none.
+        let manifest = backup.folder + "/manifest.json"
+        let text = String(decoding: try system.read(manifest), as: UTF8.self)
+        for name in ["../x", "..", "", "a/b"] {
+            let changed = text.replacingOccurrences(of: "\"Forum data.sqlite\"", with: "\"\(name)\"")
+            try system.write(Array(changed.utf8), to: manifest)
+            #expect(throws: MigrationError.self) { try StoreBackup(reading: backup.folder, system) }
+        }
+    }
+
+    @Test func `a copy of the main file alone is refused, with its WAL it is taken`() throws {
+        let fixture = try EngineFixture(isWAL: true)
+        let folder = try Migrator().backups(of: fixture.store)
+        let copy = fixture.folder.path + "/copy"
+        try system.makeFolder(copy)
+        try system.copy(fixture.store, to: copy + "/Forum data.sqlite")
+        // SQLite itself finds nothing wrong with it, and next to nothing in it.
+        let error = #expect(throws: MigrationError.self) { try folder.take(copy + "/Forum data.sqlite") }
+        #expect([.backupInvalid, .notAStore].contains(error?.code))
+        try system.copy(fixture.store + "-wal", to: copy + "/Forum data.sqlite-wal")
+        let taken = try folder.take(copy + "/Forum data.sqlite", version: "1")
+        #expect(taken.manifest.rows["ZITEM"] == 1_000 && taken.manifest.reason == .imported)
+        try folder.verify(taken)
+        // An app that closes its store leaves no WAL behind.
+        _ = try fixture.shell("PRAGMA wal_checkpoint(TRUNCATE)")
+        try system.copy(fixture.store, to: copy + "/closed.sqlite")
+        let open = #expect(throws: MigrationError.self) { try folder.take(copy + "/closed.sqlite") }
+        #expect(open?.code == .backupInvalid && open?.message.contains("-wal") == true)
+        #expect(try folder.take(copy + "/closed.sqlite", wasClosed: true).manifest.rows["ZITEM"] == 1_000)
+    }
+
+    @Test func `a WAL of another state beside a file is told`() throws {
+        let fixture = try EngineFixture(isWAL: true)
+        let folder = try Migrator().backups(of: fixture.store)
+        let old = try Migrator().backUp(fixture.store, version: "1")
+        // The app goes on, and dies; then somebody copies the backup over the store and forgets the WAL.
+        let app = try SQLiteProcess(fixture.store)
+        try app.run("PRAGMA wal_autocheckpoint = 0; UPDATE ZITEM SET ZNAME = 'later', Z_OPT = 9")
+        app.kill()
+        #expect(try WriteAheadLog(beside: fixture.store, system)?.strangeness() == nil)
+        Thread.sleep(forTimeInterval: 0.02)
+        try system.remove(fixture.store)
+        try system.write(try system.read(old.store), to: fixture.store)
+        #expect(try SQLiteShell.run(fixture.store, "PRAGMA integrity_check", immutable: true) == "ok\n")
+        let error = #expect(throws: MigrationError.self) { try folder.take(fixture.store) }
+        #expect(error?.code == .backupInvalid && error?.message.contains("not its own") == true)
+        let diagnosis = StoreDiagnosis(fixture.store)
+        #expect(diagnosis.findings.contains { $0.code == "stale-wal" })
+    }
+
+    @Test func `a rollback to where only a stale WAL lies sets it aside`() throws {
+        let fixture = try EngineFixture(isWAL: true)
+        let old = try fixture.logicalHash()
+        let backup = try Migrator().backUp(fixture.store, version: "1")
+        let wal = try system.read(fixture.store + "-wal")
+        try system.remove(fixture.store)
+        let outcome = try Migrator().rollback(fixture.store, to: backup)
+        #expect(try fixture.logicalHash() == old)
+        let aside = try #require(outcome.setAside)
+        #expect(try system.read(aside + "/Forum data.sqlite-wal") == wal)
+    }
+}

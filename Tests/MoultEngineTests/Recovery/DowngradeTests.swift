@@ -1,0 +1,123 @@
+import Foundation
+import MoultModel
+import MoultStore
+import MoultSystem
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+struct DowngradeTests {
+    /// The second version has a score with a default, an optional note and another entity.
+    private static func versions() throws -> ModelVersions {
+        let author = EntityDescription(name: "Author", attributes: [.init(name: "name", type: .string)])
+        func item(_ more: [AttributeDescription]) -> EntityDescription {
+            EntityDescription(name: "Item", attributes: [.init(name: "name", type: .string)] + more)
+        }
+        let models = try [
+            ManagedObjectModel(entities: [item([]), author]),
+            ManagedObjectModel(entities: [
+                item([
+                    .init(name: "score", type: .integer32, isOptional: false, defaultValue: .integer(1)),
+                    .init(name: "note", type: .string),
+                ]), author, EntityDescription(name: "Zebra", attributes: [.init(name: "word", type: .string)]),
+            ]),
+        ]
+        return ModelVersions(versions: models.enumerated().map { ModelVersion(names: ["\($0 + 1)"], model: $1) })
+    }
+
+    /// A store of the first version, migrated to the second.
+    private func migrated() throws -> (LibraryFolder, ModelVersions, StoreBackup) {
+        let (fixture, versions) = (try LibraryFolder(), try Self.versions())
+        try StoreMaker(versions.versions[0]).make(at: fixture.store)
+        _ = try fixture.shell(
+            """
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT value, 2, 1, 'Item ' || value
+                FROM generate_series(1, 200);
+            INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'a');
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 200 WHERE Z_ENT < 16000
+            """)
+        let prepared = try PreparedMigration(fixture.store, versions: versions)
+        let outcome = try Migrator().run(try #require(try prepared.migration()), on: fixture.store)
+        return (fixture, versions, try #require(outcome.backup))
+    }
+
+    /// A store's path in a folder of its own.
+    private final class LibraryFolder {
+        let folder: ScratchFolder
+        var store: String { folder.path + "/Items.sqlite" }
+
+        init() throws { folder = try ScratchFolder() }
+
+        func shell(_ sql: String) throws -> String { try SQLiteShell.run(store, sql) }
+    }
+
+    private static let items = "SELECT Z_PK, ZNAME, Z_OPT FROM ZITEM ORDER BY 1; SELECT * FROM ZAUTHOR"
+
+    @Test func `a store that holds nothing but defaults in what is new goes back, and loses nothing`() throws {
+        let (fixture, versions, backup) = try migrated()
+        let before = try fixture.shell(Self.items)
+        let downgrade = try StoreDowngrade(fixture.store, versions: versions, to: "1")
+        guard case .mapping(let migration) = downgrade.way else {
+            Issue.record("\(downgrade.losses)")
+            return
+        }
+        _ = try Migrator().run(migration, on: fixture.store)
+        #expect(try fixture.shell(Self.items) == before)
+        let state = try StoreProbe.read(fixture.store) { try StoreState($0.connection) }
+        #expect(state.hashes?.entities.mapValues(\.base64) == backup.manifest.versionHashes)
+        #expect(try StoreAudit(fixture.store, model: versions.versions[0].model).isSound)
+        if case .none = try StoreDowngrade(fixture.store, versions: versions, to: "1").way {
+        } else {
+            Issue.record("it is of that version now")
+        }
+    }
+
+    @Test func `what would be lost is said, with the backup and what was written since`() throws {
+        let (fixture, versions, backup) = try migrated()
+        _ = try fixture.shell(
+            """
+            UPDATE ZITEM SET ZSCORE = 5, Z_OPT = Z_OPT + 1 WHERE Z_PK IN (1, 2);
+            DELETE FROM ZITEM WHERE Z_PK = 3;
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME, ZSCORE) SELECT 90001, Z_ENT, 1, 'new', 1 FROM ZITEM LIMIT 1
+            """)
+        let downgrade = try StoreDowngrade(fixture.store, versions: versions, to: "1")
+        guard case .backup(let found, let since) = downgrade.way else {
+            Issue.record("\(downgrade.way)")
+            return
+        }
+        #expect(found == backup)
+        #expect(downgrade.losses.contains { $0.contains("Item.score") }, "\(downgrade.losses)")
+        #expect(since.first { $0.entity == "Item" }.map { [$0.inserted, $0.updated, $0.deleted] } == [1, 2, 1])
+        #expect(since.first { $0.entity == "Item" }?.keys == [1, 2, 90001])
+        #expect(!since.contains { $0.entity == "Author" })
+        // Without a sound backup there is no way.
+        try POSIXSystem().append([0], to: backup.store)
+        if case .impossible = try StoreDowngrade(fixture.store, versions: versions, to: "1").way {
+        } else {
+            Issue.record("a damaged backup is no way back")
+        }
+    }
+
+    @Test func `an older program that has never seen the store's version reads the model it carries`() throws {
+        let (fixture, versions, backup) = try migrated()
+        _ = try fixture.shell("UPDATE ZITEM SET ZNOTE = 'kept' WHERE Z_PK = 9")
+        let old = ModelVersions(versions: [versions.versions[0]])
+        let downgrade = try StoreDowngrade(fixture.store, versions: old)
+        #expect(downgrade.from == "the store's own model" && downgrade.to == "1")
+        guard case .backup(let found, _) = downgrade.way else {
+            Issue.record("a note has no place in the older version")
+            return
+        }
+        #expect(found == backup)
+    }
+
+    @Test func `a store that is behind is no matter for a downgrade`() throws {
+        let (fixture, versions) = (try LibraryFolder(), try Self.versions())
+        try StoreMaker(versions.versions[0]).make(at: fixture.store)
+        let error = #expect(throws: MigrationError.self) {
+            try StoreDowngrade(fixture.store, versions: versions, to: "2")
+        }
+        #expect(error?.code == .usage)
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import MoultModel
+import MoultStore
+import MoultSystem
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// A small volume of its own, which really fills.
+private final class SmallVolume {
+    let path: String
+
+    /// Nil, said aloud, where this user may not mount.
+    init?(kilobytes: Int) throws {
+        path = FileManager.default.temporaryDirectory.path + "/moult-volume-\(UUID().uuidString)"
+        try POSIXSystem().makeFolder(path)
+        guard try Self.run("mount", ["-t", "tmpfs", "-o", "size=\(kilobytes)k", "tmpfs", path]) else {
+            print("SKIPPED: no small volume can be mounted here, which takes root")
+            try POSIXSystem().remove(path)
+            return nil
+        }
+    }
+
+    deinit {
+        _ = try? Self.run("umount", [path])
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    func remount(_ options: String) throws { #expect(try Self.run("mount", ["-o", "remount,\(options)", path])) }
+
+    private static func run(_ program: String, _ arguments: [String]) throws -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+}
+
+/// A machine that always says it has room, so that the disk itself has to say no.
+private struct BoastingSystem: ForwardingSystem {
+    func space(at path: String) throws -> VolumeSpace {
+        VolumeSpace(available: .max, volume: try real.space(at: path).volume)
+    }
+}
+
+struct FullDiskTests {
+    private static func migration(_ store: String) throws -> Migration {
+        try #require(try PreparedMigration(store, versions: try KillableVersions.make()).migration())
+    }
+
+    private static func place(_ fixture: EngineFixture, on volume: SmallVolume) throws -> String {
+        let store = volume.path + "/Forum data.sqlite"
+        try POSIXSystem().copy(fixture.store, to: store)
+        return store
+    }
+
+    /// The old rows, or the new ones; nothing else.
+    private static func state(_ store: String) throws -> String {
+        try SQLiteShell.run(
+            store,
+            "PRAGMA integrity_check; SELECT count(*), total(Z_PK) FROM ZITEM; SELECT count(*) FROM pragma_table_info('ZITEM') WHERE name = 'ZSCORE'"
+        )
+    }
+
+    @Test func `wherever the disk fills up the store stays the old one, and with room it is migrated`() throws {
+        let fixture = try EngineFixture(killable: 3_000, isWAL: false)
+        let size = Int(try #require(try POSIXSystem().status(of: fixture.store)).size) / 1024
+        let before = try Self.state(fixture.store)
+        var (refused, done) = (0, 0)
+        let step = Tier.faults.isAsked ? size / 40 : size / 2
+        for kilobytes in stride(from: size + 64, through: 6 * size, by: max(step, 1)) {
+            guard let volume = try SmallVolume(kilobytes: kilobytes) else { return }
+            let store = try Self.place(fixture, on: volume)
+            let migrator = Migrator(
+                options: MigrationOptions(temporaryFolder: volume.path), system: BoastingSystem())
+            do {
+                _ = try migrator.run(try Self.migration(store), on: store)
+                done += 1
+                #expect(try Self.state(store).hasSuffix("\n1\n"), "\(kilobytes)")
+            } catch let error as MigrationError {
+                refused += 1
+                #expect(error.code == .insufficientStorage, "\(kilobytes): \(error)")
+                #expect(try Self.state(store) == before, "\(kilobytes)")
+                // With more room the same command does it.
+                try volume.remount("size=\(8 * size)k")
+                _ = try migrator.run(try Self.migration(store), on: store)
+                #expect(try Self.state(store).hasSuffix("\n1\n"), "\(kilobytes)")
+            }
+            let names = try POSIXSystem().list(store + ".moult")
+            #expect(names.filter { $0 != "backups" } == ["lock", "log.txt", "runs.jsonl"], "\(kilobytes): \(names)")
+        }
+        print("full disk: \(refused) volumes filled up, \(done) had room")
+        #expect(refused > 0 && done > 0)
+    }
+
+    @Test func `where the room is short expired backups go, and then no backup is kept`() throws {
+        let fixture = try EngineFixture(killable: 3_000, isWAL: false)
+        let size = Int(try #require(try POSIXSystem().status(of: fixture.store)).size) / 1024
+        guard let volume = try SmallVolume(kilobytes: 6 * size) else { return }
+        let store = try Self.place(fixture, on: volume)
+        let old = Migrator(system: ClockSystem(now: Timestamp(seconds: 1_000_000_000)))
+        let backups = try (0..<2).map { _ in try old.backUp(store, version: "1") }
+        let migrator = Migrator(
+            options: MigrationOptions(retention: RetentionPolicy(minimumCount: 1), temporaryFolder: volume.path))
+        let plain = #expect(throws: MigrationError.self) { try migrator.run(try Self.migration(store), on: store) }
+        #expect(plain?.code == .insufficientStorage && plain?.remedy.contains("bytes more") == true)
+        let (_, made) = try migrator.makingRoom(for: store) { try $0.run(try Self.migration(store), on: store) }
+        #expect(made.pruned == [backups[0].name])
+        #expect(try Self.state(store).hasSuffix("\n1\n"))
+        // Only then is there a newer one that is good, and the other expires too.
+        #expect(!made.isFrugal)
+        #expect(try migrator.backups(of: store).list().map(\.manifest.version) == ["1"])
+    }
+
+    @Test func `where only the frugal mode fits it is taken, and says so`() throws {
+        let fixture = try EngineFixture(killable: 3_000, isWAL: false)
+        let size = Int64(try #require(try POSIXSystem().status(of: fixture.store)).size)
+        let path = try POSIXSystem().resolve(fixture.store)
+        func need(_ isFrugal: Bool) -> Int64 {
+            SpaceRequirement(
+                sidecar: Sidecar(store: path), backups: fixture.sidecar, temporary: fixture.folder.path, size: size,
+                newSize: size, external: 0, isFrugal: isFrugal, isInPlace: false
+            ).total
+        }
+        struct Tight: ForwardingSystem {
+            let available: Int64
+            func space(at path: String) throws -> VolumeSpace { VolumeSpace(available: available, volume: 1) }
+        }
+        let tight = Tight(available: (need(true) + need(false)) / 2)
+        let (outcome, made) = try Migrator(system: tight).makingRoom(for: fixture.store) {
+            try $0.run(try Self.migration(fixture.store), on: fixture.store)
+        }
+        #expect(made.isFrugal && outcome.backup == nil)
+        #expect(try Self.state(fixture.store).hasSuffix("\n1\n"))
+        let other = try EngineFixture(killable: 3_000, isWAL: false)
+        let none = #expect(throws: MigrationError.self) {
+            try Migrator(system: Tight(available: 100_000)).makingRoom(for: other.store) {
+                try $0.run(try Self.migration(other.store), on: other.store)
+            }
+        }
+        #expect(none?.code == .insufficientStorage)
+        #expect(try Self.state(other.store).hasSuffix("\n0\n"))
+    }
+
+    @Test func `a volume that turned read-only is refused before anything is done, and the store can be looked at`()
+        throws
+    {
+        let fixture = try EngineFixture(killable: 100, isWAL: false)
+        guard let volume = try SmallVolume(kilobytes: 8_000) else { return }
+        let store = try Self.place(fixture, on: volume)
+        try volume.remount("ro")
+        let error = #expect(throws: MigrationError.self) { try Migrator().run(try Self.migration(store), on: store) }
+        #expect(error?.code == .readOnly && error?.exitCode == 3)
+        #expect(
+            StoreDiagnosis(store, versions: try KillableVersions.make()).findings.contains {
+                $0.code == "cannot-be-changed"
+            })
+        #expect(try POSIXSystem().list(volume.path) == ["Forum data.sqlite"])
+        try volume.remount("rw")
+        _ = try Migrator().run(try Self.migration(store), on: store)
+        #expect(try Self.state(store).hasSuffix("\n1\n"))
+    }
+}

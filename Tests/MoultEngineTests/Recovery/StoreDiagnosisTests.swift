@@ -1,0 +1,111 @@
+import Foundation
+import MoultModel
+import MoultStore
+import MoultSystem
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Each symptom is made, and the diagnosis names it with a command that helps.
+struct StoreDiagnosisTests {
+    private func codes(_ store: String, _ versions: ModelVersions? = nil, to target: String? = nil) -> [String] {
+        StoreDiagnosis(store, versions: versions, to: target).findings.map(\.code)
+    }
+
+    @Test func `a store that is well has nothing wrong, and is not touched`() throws {
+        let library = try LibraryStore()
+        let before = try POSIXSystem().digest(of: library.path)
+        let names = try POSIXSystem().list(library.folder.path)
+        let diagnosis = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version]))
+        #expect(diagnosis.isWell, "\(diagnosis.findings)")
+        #expect(diagnosis.version == "1")
+        #expect(try POSIXSystem().digest(of: library.path) == before)
+        #expect(try POSIXSystem().list(library.folder.path) == names)
+    }
+
+    @Test func `faults of rows lead to a repair`() throws {
+        let library = try LibraryStore()
+        try library.shell(
+            "UPDATE ZSHELF SET ZPARENT = 77 WHERE Z_PK = 10; UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Book'")
+        let findings = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version])).findings
+        #expect(Set(findings.filter { $0.severity == .error }.map(\.code)) == ["rows-dangling", "rows-key-counters"])
+        #expect(findings.first?.remedy.hasPrefix("moult repair") == true)
+    }
+
+    @Test func `damage leads to the newest good backup, else to a salvage`() throws {
+        let library = try LibraryStore()
+        let damage = {
+            var bytes = try POSIXSystem().read(library.path)
+            for offset in (bytes.count / 2)..<(bytes.count / 2 + 9000) { bytes[offset] = 0xA5 }
+            try POSIXSystem().write(bytes, to: library.path)
+        }
+        let backup = try Migrator().backUp(library.path, version: "1")
+        try damage()
+        let first = try #require(StoreDiagnosis(library.path).findings.first)
+        #expect(["damaged-page", "store-unreadable"].contains(first.code))
+        #expect(first.remedy.contains("moult rollback") && first.remedy.contains(backup.name))
+        try POSIXSystem().append([0], to: backup.store)
+        let second = StoreDiagnosis(library.path).findings
+        #expect(second.first?.remedy.contains("moult salvage") == true)
+        #expect(second.contains { $0.code == "backup-damaged" && $0.severity == .error })
+    }
+
+    @Test func `versions and plans are told apart`() throws {
+        let fixture = try EngineFixture(killable: 20, isWAL: false)
+        let versions = try KillableVersions.make()
+        #expect(codes(fixture.store) == ["no-model", "no-backup"])
+        #expect(Set(codes(fixture.store, versions)).isSuperset(of: ["behind", "can-migrate"]))
+        let prepared = try PreparedMigration(fixture.store, versions: versions)
+        _ = try Migrator().run(try #require(try prepared.migration()), on: fixture.store)
+        #expect(codes(fixture.store, versions, to: "1").first == "ahead")
+        #expect(codes(fixture.store, ModelVersions(versions: [versions.versions[0]])).first == "unknown-version")
+        #expect(codes(fixture.folder.path + "/nothing.sqlite").first == "store-unreadable")
+    }
+
+    @Test func `runs that come to nothing again and again are noticed`() throws {
+        let fixture = try EngineFixture(killable: 20, isWAL: false)
+        let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
+        try sidecar.make(POSIXSystem())
+        let history = RunHistory(sidecar)
+        func record(_ result: RunRecord.Result) throws {
+            try history.append(
+                RunRecord(
+                    run: "r", operation: .migrate, result: result, from: "1", to: "2", startedAt: "", endedAt: "",
+                    seconds: 0, backup: nil, rows: 0, bytes: 0, error: nil))
+        }
+        try record(.done)
+        #expect(!codes(fixture.store).contains("never-completes"))
+        for _ in 0..<3 { try record(.undone) }
+        let finding = try #require(StoreDiagnosis(fixture.store).findings.first { $0.code == "never-completes" })
+        #expect(finding.remedy.contains("--stop-at-each-version"))
+        try record(.done)
+        #expect(!codes(fixture.store).contains("never-completes"))
+    }
+
+    @Test func `a bundle holds what a report needs, and nothing that a user wrote`() throws {
+        let library = try LibraryStore()
+        try library.shell(
+            "UPDATE ZBOOK SET ZTITLE = 'my secret diary' WHERE Z_PK = 3; DELETE FROM ZSHELF WHERE Z_PK = 2")
+        let sidecar = Sidecar(store: try POSIXSystem().resolve(library.path))
+        let repair = try StoreRepair(library.path, at: library.version)
+        _ = try Migrator().run(try #require(repair.migration), on: library.path)
+        MigrationLog(sidecar).append("A title was \"my secret diary\".")
+        let path = library.folder.path + "/report.tar"
+        let versions = ModelVersions(versions: [library.version])
+        let diagnosis = StoreDiagnosis(library.path, versions: versions)
+        let names = try BugReportBundle(library.path).write(to: path, diagnosis: diagnosis)
+        #expect(
+            Set(names).isSuperset(of: [
+                "diagnosis.txt", "system.json", "schema.sql", "metadata.json", "counts.json", "runs.jsonl", "log.txt",
+                "backups.txt",
+            ]))
+        let text = String(decoding: try POSIXSystem().read(path), as: UTF8.self)
+        #expect(text.contains("CREATE TABLE ZBOOK") && text.contains("\"ZBOOK\": 90"))
+        #expect(!text.contains("secret") && !text.contains("It's \"") && !text.contains(library.folder.path))
+        let whole = library.folder.path + "/whole.tar"
+        let more = try BugReportBundle(library.path, withValues: true).write(to: whole, diagnosis: diagnosis)
+        #expect(more.contains("quarantine.sqlite"))
+        #expect(String(decoding: try POSIXSystem().read(whole), as: UTF8.self).contains("secret"))
+    }
+}
