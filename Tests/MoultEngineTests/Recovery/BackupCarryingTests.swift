@@ -10,17 +10,9 @@ struct BackupCarryingTests {
     private let system = POSIXSystem()
 
     private func tar(_ arguments: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/tar")
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(text)")
-        return text
+        let tar = try ChildProcess.run("tar", arguments)
+        #expect(tar.exit == 0, "\(tar.output)")
+        return tar.output
     }
 
     /// A store with an external file whose name is long, and a backup of it.

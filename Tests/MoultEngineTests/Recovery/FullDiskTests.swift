@@ -30,13 +30,7 @@ private final class SmallVolume {
     func remount(_ options: String) throws { #expect(try Self.run("mount", ["-o", "remount,\(options)", path])) }
 
     private static func run(_ program: String, _ arguments: [String]) throws -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        try ChildProcess.run(program, arguments).exit == 0
     }
 }
 

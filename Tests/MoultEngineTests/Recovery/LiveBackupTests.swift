@@ -53,19 +53,17 @@ struct LiveBackupTests {
                     if c.in_transaction: c.execute("ROLLBACK")
                     if "locked" not in str(error): raise
             """
-        let writer = Process()
-        writer.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        writer.arguments = ["python3", "-c", script, fixture.store]
-        let output = Pipe()
-        writer.standardOutput = output
-        try writer.run()
+        let output = fixture.folder.path + ".written"
+        let writer = try ChildProcess(
+            "python3", ["-c", script, fixture.store], output: .files(output: output, errors: nil))
         defer {
-            kill(writer.processIdentifier, SIGKILL)
-            writer.waitUntilExit()
+            writer.kill()
+            try? FileManager.default.removeItem(atPath: output)
         }
-        _ = output.fileHandleForReading.availableData
+        while writer.isRunning, FileManager.default.contents(atPath: output)?.isEmpty != false {
+            Thread.sleep(forTimeInterval: 0.01)
+        }
         var states: Set<String> = []
-        output.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
         for _ in 0..<(Tier.faults.isAsked ? 100 : 4) {
             let backup = try Migrator().backUp(fixture.store, version: "1")
             #expect(
@@ -73,7 +71,6 @@ struct LiveBackupTests {
                     == "1000\nok\n")
             states.insert(backup.manifest.sha256)
         }
-        output.fileHandleForReading.readabilityHandler = nil
         #expect(writer.isRunning)
         #expect(states.count > 1)
     }
@@ -85,7 +82,7 @@ struct LiveBackupTests {
         let error = #expect(throws: MigrationError.self) {
             try Migrator(options: .init(patience: 50)).backUp(fixture.store, version: "1")
         }
-        #expect(error?.code == .locked && error?.message.contains("\(child.process.processIdentifier)") == true)
+        #expect(error?.code == .locked && error?.message.contains("\(child.process.identifier)") == true)
         child.kill()
     }
 }

@@ -39,16 +39,16 @@ struct NeighbourTests {
         let fixture = try EngineFixture(killable: 100, isWAL: false)
         let child = try EngineChild("hold", fixture.store)
         child.wait(for: "held")
-        kill(child.process.processIdentifier, SIGSTOP)
+        kill(child.process.identifier, SIGSTOP)
         for _ in 0..<3 {
             let error = #expect(throws: MigrationError.self) { try Self.migrate(fixture.store) }
             #expect(error?.code == .locked)
-            #expect(error?.message.contains("process \(child.process.processIdentifier)") == true)
+            #expect(error?.message.contains("process \(child.process.identifier)") == true)
         }
         let diagnosis = StoreDiagnosis(fixture.store)
         let stopped = try #require(diagnosis.findings.first { $0.code == "run-stopped" })
-        #expect(stopped.remedy.contains("kill -CONT \(child.process.processIdentifier)"))
-        kill(child.process.processIdentifier, SIGCONT)
+        #expect(stopped.remedy.contains("kill -CONT \(child.process.identifier)"))
+        kill(child.process.identifier, SIGCONT)
         child.kill()
         #expect(try Self.migrate(fixture.store) != nil)
         #expect(!StoreDiagnosis(fixture.store).findings.contains { $0.code.hasPrefix("run-") })
