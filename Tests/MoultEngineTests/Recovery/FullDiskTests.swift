@@ -74,16 +74,20 @@ struct FullDiskTests {
             do {
                 _ = try migrator.run(try Self.migration(store), on: store)
                 done += 1
+                // The shell needs room too.
+                try volume.remount("size=\(8 * size)k")
                 #expect(try Self.state(store).hasSuffix("\n1\n"), "\(kilobytes)")
             } catch let error as MigrationError {
                 refused += 1
                 #expect(error.code == .insufficientStorage, "\(kilobytes): \(error)")
-                #expect(try Self.state(store) == before, "\(kilobytes)")
-                // With more room the same command does it.
+                // SQLite may want room to heal the store; with more room the same command does it.
                 try volume.remount("size=\(8 * size)k")
+                #expect(try Self.state(store) == before, "\(kilobytes)")
                 _ = try migrator.run(try Self.migration(store), on: store)
                 #expect(try Self.state(store).hasSuffix("\n1\n"), "\(kilobytes)")
             }
+            // A run that could commit, and no more, leaves its tidying to the next.
+            _ = try Migrator().recover(store)
             let names = try POSIXSystem().list(store + ".moult")
             #expect(names.filter { $0 != "backups" } == ["lock", "log.txt", "runs.jsonl"], "\(kilobytes): \(names)")
         }

@@ -39,7 +39,7 @@ struct LiveBackupTests {
     func `a backup beside a busy writer is one of its states`(mode: String) throws {
         let fixture = try EngineFixture(isWAL: mode == "WAL")
         let script = """
-            import sqlite3, sys, random
+            import sqlite3, sys, random, time
             c = sqlite3.connect(sys.argv[1], timeout=20, isolation_level=None)
             while True:
                 a, b = random.randint(1, 1000), random.randint(1, 1000)
@@ -49,6 +49,7 @@ struct LiveBackupTests {
                     c.execute("UPDATE ZITEM SET Z_OPT = Z_OPT + 1 WHERE Z_PK = ?", (b,))
                     c.execute("COMMIT")
                     print("x", flush=True)
+                    time.sleep(0.002)
                 except sqlite3.OperationalError as error:
                     if c.in_transaction: c.execute("ROLLBACK")
                     if "locked" not in str(error): raise

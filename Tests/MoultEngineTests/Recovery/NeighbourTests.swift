@@ -25,8 +25,9 @@ struct NeighbourTests {
             let fixture = try EngineFixture(killable: 400, isWAL: true)
             let items = try fixture.shell("SELECT count(*) FROM ZITEM")
             let children = try (0..<3).map { _ in try EngineChild("infer", fixture.store) }
+            let said = children.map { $0.process.readToEnd() }
             let exits = children.map { $0.end() }
-            #expect(exits.contains(0) && exits.allSatisfy { $0 == 0 || $0 == 3 }, "\(exits)")
+            #expect(exits.contains(0) && exits.allSatisfy { $0 == 0 || $0 == 3 }, "\(exits): \(said)")
             #expect(try fixture.shell("SELECT count(*) FROM ZITEM") == items)
             #expect(
                 try fixture.shell("SELECT count(*) FROM ZITEM WHERE ZSCORE IS NOT 1; PRAGMA integrity_check")
