@@ -99,8 +99,9 @@ let package = Package(
         module(
             "MoultTesting",
             [
-                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine",
-                "MoultTransform",
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem",
+                "MoultObjects",
+                "MoultEngine", "MoultTransform",
             ]),
         module(
             "MoultCoreData",

@@ -59,11 +59,7 @@ package final class Restoration: Sendable {
         var migration = Migration(
             at: version, of: store, "restore", "Objects of the quarantine are put back.", system
         ) { [self] in try run($0, $1) }
-        migration.precondition = { [binding, store] connection in
-            guard try BoundPlan.Binding(StoreSnapshot(connection)) == binding else {
-                throw StoreVerification.stale(store)
-            }
-        }
+        migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
         return migration
     }
 

@@ -60,11 +60,7 @@ package final class StoreRepair: Sendable {
         var migration = Migration(
             at: version, of: store, "repair", "The faults of the rows are mended.", system
         ) { [self] in try run($0, $1) }
-        migration.precondition = { [binding, store] connection in
-            guard try BoundPlan.Binding(StoreSnapshot(connection)) == binding else {
-                throw StoreVerification.stale(store)
-            }
-        }
+        migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
         return migration
     }
 

@@ -58,11 +58,7 @@ package struct RuleAudit: Sendable {
         guard isMendable else { return nil }
         if let refusal { throw refusal }
         var mending = Migration.mending(rules, "now", at: version, of: store, log, system)
-        mending.precondition = { [binding, store] connection in
-            guard try BoundPlan.Binding(StoreSnapshot(connection)) == binding else {
-                throw StoreVerification.stale(store)
-            }
-        }
+        mending.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
         return mending
     }
 }

@@ -30,10 +30,7 @@ extension Migration {
         let binding = plan.binding
         self.init(
             script, from: from, to: plan.target.name, functions: functions,
-            precondition: { connection in
-                let now = BoundPlan.Binding(try StoreSnapshot(connection))
-                guard now == binding else { throw StoreVerification.stale(store) }
-            },
+            precondition: { try StoreVerification.requireUnchanged(binding, of: store, $0) },
             verify: inPlace ? verification.verifyInPlace : verification.verify)
         verifySteps = verification.verifySteps
     }
@@ -160,8 +157,10 @@ struct StoreVerification: Sendable {
             remedy: "Restore the store from a backup.", cause: name)
     }
 
-    static func stale(_ store: String) -> MigrationError {
-        MigrationError(
+    /// - Throws: `planStale` where the store is no longer the one that something was planned over.
+    static func requireUnchanged(_ binding: BoundPlan.Binding, of store: String, _ connection: Connection) throws {
+        guard try BoundPlan.Binding(StoreSnapshot(connection)) != binding else { return }
+        throw MigrationError(
             .planStale, "The store is not the one that the plan was made for: its version or its tables have changed.",
             place: store, remedy: "Make the plan again.")
     }

@@ -1,15 +1,17 @@
+import MoultObjects
+
 /// Decides by a seed what of the unsynchronised changes a power cut spares.
 ///
 /// Seed 0 spares nothing, the next ones few, half and most of all changes, in turns.
 struct DiskLuck {
     static let sectorSize = 512
 
-    private var generator: Generator
+    private var generator: SeededGenerator
     /// Of eight changes.
     private let spared: UInt64
 
     init(seed: UInt64) {
-        generator = Generator(state: seed)
+        generator = SeededGenerator(seed: seed)
         spared = seed == 0 ? 0 : [1, 4, 7][Int(seed % 3)]
     }
 
@@ -34,19 +36,6 @@ struct DiskLuck {
     private func sectors(of bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
         stride(from: 0, to: bytes.count, by: Self.sectorSize).map { start in
             .write(offset: offset + start, bytes: Array(bytes[start..<min(start + Self.sectorSize, bytes.count)]))
-        }
-    }
-
-    /// SplitMix64: the same numbers for the same seed, on every machine.
-    private struct Generator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
         }
     }
 }

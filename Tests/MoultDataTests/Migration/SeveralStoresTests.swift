@@ -3,25 +3,29 @@ import TestSupport
 import Testing
 
 @Suite struct SeveralStoresTests {
+    /// A container over a shelf and a desk, each a store of its own.
+    private func open(
+        _ version: any VersionedSchema.Type, _ models: [[any PersistentModel.Type]], in folder: ScratchFolder,
+        by plan: any SchemaMigrationPlan.Type
+    ) throws -> ModelContext {
+        let configurations = zip(["shelf", "desk"], models).map { (name: String, models) in
+            ModelConfiguration(
+                name, schema: Schema(models), url: URL(fileURLWithPath: "\(folder.path)/\(name).store"))
+        }
+        return ModelContext(
+            try ModelContainer(
+                for: Schema(versionedSchema: version), migrationPlan: plan, configurations: configurations))
+    }
+
     @Test func `each of several stores of a container is migrated by the part of the plan that it holds`() throws {
         let folder = try ScratchFolder()
-        func open(_ version: any VersionedSchema.Type, _ models: [[any PersistentModel.Type]]) throws -> ModelContext {
-            let configurations = zip(["shelf", "desk"], models).map { (name: String, models) in
-                ModelConfiguration(
-                    name, schema: Schema(models), url: URL(fileURLWithPath: "\(folder.path)/\(name).store"))
-            }
-            return ModelContext(
-                try ModelContainer(
-                    for: Schema(versionedSchema: version), migrationPlan: RoomPlan.self,
-                    configurations: configurations))
-        }
         do {
-            let context = try open(RoomV1.self, [[RoomV1.Book.self], [RoomV1.Pen.self]])
+            let context = try open(RoomV1.self, [[RoomV1.Book.self], [RoomV1.Pen.self]], in: folder, by: RoomPlan.self)
             context.insert(RoomV1.Book(title: "Emma"))
             context.insert(RoomV1.Pen(colour: "red"))
             try context.save()
         }
-        let context = try open(RoomV2.self, [[RoomV2.Book.self], [RoomV2.Pen.self]])
+        let context = try open(RoomV2.self, [[RoomV2.Book.self], [RoomV2.Pen.self]], in: folder, by: RoomPlan.self)
         #expect(try context.fetch(FetchDescriptor<RoomV2.Book>()).map(\.pages) == [100])
         #expect(try context.fetch(FetchDescriptor<RoomV2.Pen>()).map(\.ink) == ["red"])
         #expect(try SQLiteShell.run("\(folder.path)/shelf.store", "SELECT ZTITLE, ZPAGES FROM ZBOOK") == "Emma|100\n")
@@ -30,23 +34,15 @@ import Testing
 
     @Test func `a custom stage runs once for each store, with the objects of that store`() throws {
         let folder = try ScratchFolder()
-        func open(_ version: any VersionedSchema.Type, _ models: [[any PersistentModel.Type]]) throws -> ModelContext {
-            let configurations = zip(["shelf", "desk"], models).map { (name: String, models) in
-                ModelConfiguration(
-                    name, schema: Schema(models), url: URL(fileURLWithPath: "\(folder.path)/\(name).store"))
-            }
-            return ModelContext(
-                try ModelContainer(
-                    for: Schema(versionedSchema: version), migrationPlan: CustomRoomPlan.self,
-                    configurations: configurations))
-        }
         do {
-            let context = try open(RoomV1.self, [[RoomV1.Book.self], [RoomV1.Pen.self]])
+            let context = try open(
+                RoomV1.self, [[RoomV1.Book.self], [RoomV1.Pen.self]], in: folder, by: CustomRoomPlan.self)
             for title in ["Emma", "Emma", "Persuasion"] { context.insert(RoomV1.Book(title: title)) }
             for colour in ["red", "blue"] { context.insert(RoomV1.Pen(colour: colour)) }
             try context.save()
         }
-        let context = try open(RoomV2.self, [[RoomV2.Book.self], [RoomV2.Pen.self]])
+        let context = try open(
+            RoomV2.self, [[RoomV2.Book.self], [RoomV2.Pen.self]], in: folder, by: CustomRoomPlan.self)
         #expect(try context.fetch(FetchDescriptor<RoomV2.Book>()).map(\.pages).sorted() == [4, 10])
         #expect(try context.fetch(FetchDescriptor<RoomV2.Pen>()).map(\.ink).sorted() == ["BLUE", "RED"])
         for name in ["shelf", "desk"] {
