@@ -56,10 +56,14 @@ package struct SQLiteArguments {
     package func real(_ index: Int) -> Double { sqlite3_value_double(pointer(index)) }
 
     /// The value converted to text as SQLite does; nil for NULL.
-    package func text(_ index: Int) -> String? {
+    ///
+    /// - Parameter room: bytes that can be appended to a text of more than 15 bytes without another allocation.
+    package func text(_ index: Int, room: Int = 0) -> String? {
         guard let start = sqlite3_value_text(pointer(index)) else { return nil }
-        let count = Int(sqlite3_value_bytes(pointer(index)))
-        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+        let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer(index))))
+        // Shorter ones lie in the String itself.
+        guard room > 0, bytes.count > 15 else { return String(decoding: bytes, as: UTF8.self) }
+        return String(unsafeUninitializedCapacity: bytes.count + room) { $0.initialize(fromContentsOf: bytes) }
     }
 
     /// The bytes of a blob or text where SQLite keeps them, valid inside `body` only; empty for NULL.

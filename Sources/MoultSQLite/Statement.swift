@@ -119,12 +119,16 @@ extension Statement {
 
     /// Binds what a column of another statement's present row holds, as it is and without a copy: this statement must
     /// have run before the other goes to its next row.
-    package func bind(lending column: Int, of row: Statement, at index: Int) throws {
+    ///
+    /// - Returns: whether it holds anything.
+    @discardableResult
+    package func bind(lending column: Int, of row: Statement, at index: Int) throws -> Bool {
         let place = Int32(clamping: index)
         // Its value may be looked into, for no other thread uses a connection at the same time.
         let value = sqlite3_column_value(row.handle, Int32(clamping: column))
+        let type = sqlite3_value_type(value)
         let result: Int32
-        switch sqlite3_value_type(value) {
+        switch type {
         case SQLITE_INTEGER: result = sqlite3_bind_int64(handle, place, sqlite3_value_int64(value))
         case SQLITE_FLOAT: result = sqlite3_bind_double(handle, place, sqlite3_value_double(value))
         case SQLITE_TEXT:
@@ -140,6 +144,7 @@ extension Statement {
         default: result = sqlite3_bind_null(handle, place)
         }
         try connection.check(result, sql: sql)
+        return type != SQLITE_NULL
     }
 
     package var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }

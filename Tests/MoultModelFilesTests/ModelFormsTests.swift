@@ -61,7 +61,7 @@ import Testing
     }
 }
 
-@Suite(.enabled(if: Corpus.isAvailable)) struct ModelJSONCorpusTests {
+@Suite(.enabled(if: Corpus.isAskedWhole)) struct ModelJSONCorpusTests {
     @Test func `every model reads back equal from JSON`() throws {
         for source in try CorpusSources.distinct.get() {
             var findings: [Finding] = []

@@ -4,7 +4,7 @@ import MoultModelFiles
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: Corpus.isAvailable)) struct ModelVersionsCorpusTests {
+@Suite(.enabled(if: Corpus.isAskedWhole)) struct ModelVersionsCorpusTests {
     private func path(_ suffix: String) throws -> String {
         try #require(Corpus.root).path + "/" + suffix
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct CompositionTests {
     /// `MOULT_CASES` asks for more.
-    private static let count = ProcessInfo.processInfo.environment["MOULT_CASES"].flatMap(Int.init) ?? 500
+    private static let count = ProcessInfo.processInfo.environment["MOULT_CASES"].flatMap(Int.init) ?? 150
 
     @Test func `one pass does what walking step by step does`() throws {
         var edits: [String: Int] = [:]

@@ -7,7 +7,7 @@ import Testing
 @testable import MoultPlan
 
 /// Real histories of real models.
-@Suite(.enabled(if: Corpus.isAvailable)) struct CorpusPlanTests {
+@Suite(.enabled(if: Corpus.isAskedWhole)) struct CorpusPlanTests {
     private static let chain = Result<(versions: ModelVersions, open: MigrationPath), any Error> {
         let paths = Corpus.paths { $0.hasSuffix("/WooCommerce.xcdatamodeld") }
         let versions = try Corpus.versions(try #require(paths.first))

@@ -18,6 +18,9 @@ package enum Corpus {
 
     package static var isAvailable: Bool { root != nil }
 
+    /// Whether the suites that read all of it run: seconds of work each, with the matrix tier.
+    package static var isAskedWhole: Bool { isAvailable && Tier.matrix.isAsked }
+
     private static let all: [String] = {
         guard let root, let walk = FileManager.default.enumerator(atPath: root.path) else { return [] }
         return walk.compactMap { $0 as? String }.sorted()

@@ -41,8 +41,9 @@ enum TransformModel {
     static func joining() throws -> MappingModel {
         var order = EntityMapping(from: entity, to: entity)
         order.attributeMappings = [
-            PropertyMapping("address", from: "street", "city") { (street: String?, city: String?) -> String? in
-                guard var address = street, let city else { return nil }
+            PropertyMapping("address", from: "street", "city") {
+                (street: consuming String?, city: consuming String?) -> String? in
+                guard var address = consume street, let city = consume city else { return nil }
                 address += ", "
                 address += city
                 return address

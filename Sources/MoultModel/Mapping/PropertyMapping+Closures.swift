@@ -7,13 +7,16 @@ extension PropertyMapping {
     /// PropertyMapping("title", from: "title") { (title: String?) in title?.lowercased() }
     /// ```
     ///
+    /// A closure that returns its text changed may take it over (`consuming String?`) and append to it where it lies,
+    /// which saves a copy for each row.
+    ///
     /// - Parameters:
     ///   - name: the destination's attribute.
     ///   - source: an attribute of the source, or a key path over to-one relationships.
     ///   - transform: called once for each row, in no particular order; nil is no value. What it throws ends the
     ///     migration, and leaves the old store as it was.
     @inlinable public init<Value: AttributeConvertible, Result: AttributeConvertible>(
-        _ name: String, from source: String, _ transform: @escaping @Sendable (Value?) throws -> Result?
+        _ name: String, from source: String, _ transform: @escaping @Sendable (consuming Value?) throws -> Result?
     ) {
         self.init(
             name, from: [source],
@@ -25,7 +28,7 @@ extension PropertyMapping {
     /// As with one value, from two.
     @inlinable public init<First: AttributeConvertible, Second: AttributeConvertible, Result: AttributeConvertible>(
         _ name: String, from first: String, _ second: String,
-        _ transform: @escaping @Sendable (First?, Second?) throws -> Result?
+        _ transform: @escaping @Sendable (consuming First?, consuming Second?) throws -> Result?
     ) {
         self.init(
             name, from: [first, second],
@@ -41,7 +44,7 @@ extension PropertyMapping {
         Result: AttributeConvertible
     >(
         _ name: String, from first: String, _ second: String, _ third: String,
-        _ transform: @escaping @Sendable (First?, Second?, Third?) throws -> Result?
+        _ transform: @escaping @Sendable (consuming First?, consuming Second?, consuming Third?) throws -> Result?
     ) {
         self.init(
             name, from: [first, second, third],

@@ -12,8 +12,9 @@ package final class InstanceInserter {
     private let keys: PrimaryKeys
     /// The slot of each property of the entity's shape; nil for what its own row does not hold.
     private let slots: [Int?]
-    /// What binds the attribute at each position; nil for what is none that the row holds.
-    private let binders: [AttributeBinder?]
+    /// What binds the attribute at each position; nil for what is none that the row holds. `rows` keeps them; here they
+    /// are not counted, once for each value.
+    private let binders: [Unmanaged<AttributeBinder>?]
 
     init(_ entity: EntityColumns, in store: ObjectStore) throws {
         self.entity = entity
@@ -23,7 +24,7 @@ package final class InstanceInserter {
         var slots = [Int?](repeating: nil, count: entity.shape.properties.count)
         for (slot, position) in entity.writtenPositions.enumerated() { slots[position] = slot }
         self.slots = slots
-        binders = slots.map { [rows] slot in slot.flatMap(rows.binder) }
+        binders = slots.map { [rows] slot in slot.flatMap(rows.binder).map(Unmanaged.passUnretained) }
     }
 
     /// A key that no object of the entity's table has or had.
@@ -40,7 +41,7 @@ package final class InstanceInserter {
     /// - Throws: `dataConflict` for a value of another type.
     package func set(_ value: AttributeValue, at position: Int) throws {
         if let binder = binders[position] {
-            try binder.bind(value, to: row)
+            try binder._withUnsafeGuaranteedRef { try $0.bind(value, to: row) }
         } else if let slot = slots[position] {
             throw rows.mismatch(slot, "\(value)")
         }
@@ -63,7 +64,7 @@ package final class InstanceInserter {
     }
 
     /// The parameter of ``row`` that takes an attribute's value; nil for a property that the row does not hold.
-    package func parameter(of position: Int) -> Int? { binders[position]?.parameter }
+    package func parameter(of position: Int) -> Int? { binders[position]?._withUnsafeGuaranteedRef { $0.parameter } }
 
     package func insert() throws { try rows.insert() }
 }

@@ -124,7 +124,8 @@ private struct RowArguments: TransformArguments {
 
     func text(_ position: Int) -> String? {
         let isText = argument(position).kind == .string && row.storageClass(position + 1) == .text
-        return isText ? row.text(position + 1) : nil
+        // What closures do most is to append.
+        return isText ? row.text(position + 1, room: 32) : nil
     }
 
     func value(_ position: Int) throws -> AttributeValue? {

@@ -187,8 +187,8 @@ extension InstancePlan {
         guard let row else { return }
         let new = inserter.row
         for copy in copies where !object.isChanged(copy.position) {
-            if copy.isChecked, row.isNull(copy.column) { throw object.lacking(copy.position) }
-            try new.bind(lending: copy.column, of: row, at: copy.parameter)
+            let isThere = try new.bind(lending: copy.column, of: row, at: copy.parameter)
+            if copy.isChecked, !isThere { throw object.lacking(copy.position) }
         }
     }
 

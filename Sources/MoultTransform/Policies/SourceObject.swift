@@ -113,7 +113,7 @@ extension SourceObject {
     /// the quarantine.
     public func isReadable(_ name: String) -> Bool {
         guard let position = position(of: name) else { return false }
-        if isPresentRow, let reader {
+        if let reader = presentReader {
             if case .undecodable? = reader.value(position) { return false }
             return true
         }
@@ -157,12 +157,15 @@ extension SourceObject {
         return nil
     }
 
-    /// Whether the reader's present row is this object's.
-    private var isPresentRow: Bool { !hasLeftReader && reader?.isAt(key) == true }
+    /// The reader, while its present row is this object's.
+    private var presentReader: InstanceReader? {
+        guard !hasLeftReader, let reader, reader.isAt(key) else { return nil }
+        return reader
+    }
 
     /// The value of an attribute.
     func value(at position: Int) -> AttributeValue? {
-        if isPresentRow, let reader {
+        if let reader = presentReader {
             switch reader.value(position) {
             case .attribute(let value)?: return value
             case .undecodable(let value)?: noteUnreadable(position, value.reason)

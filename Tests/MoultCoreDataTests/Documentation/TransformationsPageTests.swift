@@ -127,13 +127,55 @@ private enum Code {
         #expect(try versions.status(ofStoreAt: url).version == SemanticVersion(1, 3))
     }
 
+    @Test func `a closure that takes its arguments over joins them as SQL does`() async throws {
+        let store = try TestStore()
+        let models = try models()
+        // Of fifteen bytes and fewer a String lies in itself; longer ones do not.
+        let names = [
+            "", "Jane", "Émilie 🦜", "fifteen letters", "Maximilian Theodor", String(repeating: "ß", count: 300),
+        ]
+        let container = try store.container(models[0])
+        for first in names {
+            for last in names + ["none"] {
+                let person = try container.viewContext.insertNewObject(forEntityName: "Person")
+                try person.setValue(first, forKey: "first")
+                try person.setValue(last == "none" ? nil : last, forKey: "last")
+            }
+        }
+        try container.viewContext.save()
+        try container.close()
+        let joined = "SELECT group_concat(ifnull(%, '-'), '|') FROM (SELECT * FROM ZPERSON ORDER BY Z_PK)"
+        let expected = try store.sql(joined.replacingOccurrences(of: "%", with: "ZFIRST || ' ' || ZLAST"))
+
+        var person = EntityMapping(from: "Person", to: "Person")
+        person.attributeMappings = [
+            PropertyMapping("name", from: "first", "last") {
+                (first: consuming String?, last: consuming String?) -> String? in
+                guard var name = consume first, let last = consume last else { return nil }
+                name += " "
+                name += last
+                return name
+            }
+        ]
+        var registry = MigrationRegistry()
+        registry.register(mapping: MappingModel([person]), from: "1.0.0", to: "1.1.0")
+        let versions = try VersionRegistry(
+            [
+                RegisteredVersion(SemanticVersion(1, 0), model: models[0], description: "People."),
+                RegisteredVersion(
+                    SemanticVersion(1, 1), model: models[1], description: "One name.", type: .heavyweight),
+            ], migrations: [])
+        try await versions.migrate(storeAt: store.url, registry: registry)
+        #expect(try store.sql(joined.replacingOccurrences(of: "%", with: "ZNAME")) == expected)
+    }
+
     @Test func `every code block of the page is in this file`() throws {
         let file = URL(fileURLWithPath: #filePath)
         let page = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Documentation/Transformations.md")
         let source = Self.bare(try String(contentsOf: file, encoding: .utf8))
         let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
-        #expect(parts.count == 7)
+        #expect(parts.count == 8)
         for part in parts {
             let block = Self.bare(part.components(separatedBy: "```")[0])
             #expect(source.contains(block))

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The mapping models that Xcode wrote, against a reader in Python and against the models beside them.
-@Suite(.enabled(if: Corpus.isAvailable)) struct MappingCorpusTests {
+@Suite(.enabled(if: Corpus.isAskedWhole)) struct MappingCorpusTests {
     /// The folders and compiled files; the two that lie packed in the corpus are unpacked.
     private static let paths =
         Corpus.paths {

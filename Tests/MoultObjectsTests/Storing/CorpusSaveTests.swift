@@ -6,7 +6,7 @@ import Testing
 
 @testable import MoultObjects
 
-@Suite("Saves into real stores", .enabled(if: Corpus.isAvailable))
+@Suite("Saves into real stores", .enabled(if: Corpus.isAskedWhole))
 struct CorpusSaveTests {
     /// Every row of every table, without what a save always changes.
     private func contents(_ path: String) throws -> String {

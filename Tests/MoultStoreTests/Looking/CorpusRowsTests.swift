@@ -16,7 +16,7 @@ import Testing
         var model: String?
     }
 
-    @Test(.enabled(if: Corpus.isAvailable), arguments: CorpusStores.distinct)
+    @Test(.enabled(if: Corpus.isAskedWhole), arguments: CorpusStores.distinct)
     func `every object is read as the witness reads it, and no byte changes`(path: String) throws {
         let folder = try ScratchFolder()
         let copy = try folder.copyStore(path)
