@@ -12,10 +12,7 @@ extension Migrator {
         let path = try system.resolve(store)
         let sidecar = Sidecar(store: path)
         try sidecar.make(system)
-        guard let right = try system.lock(sidecar.lock) else {
-            throw MigrationError(
-                .locked, "Another run of Moult has this store.", place: path, remedy: "Wait for it to end.")
-        }
+        let right = try RunOwner.take(sidecar, system)
         return try withExtendedLifetime(right) {
             // A connection that writes cannot be copied from: one keeps the others from writing, and one reads.
             let guardian = try Connection(path, mode: .readWrite, busyTimeout: options.patience)

@@ -73,12 +73,11 @@ extension DiagnosisCheck {
         guard try site.system.exists(site.sidecar.lock), try site.system.lock(site.sidecar.lock) == nil else {
             return findings
         }
-        let owner = try? JSONValue(
-            parsing: site.system.read(site.sidecar.lock), place: site.sidecar.lock, code: .internal)
-        let process = owner?["pid"]?.integer.flatMap(Int32.init(exactly:))
+        let owner = RunOwner(of: site.sidecar, site.system)
+        let process = owner.process
         let isStopped = process.map { site.isStopped($0) } ?? false
         let who = "\(process.map { "Process \($0)" } ?? "A process") is a run of Moult on this store"
-        let since = owner?["since"]?.string.map { " since \($0)" } ?? ""
+        let since = owner.since.map { " since \($0)" } ?? ""
         findings.append(
             site.finding(
                 isStopped ? "run-stopped" : "run-under-way", isStopped ? .error : .warning,

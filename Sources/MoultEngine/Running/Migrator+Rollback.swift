@@ -198,10 +198,7 @@ extension Migrator {
     private func setAside(_ store: String, because reason: String) throws -> String {
         let sidecar = Sidecar(store: store)
         try sidecar.make(system)
-        guard let file = try system.lock(sidecar.lock) else {
-            throw MigrationError(
-                .locked, "Another run of Moult is changing this store.", place: store, remedy: "Wait for it to end.")
-        }
+        let file = try RunOwner.take(sidecar, system)
         defer { withExtendedLifetime(file) {} }
         try system.makeFolder(sidecar.damaged)
         let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")

@@ -26,9 +26,7 @@ package final class StoreLock {
         sidecar = Sidecar(store: store)
         self.system = system
         try sidecar.make(system)
-        guard let file = try system.lock(sidecar.lock) else { throw Self.runningElsewhere(sidecar, system) }
-        self.file = file
-        try system.write(Array(Self.owner(system).compact.utf8), to: sidecar.lock)
+        file = try RunOwner.take(sidecar, system)
         connection = try Connection(store, mode: makesStore ? .create : .readWrite, busyTimeout: patience)
         do {
             try seize()
@@ -47,9 +45,7 @@ package final class StoreLock {
         sidecar = Sidecar(store: store)
         self.system = system
         try sidecar.make(system)
-        guard let file = try system.lock(sidecar.lock) else { throw Self.runningElsewhere(sidecar, system) }
-        self.file = file
-        try system.write(Array(Self.owner(system).compact.utf8), to: sidecar.lock)
+        file = try RunOwner.take(sidecar, system)
         connection = try Connection(store, mode: .readWrite, busyTimeout: patience)
         do {
             try connection.keepWALOnClose(true)
@@ -90,30 +86,11 @@ package final class StoreLock {
     }
 
     deinit { release() }
-
-    private static func owner(_ system: any System) -> JSONValue {
-        .object([
-            .init("pid", .integer(Int64(system.processIdentifier))),
-            .init("start", .string(system.startTime(ofProcess: system.processIdentifier) ?? "")),
-            .init("since", .string(system.now.iso8601)),
-        ])
-    }
 }
 
 // MARK: - Who holds it
 
 extension StoreLock {
-    private static func runningElsewhere(_ sidecar: Sidecar, _ system: any System) -> MigrationError {
-        let bytes = (try? system.read(sidecar.lock)) ?? []
-        let owner = try? JSONValue(parsing: bytes, place: sidecar.lock, code: .internal)
-        let who = owner?["pid"]?.integer.map {
-            " (process \($0)\(owner?["since"]?.string.map { " since \($0)" } ?? ""))"
-        }
-        return MigrationError(
-            .locked, "Another run of Moult\(who ?? "") is changing this store.", place: sidecar.store,
-            remedy: "Wait for it to end; a run that died holds nothing.")
-    }
-
     private static func openElsewhere(_ store: String, _ system: any System, cause: String?) -> MigrationError {
         let holders = system.holders(of: store) + system.holders(of: store + "-shm")
         let names = Set(holders.map { $0.name.isEmpty ? "process \($0.identifier)" : "\($0.name) (\($0.identifier))" })
