@@ -240,13 +240,17 @@ let package = Package(
                 "MoultTransform", "MoultTesting", "TestSupport",
             ], path: "Tests/FaultCases"),
         .executableTarget(
-            name: "moult-faults", dependencies: ["FaultCases", "MoultTesting", "MoultSQLite", "MoultSystem"],
+            name: "moult-faults",
+            dependencies: [
+                "FaultCases", "MoultTesting", "MoultModel", "MoultSQLite", "MoultSystem",
+                "TestSupport",
+            ],
             path: "Tests/Faults"),
         tests(
             "MoultTestingTests",
             [
-                "MoultTesting", "MoultModel", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine", "FaultCases",
-                "TestSupport",
+                "MoultTesting", "MoultModel", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine",
+                "MoultTransform", "FaultCases", "moult-faults", "TestSupport",
             ]),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),

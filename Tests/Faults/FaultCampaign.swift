@@ -2,69 +2,131 @@ import FaultCases
 import Foundation
 import MoultSystem
 import MoultTesting
+import Synchronization
+import TestSupport
 
 /// One line, at once.
 func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
-/// All series of trials that the options ask for.
-final class FaultCampaign {
-    private let folder: String
-    private let grounds: [FaultGround]
-    private let kinds: [Fault.Kind]
-    private let seeds: [UInt64]
-    private let seconds: Double
-
-    init(_ options: FaultOptions, countsAllocations: Bool) throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("moult-faults-\(getpid())").path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        folder = try POSIXSystem().resolve(path)
-        kinds = Fault.Kind.allCases.filter { options.takes($0) && (countsAllocations || !$0.isOfMemory) }
-        seeds = Array(0..<options.seeds)
-        seconds = options.seconds
-        var made: [FaultGround] = []
-        for (number, faultCase) in try FaultCases.all.enumerated() where options.takes(faultCase) {
-            let own = folder + "/\(number)"
-            try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
-            let ground = try FaultGround(faultCase, in: own, countsAllocations: countsAllocations)
-            let calls = "\(ground.operations.count) calls, \(ground.allocations) allocations"
-            say("\(faultCase.name): \(calls), \(ground.clockLooks) looks at the clock")
-            made.append(ground)
-        }
-        if !countsAllocations { say("SKIPPED: SQLite's allocations cannot be counted here") }
-        grounds = made
+/// All series of trials that the options ask for, each in a process of its own, several side by side.
+///
+/// The row of a series that was tried whole is kept, under the digest of this program: what was interrupted goes on
+/// where it was, and what another build has shown counts for nothing.
+struct FaultCampaign {
+    private struct Series {
+        let faultCase: String
+        let kind: TrialKind
+        /// The file of its row.
+        let path: String
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
+    private static let isStopWished = Atomic<Bool>(false)
+    private let options: FaultOptions
+    private let program: String
+    private let series: [Series]
 
-    func run() throws -> FaultMatrix {
-        var rows: [FaultRow] = []
-        for ground in grounds {
-            for kind in kinds {
-                let row = try FaultSeries(ground, kind, seeds: seeds).run(seconds: seconds)
-                tell(row)
-                rows.append(row)
+    init(_ options: FaultOptions, countsAllocations: Bool) throws {
+        self.options = options
+        program = try POSIXSystem().resolve("/proc/self/exe")
+        if !countsAllocations { say("SKIPPED: SQLite's allocations cannot be counted here") }
+        let build = try POSIXSystem().digest(of: program).prefix(8).map { String(format: "%02x", $0) }.joined()
+        let folder = "\(options.results ?? "")/\(build)-\(options.seeds)"
+        if options.results != nil {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+        let names = try FaultCases.all.filter { options.takes($0) }.map(\.name)
+        let kinds = TrialKind.all.filter { options.takes($0) && (countsAllocations || !$0.isOfMemory) }
+        // By kinds of fault, so that a run that is interrupted has whole columns.
+        series = kinds.flatMap { kind in
+            names.map { name in
+                let word = "\(name)-\(kind.name)".map { $0.isLetter || $0.isNumber ? $0 : "-" }
+                return Series(faultCase: name, kind: kind, path: "\(folder)/\(String(word)).json")
             }
         }
-        return FaultMatrix(rows)
+    }
+
+    /// - Returns: the rows of the two tables; nil when the run was interrupted.
+    func run() throws -> (faults: FaultMatrix, real: FaultMatrix)? {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            signal(number) { _ in FaultCampaign.isStopWished.store(true, ordering: .relaxed) }
+        }
+        try ScratchTree.removeAbandoned("moult-faults")
+        let rows = try ScratchTree.with("moult-faults") { try runAll(in: $0) }
+        guard !Self.isStopWished.load(ordering: .relaxed) else { return nil }
+        let found = series.compactMap { series in rows[series.path].map { (series.kind.isReal, $0) } }
+        return (FaultMatrix(found.filter { !$0.0 }.map(\.1)), FaultMatrix(found.filter(\.0).map(\.1)))
+    }
+
+    private func runAll(in scratch: String) throws -> [String: FaultRow] {
+        var rows: [String: FaultRow] = [:]
+        var running: [(Series, ChildProcess, row: String)] = []
+        var waiting: [Series] = []
+        for series in series {
+            if options.results != nil, let row = Self.row(at: series.path) {
+                rows[series.path] = row
+            } else {
+                waiting.append(series)
+            }
+        }
+        if !rows.isEmpty { say("\(rows.count) series were tried before by this build") }
+        while !waiting.isEmpty || !running.isEmpty {
+            if Self.isStopWished.load(ordering: .relaxed) {
+                for (_, child, _) in running { child.kill() }
+                break
+            }
+            while running.count < options.jobs, !waiting.isEmpty {
+                let next = waiting.removeFirst()
+                let folder = "\(scratch)/\(waiting.count)"
+                try POSIXSystem().makeFolder(folder)
+                running.append((next, try start(next, in: folder), folder + "/row.json"))
+            }
+            usleep(20_000)
+            let split = running.partition { $0.1.isRunning }
+            for (series, child, path) in running[..<split] {
+                if let row = try end(series, child, path) { rows[series.path] = row }
+                try ScratchTree.remove(Path.folder(of: path))
+            }
+            running.removeFirst(split)
+        }
+        return rows
+    }
+
+    private func start(_ series: Series, in folder: String) throws -> ChildProcess {
+        let bounded = options.seconds < .infinity ? ["--seconds", "\(options.seconds)"] : []
+        return try ChildProcess(
+            program,
+            ["--case", "=" + series.faultCase, "--fault", "=" + series.kind.name, "--seeds", "\(options.seeds)"]
+                + bounded
+                + ["--row", folder + "/row.json"], feeds: true, environment: ["TMPDIR": folder])
+    }
+
+    /// - Returns: the row of a series that has ended; nil where this machine cannot try it.
+    private func end(_ series: Series, _ child: ChildProcess, _ path: String) throws -> FaultRow? {
+        let code = child.wait()
+        guard code == 0 else {
+            var row = FaultRow(faultCase: series.faultCase, fault: series.kind.name)
+            (row.moments, row.tried) = (1, 1)
+            row.broken = ["\(series.faultCase), \(series.kind.name): the program of the trials ended with \(code)"]
+            tell(row)
+            return row
+        }
+        guard let row = Self.row(at: path) else { return nil }
+        tell(row)
+        if options.results != nil, row.isWhole, row.broken.isEmpty {
+            try JSONEncoder().encode(row).write(to: URL(fileURLWithPath: series.path))
+        }
+        return row
+    }
+
+    private static func row(at path: String) -> FaultRow? {
+        FileManager.default.contents(atPath: path).flatMap { try? JSONDecoder().decode(FaultRow.self, from: $0) }
     }
 
     private func tell(_ row: FaultRow) {
         let count = "\(row.tried) of \(row.moments), \(row.untouched) untouched"
-        let ends = "\(row.old) old, \(row.new) new, \(row.broken.count) broken, \(Int(row.seconds)) s"
-        say("\(row.faultCase) × \(row.kind.rawValue): \(count), \(ends)")
+        let each = row.seconds * 1_000 / Double(max(row.tried + row.untouched, 1))
+        let ends = "\(row.old) old, \(row.new) new, \(row.broken.count) broken"
+        say("\(row.faultCase) × \(row.fault): \(count), \(ends), \(Int(row.seconds)) s, \(Int(each)) ms each")
         for words in row.broken { say("  BROKEN: \(words)") }
-    }
-
-    /// - Returns: whether everything was kept.
-    func tryOne(_ fault: (at: Int, seed: UInt64)) throws -> Bool {
-        var isKept = true
-        for ground in grounds {
-            for kind in kinds {
-                let outcome = try FaultTrial(ground, Fault(kind, at: fault.at, seed: fault.seed)).run()
-                say("\(ground.faultCase.name) × \(kind.rawValue) at \(fault.at): \(outcome)")
-                if case .broken = outcome { isKept = false }
-            }
-        }
-        return isKept
     }
 }

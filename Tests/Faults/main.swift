@@ -1,30 +1,45 @@
 import FaultCases
 import Foundation
+import MoultModel
 import MoultSQLite
 import MoultSystem
 import MoultTesting
 
 // moult-faults [OPTION…]   every kind of migration with every kind of fault at every moment
 //
-//   --seconds S     stop each series of trials after about so many seconds: a sample
+//   --seconds S     stop each series of trials after about so many seconds: a sample of those that were not tried whole
 //   --seeds N       so many seeds for what a fault leaves to chance; 4 by default
-//   --case WORDS    only kinds of migration whose name has the words
-//   --fault WORDS   only kinds of fault whose name has the words
+//   --jobs N        so many processes side by side; as many as there are processors by default
+//   --results DIR   keep the rows of whole series there, and begin with those that are there
+//   --case WORDS    only kinds of migration whose name has the words, or is =WORDS
+//   --fault WORDS   only kinds of fault whose name has the words, or is =WORDS
 //   --at N --seed S one trial
-//   --write FILE    put the table into the file, between its two marks
+//   --write FILE    put the tables into the file, between their marks
 //
-// It exits with 1 where something that was promised was not kept.
+// It exits with 1 where something that was promised was not kept. Its own processes are told
+//
+//   --row FILE      to run one series and put its row there
+//   --work CASE STORE   to do the work of a kind of migration, to be killed, stopped or starved meanwhile
 
+let options = FaultOptions(CommandLine.arguments)
+if let work = options.work { exit(Worker.work(work.faultCase, on: work.store)) }
 // Before anything else uses SQLite.
 let countsAllocations = AllocationFaults.isInstalled
-let options = FaultOptions(CommandLine.arguments)
-let campaign = try FaultCampaign(options, countsAllocations: countsAllocations)
 if let fault = options.single {
-    exit(try campaign.tryOne(fault) ? 0 : 1)
+    let run = SeriesRun(options, countsAllocations: countsAllocations)
+    exit(try run.tryOne(at: fault.at, seed: fault.seed) ? 0 : 1)
 }
-let matrix = try campaign.run()
-say(matrix.markdown)
-for words in matrix.broken { say("BROKEN: \(words)") }
-if let path = options.file { try SafetyPage(path).write(matrix, options) }
-say("faults: \(matrix.tried) trials, \(matrix.broken.count) broken")
-exit(matrix.broken.isEmpty ? 0 : 1)
+if let row = options.row {
+    try SeriesRun(options, countsAllocations: countsAllocations).writeRow(to: row)
+    exit(0)
+}
+guard let (faults, real) = try FaultCampaign(options, countsAllocations: countsAllocations).run() else {
+    say("interrupted; the same command goes on")
+    exit(130)
+}
+for matrix in [faults, real] where !matrix.rows.isEmpty { say(matrix.markdown) }
+let broken = faults.broken + real.broken
+for words in broken { say("BROKEN: \(words)") }
+if let path = options.file { try SafetyPage(path).write(faults, real, options) }
+say("faults: \(faults.tried + real.tried) trials, \(broken.count) broken")
+exit(broken.isEmpty ? 0 : 1)

@@ -54,7 +54,7 @@ extension Verb {
         }
         let matrix = try test.run(
             seconds: seconds, isWanted: { !Interruption.isWished },
-            report: { console.say("\($0.kind.rawValue): \($0.tried) of \($0.moments) tried") })
+            report: { console.say("\($0.fault): \($0.tried) of \($0.moments) tried") })
         console.print(matrix.document) { matrix.lines(style: $0) }
         return matrix.broken.isEmpty
     }
@@ -88,7 +88,7 @@ extension FaultMatrix {
             "faults": .array(
                 rows.map { row -> JSONValue in
                     [
-                        "fault": .string(row.kind.rawValue), "moments": .integer(Int64(row.moments)),
+                        "fault": .string(row.fault), "moments": .integer(Int64(row.moments)),
                         "tried": .integer(Int64(row.tried)), "old": .integer(Int64(row.old)),
                         "new": .integer(Int64(row.new)), "broken": .integer(Int64(row.broken.count)),
                     ]
@@ -103,7 +103,7 @@ extension FaultMatrix {
         ])
         for row in rows {
             let numbers = [row.moments, row.tried, row.old, row.new, row.broken.count].map { Quantity.count($0) }
-            table.add(row.kind.rawValue, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4])
+            table.add(row.fault, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4])
         }
         let end =
             broken.isEmpty

@@ -20,14 +20,17 @@ package struct CrashTest: Sendable {
     /// - Parameters:
     ///   - scratch: a folder for the copies; the system's temporary folder when nil.
     ///   - seconds: for all kinds of fault together; moments that are left over are not tried, and the rows say so.
+    ///   - countsAllocations: whether SQLite's allocations are to fail too, where that is possible: nothing else may use
+    ///     SQLite in this process.
     ///   - isWanted: asked before each kind of fault.
     ///   - report: told each row when it is complete.
     /// - Throws: what an undisturbed run throws.
     package func run(
-        scratch: String? = nil, seconds: Double, isWanted: () -> Bool = { true }, report: (FaultRow) -> Void = { _ in }
+        scratch: String? = nil, seconds: Double, countsAllocations: Bool = true, isWanted: () -> Bool = { true },
+        report: (FaultRow) -> Void = { _ in }
     ) throws -> FaultMatrix {
         // Before SQLite is used for the first time, else there are no trials without memory.
-        let countsAllocations = AllocationFaults.isInstalled
+        let countsAllocations = countsAllocations && AllocationFaults.isInstalled
         let system = POSIXSystem()
         let folder = Path.join(scratch ?? system.temporaryFolder, "moult-test-\(system.uniqueName())")
         try system.makeFolder(folder)

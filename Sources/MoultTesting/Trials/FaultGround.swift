@@ -8,8 +8,10 @@ package final class FaultGround {
     package let faultCase: FaultCase
     private let system = POSIXSystem()
     private let template: String
-    private let field: String
+    /// The folder where a trial takes place, with the store and all that belongs to it.
+    package let field: String
     let scratch: String
+    private let isReal: Bool
     /// The states that a store may be in after a fault, the old one first and the new one last.
     package private(set) var states: [LogicalState] = []
     /// What the backups hold that a trial begins with.
@@ -26,6 +28,18 @@ package final class FaultGround {
     /// Which of the disk's promises is a lie, for tests of the harness itself.
     package var lie = FaultDisk.Lie.none
 
+    /// What a run has left, and how it ended.
+    struct Left: Hashable {
+        let disk: [UInt8]
+        let ending: Int
+    }
+
+    /// What became of each disk that a trial has left so far.
+    var outcomes: [Left: Aftermath.Outcome] = [:]
+
+    /// The position of the new store among the states.
+    package var last: Int { max(states.count - 1, 1) }
+    package var temporaryFolder: String { Path.join(field, FaultCase.temporaryName) }
     package var store: String { Path.join(field, faultCase.storeName) }
 
     /// Prepares the store and runs the work once, undisturbed.
@@ -33,16 +47,20 @@ package final class FaultGround {
     /// - Parameters:
     ///   - folder: empty, without symbolic links.
     ///   - countsAllocations: whether ``AllocationFaults`` are installed and nothing else uses SQLite in this process.
+    ///   - isReal: whether the trials run on the machine itself, with its clock, as processes of their own do.
     /// - Throws: `verificationFailed` where that run is not what the case says of it, and what the run throws.
-    package init(_ faultCase: FaultCase, in folder: String, countsAllocations: Bool = false) throws {
+    package init(
+        _ faultCase: FaultCase, in folder: String, countsAllocations: Bool = false, isReal: Bool = false
+    ) throws {
         self.faultCase = faultCase
+        self.isReal = isReal
         template = Path.join(folder, "template")
         field = Path.join(folder, "field")
         scratch = Path.join(folder, "scratch")
         // Made where the trials are: a journal may name its folder.
         try system.makeFolder(field)
         try faultCase.prepare(store)
-        try system.makeFolder(Path.join(field, FaultCase.temporaryName))
+        try system.makeFolder(temporaryFolder)
         try system.rename(field, to: template)
         try reset()
         states = [try state()]
@@ -87,7 +105,7 @@ package final class FaultGround {
     // MARK: - One trial's field
 
     /// Puts everything back to what a trial begins with.
-    func reset() throws {
+    package func reset() throws {
         try system.removeTree(field)
         try copy(template, to: field)
     }
@@ -109,12 +127,31 @@ package final class FaultGround {
     }
 
     /// Runs `body` on a machine without faults, later than any run before.
-    func calm(era: UInt64 = 1, _ body: (FaultSystem) throws -> Void) throws {
+    func calm(era: UInt64 = 1, _ body: (any System) throws -> Void) throws {
+        if isReal { return try body(system) }
         let disk = try FaultDisk(field, nil, clock: TrialClock(era: era))
-        try disk.run(body).get()
+        try disk.run { try body($0) }.get()
     }
 
-    func state() throws -> LogicalState { try LogicalState(of: store, scratch: scratch) }
+    package func state() throws -> LogicalState { try LogicalState(of: store, scratch: scratch) }
+
+    /// A digest of every name and every byte in the field.
+    func fingerprint() throws -> [UInt8] {
+        var stream = SHA256Stream()
+        try update(&stream, with: field)
+        return stream.finish()
+    }
+
+    private func update(_ stream: inout SHA256Stream, with folder: String) throws {
+        for name in try system.list(folder) {
+            let path = Path.join(folder, name)
+            let isFolder = try system.status(of: path)?.kind == .folder
+            let bytes = try isFolder ? [] : system.read(path)
+            Array("\(path) \(isFolder) \(bytes.count)\n".utf8).withUnsafeBytes { stream.update($0) }
+            bytes.withUnsafeBytes { stream.update($0) }
+            if isFolder { try update(&stream, with: path) }
+        }
+    }
 
     /// Every file that the work leaves, but for backups, what was set aside, and the temporary folder, which a dead
     /// process cannot clear. Files of external data count by their number; a WAL's index and a journal that is spent are

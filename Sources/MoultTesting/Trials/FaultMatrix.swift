@@ -8,27 +8,27 @@ package struct FaultMatrix: Sendable {
     package var tried: Int { rows.reduce(0) { $0 + $1.tried } }
 
     private var cases: [String] { rows.map(\.faultCase).reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
-    private var kinds: [Fault.Kind] { Fault.Kind.allCases.filter { kind in rows.contains { $0.kind == kind } } }
+    private var faults: [String] { rows.map(\.fault).reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
 
-    private func row(_ faultCase: String, _ kind: Fault.Kind) -> FaultRow? {
-        rows.first { $0.faultCase == faultCase && $0.kind == kind }
+    private func row(_ faultCase: String, _ fault: String) -> FaultRow? {
+        rows.first { $0.faultCase == faultCase && $0.fault == fault }
     }
 
     /// `tried` alone where every moment was, else `tried of moments`; then what was not kept.
     private static func cell(_ row: FaultRow?) -> String {
         guard let row else { return "" }
         let tried = row.tried + row.untouched
-        let count = tried >= row.moments ? "\(tried)" : "\(tried) of \(row.moments)"
+        let count = row.isWhole ? "\(tried)" : "\(tried) of \(row.moments)"
         return row.broken.isEmpty ? count : "\(count), **\(row.broken.count) broken**"
     }
 
     /// A line for each kind of migration, a column for each kind of fault.
     package var table: [[String]] {
-        let head = ["migration"] + kinds.map(\.rawValue) + ["old / new", "lost"]
+        let head = ["migration"] + faults + ["old / new", "lost"]
         let body = cases.map { name in
             let own = rows.filter { $0.faultCase == name }
             let ends = "\(own.reduce(0) { $0 + $1.old }) / \(own.reduce(0) { $0 + $1.new })"
-            return [name] + kinds.map { Self.cell(row(name, $0)) } + [
+            return [name] + faults.map { Self.cell(row(name, $0)) } + [
                 ends, "\(own.reduce(0) { $0 + $1.broken.count })",
             ]
         }

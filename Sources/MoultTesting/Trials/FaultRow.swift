@@ -1,7 +1,8 @@
 /// What the trials of one kind of fault on one kind of migration have shown.
-package struct FaultRow: Sendable, Hashable {
+package struct FaultRow: Sendable, Hashable, Codable {
     package let faultCase: String
-    package let kind: Fault.Kind
+    /// The kind of fault, as a table's column is called.
+    package let fault: String
     /// Faults there are to try.
     package var moments = 0
     /// Those that were tried and met the run.
@@ -14,11 +15,14 @@ package struct FaultRow: Sendable, Hashable {
     package var broken: [String] = []
     package var seconds = 0.0
 
-    init(faultCase: String, kind: Fault.Kind) { (self.faultCase, self.kind) = (faultCase, kind) }
+    package init(faultCase: String, fault: String) { (self.faultCase, self.fault) = (faultCase, fault) }
 
     package var new: Int { tried - old - broken.count }
+    /// Whether every fault that there is was tried.
+    package var isWhole: Bool { tried + untouched >= moments }
 
-    mutating func add(_ outcome: FaultTrial.Outcome, _ fault: Fault, last: Int = 1) {
+    /// - Parameter last: the position of the new store among the states that a store may be in.
+    package mutating func add(_ outcome: Aftermath.Outcome, at number: Int, seed: UInt64, last: Int) {
         switch outcome {
         case .untouched: untouched += 1
         case .kept(let state):
@@ -26,7 +30,7 @@ package struct FaultRow: Sendable, Hashable {
             if state < last { old += 1 }
         case .broken(let words):
             tried += 1
-            broken.append("\(faultCase), \(fault.kind.rawValue) at \(fault.number), seed \(fault.seed): \(words)")
+            broken.append("\(faultCase), \(fault) at \(number), seed \(seed): \(words)")
         }
     }
 }

@@ -2,8 +2,8 @@ import MoultSystem
 
 /// All trials of one kind of fault on one kind of migration: at moment 1, 2, 3 … until a run passes untouched.
 package struct FaultSeries {
-    private let ground: FaultGround
-    private let kind: Fault.Kind
+    package let ground: FaultGround
+    package let kind: Fault.Kind
     private let seeds: [UInt64]
 
     /// - Parameter seeds: for faults that leave something to chance, each moment is tried with each of them.
@@ -28,7 +28,7 @@ package struct FaultSeries {
     ///     order, the same each time.
     ///   - limit: of broken promises, after which the series ends.
     package func run(seconds: Double = .infinity, limit: Int = 3) throws -> FaultRow {
-        var row = FaultRow(faultCase: ground.faultCase.name, kind: kind)
+        var row = FaultRow(faultCase: ground.faultCase.name, fault: kind.rawValue)
         let all = faults
         row.moments = all.count
         let clock = POSIXSystem()
@@ -36,7 +36,8 @@ package struct FaultSeries {
         for fault in seconds < .infinity ? Self.scattered(all) : all {
             let elapsed = Double(clock.monotonicNanoseconds &- start) / 1e9
             if row.tried > 0 && elapsed > seconds || row.broken.count >= limit { break }
-            row.add(try FaultTrial(ground, fault).run(), fault, last: max(ground.states.count - 1, 1))
+            let outcome = try FaultTrial(ground, fault).run()
+            row.add(outcome, at: fault.number, seed: fault.seed, last: ground.last)
         }
         row.seconds = Double(clock.monotonicNanoseconds &- start) / 1e9
         return row

@@ -81,7 +81,7 @@ struct BackupCarryingTests {
             #expect(try refusal(Array(whole.prefix(count))) == .backupInvalid || count == 0, "\(count)")
         }
         var generator = SystemRandomNumberGenerator()
-        for _ in 0..<(Tier.faults.isAsked ? 2_000 : 40) {
+        for _ in Tier.faults.rounds(quick: 40, full: 2_000, sharedBy: 4) {
             var bytes = whole
             let place = Int.random(in: 0..<bytes.count, using: &generator)
             bytes[place] ^= UInt8(1 << Int.random(in: 0..<8, using: &generator))

@@ -7,33 +7,6 @@ import Testing
 
 @testable import MoultEngine
 
-/// A small volume of its own, which really fills.
-private final class SmallVolume {
-    let path: String
-
-    /// Nil, said aloud, where this user may not mount.
-    init?(kilobytes: Int) throws {
-        path = FileManager.default.temporaryDirectory.path + "/moult-volume-\(UUID().uuidString)"
-        try POSIXSystem().makeFolder(path)
-        guard try Self.run("mount", ["-t", "tmpfs", "-o", "size=\(kilobytes)k", "tmpfs", path]) else {
-            print("SKIPPED: no small volume can be mounted here, which takes root")
-            try POSIXSystem().remove(path)
-            return nil
-        }
-    }
-
-    deinit {
-        _ = try? Self.run("umount", [path])
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
-    func remount(_ options: String) throws { #expect(try Self.run("mount", ["-o", "remount,\(options)", path])) }
-
-    private static func run(_ program: String, _ arguments: [String]) throws -> Bool {
-        try ChildProcess.run(program, arguments).exit == 0
-    }
-}
-
 /// A machine that always says it has room, so that the disk itself has to say no.
 private struct BoastingSystem: ForwardingSystem {
     func space(at path: String) throws -> VolumeSpace {
@@ -65,7 +38,7 @@ struct FullDiskTests {
         let size = Int(try #require(try POSIXSystem().status(of: fixture.store)).size) / 1024
         let before = try Self.state(fixture.store)
         var (refused, done) = (0, 0)
-        let step = Tier.faults.isAsked ? size / 40 : size / 2
+        let step = Tier.faults.isAsked ? size / (Tier.faults.isBounded ? 6 : 40) : size / 2
         for kilobytes in stride(from: size + 64, through: 6 * size, by: max(step, 1)) {
             guard let volume = try SmallVolume(kilobytes: kilobytes) else { return }
             let store = try Self.place(fixture, on: volume)

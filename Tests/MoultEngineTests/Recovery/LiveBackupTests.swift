@@ -65,7 +65,7 @@ struct LiveBackupTests {
             Thread.sleep(forTimeInterval: 0.01)
         }
         var states: Set<String> = []
-        for _ in 0..<(Tier.faults.isAsked ? 100 : 4) {
+        for _ in Tier.faults.rounds(quick: 4, full: 100, sharedBy: 4) {
             let backup = try Migrator().backUp(fixture.store, version: "1")
             #expect(
                 try SQLiteShell.run(backup.store, "SELECT sum(Z_OPT) FROM ZITEM; PRAGMA integrity_check")

@@ -21,7 +21,7 @@ struct NeighbourTests {
     @Test func `of two processes that migrate at once one does it, and the other is refused or has nothing to do`()
         throws
     {
-        for _ in 0..<(Tier.faults.isAsked ? 40 : 2) {
+        for _ in Tier.faults.rounds(quick: 2, full: 40, sharedBy: 2) {
             let fixture = try EngineFixture(killable: 400, isWAL: true)
             let items = try fixture.shell("SELECT count(*) FROM ZITEM")
             let children = try (0..<3).map { _ in try EngineChild("infer", fixture.store) }

@@ -6,10 +6,10 @@ import Testing
 /// However a run dies, an object is in the store or in the quarantine, and never in both.
 struct QuarantineKillTests {
     @Test func `a killed run neither loses an object nor keeps one twice`() throws {
-        try Self.trial(topics: 4_000, kills: 6)
+        try Self.trial(topics: 4_000)
     }
 
-    static func trial(topics: Int, kills: Int) throws {
+    static func trial(topics: Int) throws {
         let forum = try BrokenForum.closed(
             """
             INSERT INTO ZFORUM (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'one');
@@ -18,9 +18,8 @@ struct QuarantineKillTests {
             """)
         let template = try Data(contentsOf: URL(fileURLWithPath: forum.path))
         let (whole, commit) = try time(forum)
-        let start = Date()
         var ends: [Recovery.Outcome: Int] = [:]
-        for kill in 0..<kills where Date().timeIntervalSince(start) < Tier.faults.seconds {
+        for kill in Tier.faults.rounds(quick: 6, full: 200, sharedBy: 2) {
             try FileManager.default.removeItem(atPath: forum.sidecar.folder)
             try template.write(to: URL(fileURLWithPath: forum.path))
             let child = try EngineChild("mend", forum.path)
@@ -61,6 +60,6 @@ struct QuarantineKillTests {
 @Suite(.enabled(if: Tier.faults.isAsked))
 struct QuarantineFaultTests {
     @Test func `a killed run neither loses an object nor keeps one twice`() throws {
-        try QuarantineKillTests.trial(topics: 40_000, kills: 200)
+        try QuarantineKillTests.trial(topics: Tier.faults.isBounded ? 10_000 : 40_000)
     }
 }

@@ -1,0 +1,60 @@
+import MoultModel
+import MoultSystem
+
+/// Everything that a store says, as lines of text: its schema, each row, the bytes of external data.
+///
+/// Two stores with equal contents hold the same, whatever their pages, journals and free space look like. Contents are
+/// read by plain SQL over a copy, without the engine that migrates, and the store is not touched.
+public struct StoreContents: Sendable, Hashable {
+    /// A line for each entry of the schema and each row, in byte order.
+    public let lines: [String]
+
+    /// - Parameters:
+    ///   - path: a store that nobody is writing to.
+    ///   - tables: left out, such as `Z_METADATA` where two stores are to differ in their UUID.
+    /// - Throws: `fileNotFound` where there is none, `storeCorrupted` where SQLite finds it damaged.
+    public init(ofStoreAt path: String, exceptTables tables: Set<String> = []) throws {
+        let system = POSIXSystem()
+        guard try system.exists(path) else {
+            throw MigrationError(
+                .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path.")
+        }
+        let scratch = Path.join(system.temporaryFolder, "moult-contents-\(system.uniqueName())")
+        defer { _ = try? system.removeTree(scratch) }
+        let rows = try LogicalState(of: path, scratch: scratch).rows
+        if let first = rows.first, first.hasPrefix("damaged: ") {
+            throw MigrationError(
+                .storeCorrupted, "The store at \(path) is damaged.", place: path, remedy: "Restore a backup of it.",
+                cause: rows.dropFirst().first)
+        }
+        let prefixes = tables.map { "row \($0) " }
+        lines = rows.filter { line in !prefixes.contains { line.hasPrefix($0) } }
+    }
+
+    /// SHA-256 of the lines, in hexadecimal.
+    public var hash: String {
+        var stream = SHA256Stream()
+        for line in lines { Array("\(line)\n".utf8).withUnsafeBytes { stream.update($0) } }
+        return stream.finish().hexadecimal
+    }
+
+    /// What is in one of two stores only, for a person; nil where they hold the same.
+    ///
+    /// - Parameter limit: lines of each store that are shown; how many there are is always said.
+    public func difference(from old: StoreContents, limit: Int = 10) -> String? {
+        let (gone, come) = (Self.surplus(of: old, over: self), Self.surplus(of: self, over: old))
+        if gone.isEmpty, come.isEmpty { return nil }
+        let shown = gone.prefix(limit).map { "- \($0)" } + come.prefix(limit).map { "+ \($0)" }
+        return (["\(gone.count) lines gone, \(come.count) come:"] + shown).joined(separator: "\n")
+    }
+
+    /// A line that is there twice and was there once is a line too many.
+    private static func surplus(of contents: StoreContents, over other: StoreContents) -> [String] {
+        var left = other.lines.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+        return contents.lines.filter { line in
+            guard let count = left[line], count > 0 else { return true }
+            left[line] = count - 1
+            return false
+        }
+    }
+}

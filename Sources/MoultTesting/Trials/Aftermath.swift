@@ -1,0 +1,159 @@
+import MoultEngine
+import MoultModel
+import MoultSystem
+
+/// What must be true after a run, however it ended.
+///
+/// All that is looked at follows from what lies on the disk, and what is done to it runs with a clock of its own: a disk
+/// that an earlier trial has left byte for byte like that is not looked at again.
+package struct Aftermath {
+    /// How the run ended; of one that died nothing more is known.
+    package enum Ending {
+        case died
+        case failed(any Error)
+        case succeeded
+
+        package init(_ result: Result<Void, any Error>) {
+            switch result {
+            case .success: self = .succeeded
+            case .failure(let error): self = .failed(error)
+            }
+        }
+    }
+
+    package enum Outcome: Sendable, Hashable {
+        /// The fault lay behind the end of the run.
+        case untouched
+        /// The store was the state of that position, of those a store may be in, and all that was promised is true.
+        case kept(state: Int)
+        /// What was promised and is not true.
+        case broken(String)
+    }
+
+    private struct Broken: Error { let words: String }
+
+    private let ground: FaultGround
+
+    package init(_ ground: FaultGround) { self.ground = ground }
+
+    package func outcome(of ending: Ending) throws -> Outcome {
+        let left = FaultGround.Left(disk: try ground.fingerprint(), ending: ending.number)
+        if let known = ground.outcomes[left] { return known }
+        let outcome: Outcome
+        do {
+            outcome = .kept(state: try check(ending))
+        } catch let broken as Broken {
+            outcome = .broken(broken.words + ending.words)
+        } catch {
+            outcome = .broken("\(error)" + ending.words)
+        }
+        ground.outcomes[left] = outcome
+        return outcome
+    }
+
+    // MARK: - What must be true
+
+    private func check(_ ending: Ending) throws -> Int {
+        let found = try ground.state()
+        guard let position = ground.states.firstIndex(where: { $0.rows == found.rows }) else {
+            throw Broken(words: "the store is neither old nor new: \(nearest(found))")
+        }
+        try checkPromise(ending, position)
+        try recover(position)
+        if !ground.faultCase.isRefused || position > 0 { try runAgain() } else { try refuseAgain() }
+        return position
+    }
+
+    /// A run that returns has done its work; one that throws, and whose process lives on, has done nothing, or keeps its
+    /// journal because the disk does not let it find out.
+    private func checkPromise(_ ending: Ending, _ position: Int) throws {
+        let last = ground.states.count - 1
+        switch ending {
+        case .succeeded where position != last:
+            throw Broken(words: "the run succeeded and left the state \(position) of \(last)")
+        case .failed where try position == last && last > 0 && !Migrator().isUnfinished(ground.store):
+            throw Broken(words: "the run failed and left the new store")
+        default: break
+        }
+    }
+
+    private func recover(_ position: Int) throws {
+        do {
+            try ground.calm { try ground.faultCase.recover(ground.store, $0) }
+        } catch {
+            throw Broken(words: "the recovery fails: \(error)")
+        }
+        let healed = try ground.state()
+        guard healed.rows == ground.states[position].rows else {
+            throw Broken(words: "the recovery changes the store: \(nearest(healed))")
+        }
+        guard healed.quarantine == ground.states[position].quarantine else {
+            let words = FaultGround.difference(ground.states[position].quarantine, healed.quarantine)
+            throw Broken(words: "the quarantine does not fit the store: \(words)")
+        }
+        if let complaint = try ground.faultCase.outside?(ground.store, position == ground.states.count - 1) {
+            throw Broken(words: complaint)
+        }
+    }
+
+    private func runAgain() throws {
+        do {
+            try ground.calm(era: 2) { try ground.faultCase.run(ground.store, $0) }
+        } catch {
+            throw Broken(words: "the next run fails: \(error)")
+        }
+        let state = try ground.state()
+        guard let new = ground.states.last, state == new else {
+            throw Broken(words: "the next run does not make the new store: \(nearest(state))")
+        }
+        if let complaint = try ground.faultCase.outside?(ground.store, true) { throw Broken(words: complaint) }
+        try checkTidiness()
+    }
+
+    private func refuseAgain() throws {
+        do {
+            try ground.calm(era: 2) { try ground.faultCase.run(ground.store, $0) }
+        } catch let error as MigrationError where error.code == ground.refusal {
+            guard try ground.state() == ground.states[0] else { throw Broken(words: "a refused run changes the store") }
+            return try checkTidiness()
+        }
+        throw Broken(words: "the next run is not refused")
+    }
+
+    private func checkTidiness() throws {
+        let names = try ground.names()
+        guard names == ground.tidyNames else {
+            throw Broken(words: "files are left: \(FaultGround.difference(ground.tidyNames, names))")
+        }
+        do {
+            try ground.checkBackups()
+        } catch {
+            throw Broken(words: "a backup is not sound: \(error)")
+        }
+    }
+
+    /// How a state differs from the known one that it is nearest to.
+    private func nearest(_ state: LogicalState) -> String {
+        let known = ground.states.map { ($0, Set($0.rows).symmetricDifference(state.rows).count) }
+        guard let nearest = known.min(by: { $0.1 < $1.1 })?.0 else { return "" }
+        return FaultGround.difference(nearest.rows + nearest.quarantine, state.rows + state.quarantine)
+    }
+}
+
+extension Aftermath.Ending {
+    fileprivate var number: Int {
+        switch self {
+        case .died: 0
+        case .failed: 1
+        case .succeeded: 2
+        }
+    }
+
+    fileprivate var words: String {
+        switch self {
+        case .died: ""
+        case .failed(let error): " (the run ended with: \(error))"
+        case .succeeded: " (the run succeeded)"
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import MoultTesting
+
+/// Trials of one kind on one kind of migration.
+protocol TrialSeries {
+    var name: String { get }
+    func trial(at number: Int, seed: UInt64) throws -> Aftermath.Outcome
+    func run(seconds: Double) throws -> FaultRow
+}
+
+extension FaultSeries: TrialSeries {
+    var name: String { "\(ground.faultCase.name) × \(kind.rawValue)" }
+
+    func trial(at number: Int, seed: UInt64) throws -> Aftermath.Outcome {
+        try FaultTrial(ground, Fault(kind, at: number, seed: seed)).run()
+    }
+
+    func run(seconds: Double) throws -> FaultRow { try run(seconds: seconds, limit: 3) }
+}
