@@ -36,9 +36,14 @@ extension Verb {
         "list", "List the backups of a store, oldest first.", operands: [.store], options: [.backups],
         examples: ["moult backup list forum.sqlite"]
     ) { invocation, console in
-        let backups = try invocation.migrator.backups(of: try invocation.required(Operand.store)).list()
-        console.print(["format": 1, "backups": .array(backups.map(\.document))]) { style in
-            if backups.isEmpty { return ["There are no backups."] }
+        let folder = try invocation.migrator.backups(of: try invocation.required(Operand.store))
+        let (backups, unreadable) = (try folder.list(), try folder.unreadable())
+        let document: JSONValue = [
+            "format": 1, "backups": .array(backups.map(\.document)), "unreadable": JSONValue(unreadable.map(\.name)),
+        ]
+        console.print(document) { style in
+            let others = unreadable.flatMap { ["\(style.red("unreadable")) \($0.name)"] + $0.error.lines(style: style) }
+            if backups.isEmpty { return others.isEmpty ? ["There are no backups."] : others }
             var table = TextTable([
                 .left("backup"), .left("version"), .left("made"), .left("for"), .right("size"), .right("rows"),
             ])
@@ -48,7 +53,7 @@ extension Verb {
                     backup.manifest.reason?.rawValue ?? "",
                     Quantity.bytes(Int(clamping: backup.manifest.size)), Quantity.count(Int(clamping: backup.rowCount)))
             }
-            return table.lines(style: style)
+            return table.lines(style: style) + others
         }
         return .done
     }
@@ -60,20 +65,24 @@ extension Verb {
     ) { invocation, console in
         let folder = try invocation.migrator.backups(of: try invocation.required(Operand.store))
         let backups = try invocation[name].map { [try folder.backup(named: $0)] } ?? folder.list()
-        let checked = backups.map { backup in
-            (backup, Result { try folder.verify(backup) }.mapError { $0 as? MigrationError ?? .unknown($0) }.failure)
+        var checked = backups.map { backup in
+            (
+                backup.name,
+                Result { try folder.verify(backup) }.mapError { $0 as? MigrationError ?? .unknown($0) }.failure
+            )
         }
+        if invocation[name] == nil { checked += try folder.unreadable().map { ($0.name, $0.error) } }
         let documents = checked.map { backup, error in
             JSONValue.object(
-                [.init("name", .string(backup.name)), .init("sound", .bool(error == nil))]
+                [.init("name", .string(backup)), .init("sound", .bool(error == nil))]
                     + (error.map { [.init("error", $0.document["error"] ?? .null)] } ?? []))
         }
         console.print(["format": 1, "backups": .array(documents)]) { style in
             checked.isEmpty
                 ? ["There are no backups."]
                 : checked.flatMap { backup, error in
-                    error.map { ["\(style.red("damaged")) \(backup.name)"] + $0.lines(style: style) }
-                        ?? ["\(style.green("sound")) \(backup.name)"]
+                    error.map { ["\(style.red("damaged")) \(backup)"] + $0.lines(style: style) }
+                        ?? ["\(style.green("sound")) \(backup)"]
                 }
         }
         return checked.allSatisfy { $0.1 == nil } ? .done : .findings

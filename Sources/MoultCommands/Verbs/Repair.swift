@@ -19,8 +19,9 @@ extension Verb {
         ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
+        let rules = try invocation.repairRules()
         let version = try invocation.versions(console).version(ofStore: store)
-        let repair = try StoreRepair(store, at: version, rules: try invocation.repairRules())
+        let repair = try StoreRepair(store, at: version, rules: rules)
         guard let migration = repair.migration else {
             console.print(repair.found.document(of: nil, dryRun: invocation[.dryRun])) { _ in ["Nothing to repair."] }
             return .done

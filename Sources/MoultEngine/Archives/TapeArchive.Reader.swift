@@ -13,23 +13,37 @@ extension TapeArchive {
             self.system = system
         }
 
-        /// Unpacks every file below a folder that exists; their paths, in the archive's order.
+        /// Unpacks files below a folder that exists; their paths, in the archive's order.
         ///
+        /// - Parameter isWanted: is asked for each path; what is not wanted is passed over without being read.
         /// - Throws: `backupInvalid` for an archive that is cut off or damaged, names a place outside of the folder, has
         ///   a name twice, or holds links.
-        package func unpack(into folder: String) throws -> [String] {
-            guard let size = try system.status(of: path)?.size else {
-                throw MigrationError(
-                    .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the archive.")
+        @discardableResult
+        package func unpack(into folder: String, where isWanted: (String) -> Bool = { _ in true }) throws -> [String] {
+            var names: [String] = []
+            try forEachFile { entry, place in
+                guard isWanted(entry.name) else { return }
+                try unpack(entry, at: place, into: folder)
+                names.append(entry.name)
             }
+            return names
+        }
+
+        /// Reads the headers alone, and calls `body` for each plain file with the place of its first byte.
+        private func forEachFile(_ body: (Entry, Int64) throws -> Void) throws {
+            guard let status = try system.status(of: path), status.kind == .file else {
+                throw MigrationError(
+                    .fileNotFound, "There is no file at \(path).", place: path, remedy: "Check the path of the archive."
+                )
+            }
+            let size = status.size
             var place: Int64 = 0
             var extended: [String: String] = [:]
-            var names: [String] = []
             var known: Set<String> = []
             while place < size {
                 let header = try bytes(at: place, TapeArchive.blockSize)
                 place += Int64(TapeArchive.blockSize)
-                if header.allSatisfy({ $0 == 0 }) { return names }
+                if header.allSatisfy({ $0 == 0 }) { return }
                 let entry = try Entry(header, extended, path)
                 guard entry.size <= size - place else { throw TapeArchive.invalid("\(entry.name) is cut off.", path) }
                 switch entry.type {
@@ -39,11 +53,8 @@ extension TapeArchive {
                     }
                     extended = try records(try bytes(at: place, Int(entry.size)))
                 case UInt8(ascii: "0"), 0:
-                    guard known.insert(entry.name).inserted else {
-                        throw TapeArchive.invalid("it holds \(entry.name) twice.", path)
-                    }
-                    try unpack(entry, at: place, into: folder)
-                    names.append(entry.name)
+                    try check(entry, &known)
+                    try body(entry, place)
                     extended = [:]
                 case UInt8(ascii: "5"): extended = [:]
                 default: throw TapeArchive.invalid("\(entry.name) is neither a file nor a folder.", path)
@@ -53,10 +64,20 @@ extension TapeArchive {
             throw TapeArchive.invalid("its end is missing.", path)
         }
 
-        private func unpack(_ entry: Entry, at place: Int64, into folder: String) throws {
+        /// A name leads below the folder and comes once, and there are only so many, for they are kept in memory.
+        private func check(_ entry: Entry, _ known: inout Set<String>) throws {
             guard entry.name.isPathBelow else {
                 throw TapeArchive.invalid("\(entry.name) leads out of the folder.", path)
             }
+            guard known.insert(entry.name).inserted else {
+                throw TapeArchive.invalid("it holds \(entry.name) twice.", path)
+            }
+            guard known.count <= TapeArchive.largestCount else {
+                throw TapeArchive.invalid("it holds more than \(TapeArchive.largestCount) files.", path)
+            }
+        }
+
+        private func unpack(_ entry: Entry, at place: Int64, into folder: String) throws {
             var parent = folder
             for part in entry.name.split(separator: "/").dropLast() {
                 parent = Path.join(parent, String(part))

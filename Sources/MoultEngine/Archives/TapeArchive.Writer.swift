@@ -8,13 +8,9 @@ extension TapeArchive {
         private let part: String
         private let system: any System
 
-        /// - Throws: `usage` where the path is taken.
+        /// - Throws: `usage` where the path is taken, `fileNotFound` where its folder is not there.
         package init(_ path: String, _ system: any System) throws {
-            guard try !system.exists(path) else {
-                throw MigrationError(
-                    .usage, "There is something at \(path) already.", place: path,
-                    remedy: "Name a path that does not exist.")
-            }
+            try system.checkNewPath(path)
             self.path = path
             self.system = system
             part = "\(path).\(system.uniqueName()).part"

@@ -24,6 +24,9 @@ package enum TapeArchive {
     /// The largest size that eleven octal digits hold.
     static let largestSize: Int64 = 0o777_7777_7777
 
+    /// The most files that an archive may hold: as many as a manifest has room for.
+    static let largestCount = 1 << 20
+
     /// The sum of all bytes of a header, its own field taken as spaces.
     static func checksum(_ header: [UInt8]) -> Int64 {
         var sum: Int64 = 0

@@ -13,8 +13,7 @@ extension BackupFolder {
         let archive = try TapeArchive.Writer(path, system)
         do {
             // The manifest comes last, so that a reader has everything it speaks of.
-            let files = try system.files(below: backup.folder).filter { $0 != StoreBackup.manifestName }
-            for file in files + [StoreBackup.manifestName] {
+            for file in backup.manifest.files + [StoreBackup.manifestName] {
                 try archive.add(file: Path.join(backup.folder, file), as: file)
             }
             try archive.finish()
@@ -26,14 +25,10 @@ extension BackupFolder {
     }
 
     private func exportFolder(_ backup: StoreBackup, to path: String) throws {
-        guard try !system.exists(path) else {
-            throw MigrationError(
-                .usage, "There is something at \(path) already.", place: path,
-                remedy: "Name a path that does not exist.")
-        }
+        try system.checkNewPath(path)
         let part = "\(path).\(system.uniqueName())\(Self.draftSuffix)"
         do {
-            try system.copyTree(backup.folder, to: part)
+            try copyFiles(of: backup, to: part)
             try verify(StoreBackup(reading: part, system))
             try system.rename(part, to: path)
         } catch {
@@ -67,7 +62,7 @@ extension BackupFolder {
         try makeFolder()
         let part = Path.join(folder, ".\(system.uniqueName())\(Self.draftSuffix)")
         do {
-            try system.copyTree(backup.folder, to: part)
+            try copyFiles(of: backup, to: part)
             try verify(StoreBackup(reading: part, system))
             let name = try freeName(version: backup.manifest.version, at: backup.manifest.createdAt)
             try system.rename(part, to: name)
@@ -79,14 +74,35 @@ extension BackupFolder {
         }
     }
 
+    /// Copies what the manifest names and nothing else, and makes it durable; the manifest comes last.
+    private func copyFiles(of backup: StoreBackup, to folder: String) throws {
+        try system.makeFolder(folder)
+        var folders: Set<String> = [folder]
+        for file in backup.manifest.files + [StoreBackup.manifestName] {
+            var parent = folder
+            for part in file.split(separator: "/").dropLast() {
+                parent = Path.join(parent, String(part))
+                if folders.insert(parent).inserted { try system.makeFolder(parent) }
+            }
+            let copy = Path.join(folder, file)
+            try system.copy(Path.join(backup.folder, file), to: copy)
+            try system.synchronise(copy)
+        }
+        for folder in folders.sorted(by: >) { try system.synchronise(folder) }
+    }
+
     /// Proves what an archive holds, in a scratch folder beside the backups.
     @discardableResult
     private func withUnpacked<Result>(_ archive: String, _ body: (StoreBackup) throws -> Result) throws -> Result {
         let scratch = "\(archive).\(system.uniqueName())\(Self.draftSuffix)"
         try system.makeFolder(scratch)
         defer { _ = try? system.removeTree(scratch) }
-        _ = try TapeArchive.Reader(archive, system).unpack(into: scratch)
+        let reader = TapeArchive.Reader(archive, system)
+        // What the manifest does not name is never written.
+        try reader.unpack(into: scratch) { $0 == StoreBackup.manifestName }
         let backup = try StoreBackup(reading: scratch, system)
+        let files = Set(backup.manifest.files)
+        try reader.unpack(into: scratch, where: files.contains)
         try verify(backup)
         return try body(backup)
     }

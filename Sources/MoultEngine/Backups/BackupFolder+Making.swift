@@ -125,8 +125,7 @@ extension BackupFolder {
             versionHashes: (draft.state.hashes?.entities ?? [:]).mapValues(\.base64), rows: draft.rows,
             size: proof.size, sha256: proof.sha256, externalFiles: files, reason: draft.reason,
             tool: MoultVersion.number)
-        try system.writeAtomically(
-            Array((manifest.json.indented + "\n").utf8), to: Path.join(draft.folder, StoreBackup.manifestName))
+        try StoreBackup.write(manifest, to: draft.folder, system)
         let backup = StoreBackup(
             folder: try freeName(version: draft.version, at: draft.createdAt), manifest: manifest)
         try system.rename(draft.folder, to: backup.folder)

@@ -20,6 +20,22 @@ package struct BackupFolder: Sendable {
             .sorted { $0.isOlder(than: $1) }
     }
 
+    /// What lies among the backups with a manifest that cannot be read, each with what is wrong.
+    package func unreadable() throws -> [(name: String, error: MigrationError)] {
+        guard try system.exists(folder) else { return [] }
+        return try system.list(folder).filter { !$0.hasPrefix(".") }.compactMap { name in
+            let path = Path.join(folder, name)
+            // Without a manifest it is a backup that was being removed.
+            guard try system.exists(Path.join(path, StoreBackup.manifestName)) else { return nil }
+            do {
+                _ = try StoreBackup(reading: path, system)
+                return nil
+            } catch let error as MigrationError {
+                return (name, error)
+            }
+        }
+    }
+
     /// The backup of that name, or of that path.
     package func backup(named name: String) throws -> StoreBackup {
         let path = name.contains("/") ? name : Path.join(folder, name)
@@ -50,9 +66,11 @@ package struct BackupFolder: Sendable {
     /// - Throws: `backupInvalid` that says what differs.
     package func verify(_ backup: StoreBackup) throws {
         let manifest = backup.manifest
-        try verify(backup.store, size: manifest.size, sha256: manifest.sha256)
+        // Links that lead to the backup's folder are the user's own business, those in it are not.
+        let folder = try system.resolve(backup.folder)
+        try verify(manifest.storeName, in: folder, size: manifest.size, sha256: manifest.sha256)
         for file in manifest.externalFiles {
-            try verify(Path.join(backup.folder, file.path), size: file.size, sha256: file.sha256)
+            try verify(file.path, in: folder, size: file.size, sha256: file.sha256)
         }
         let connection = try Connection(backup.store, mode: .immutable)
         defer { connection.close() }
@@ -70,9 +88,14 @@ package struct BackupFolder: Sendable {
         }
     }
 
-    private func verify(_ path: String, size: Int64, sha256: String) throws {
+    private func verify(_ file: String, in folder: String, size: Int64, sha256: String) throws {
+        let path = Path.join(folder, file)
         guard let status = try system.status(of: path) else {
-            throw StoreBackup.invalid("The backup lacks \(Path.name(of: path)).", path)
+            throw StoreBackup.invalid("The backup lacks \(file).", path)
+        }
+        // A link would make a file of another place part of the backup; a pipe would never end.
+        guard status.kind == .file, try system.resolve(path) == path else {
+            throw StoreBackup.invalid("\(path) is no plain file of the backup.", path)
         }
         guard status.size == size else {
             throw StoreBackup.invalid("\(path) has \(status.size) bytes; its manifest says \(size).", path)

@@ -87,68 +87,48 @@ package struct StoreBackup: Sendable, Equatable {
 extension StoreBackup {
     static let manifestName = "manifest.json"
 
-    /// - Throws: `backupInvalid` where the folder holds no manifest that can be read.
+    /// The most bytes that a manifest may have: some 600,000 external files.
+    static let largestManifest = 128 << 20
+
+    /// - Throws: `backupInvalid` where the folder holds no manifest that can be read, or one that is damaged, whatever
+    ///   the files beside it are.
     package init(reading folder: String, _ system: any System) throws {
         let path = Path.join(folder, Self.manifestName)
-        guard try system.exists(path) else { throw Self.invalid("\(folder) holds no manifest.", folder) }
+        guard let status = try system.status(of: path) else {
+            throw Self.invalid("\(folder) holds no manifest.", folder)
+        }
+        guard status.kind == .file, status.size <= Self.largestManifest else {
+            throw Self.invalid("The manifest of \(folder) is no file of at most \(Self.largestManifest) bytes.", path)
+        }
         let json = try JSONValue(parsing: try system.read(path), place: path, code: .backupInvalid)
-        guard let manifest = Manifest(json) else { throw Self.invalid("The manifest of \(folder) is damaged.", folder) }
+        guard let manifest = Manifest(json) else {
+            throw Self.invalid("The manifest of \(folder) is none that Moult writes.", path)
+        }
+        guard Manifest.isWhole(json) else {
+            throw MigrationError(
+                .backupInvalid,
+                "The manifest of \(folder) is damaged: it is not what its own checksum says. Nothing is known of the files "
+                    + "beside it.", place: path,
+                remedy: "Use another backup, or take its store in as one that was copied by hand: moult backup import.")
+        }
         self.init(folder: folder, manifest: manifest)
+    }
+
+    /// Writes the manifest into the backup's folder.
+    ///
+    /// - Throws: `unsupported` for more external files than a manifest has room for.
+    static func write(_ manifest: Manifest, to folder: String, _ system: any System) throws {
+        let bytes = Array((manifest.json.indented + "\n").utf8)
+        guard bytes.count <= largestManifest else {
+            throw MigrationError(
+                .unsupported, "The store has \(manifest.externalFiles.count) external files, which are too many.",
+                place: folder, remedy: "Copy the store and its folder of external data by hand.")
+        }
+        try system.writeAtomically(bytes, to: Path.join(folder, manifestName))
     }
 
     static func invalid(_ message: String, _ place: String, cause: String? = nil) -> MigrationError {
         MigrationError(.backupInvalid, message, place: place, remedy: "Use another backup.", cause: cause)
-    }
-}
-
-extension StoreBackup.Manifest {
-    var json: JSONValue {
-        .object([
-            .init("format", .integer(1)), .init("storeName", .string(storeName)), .init("version", .string(version)),
-            .init("createdAt", .string(createdAt.iso8601WithMilliseconds)), .init("uuid", .string(uuid)),
-            .init("size", .integer(size)), .init("sha256", .string(sha256)),
-            .init("versionHashes", object(versionHashes.mapValues(JSONValue.string))),
-            .init("rows", object(rows.mapValues(JSONValue.integer))),
-            .init("externalFiles", .array(externalFiles.map(\.json))),
-            .init("reason", reason.map { .string($0.rawValue) } ?? .null), .init("tool", .string(tool)),
-        ])
-    }
-
-    init?(_ json: JSONValue) {
-        // A name with a slash would lead out of the backup's folder.
-        guard json["format"]?.integer == 1, let storeName = json["storeName"]?.string, storeName.isPlainFileName,
-            let createdAt = json["createdAt"]?.string.flatMap({ Timestamp(iso8601: $0) }),
-            let size = json["size"]?.integer, let sha256 = json["sha256"]?.string,
-            let files = json["externalFiles"]?.array?.map(File.init), !files.contains(nil)
-        else { return nil }
-        self.init(
-            storeName: storeName, version: json["version"]?.string ?? "", createdAt: createdAt,
-            uuid: json["uuid"]?.string ?? "", versionHashes: members(json["versionHashes"]).compactMapValues(\.string),
-            rows: members(json["rows"]).compactMapValues(\.integer), size: size, sha256: sha256,
-            externalFiles: files.compactMap { $0 }, reason: json["reason"]?.string.flatMap(Reason.init),
-            tool: json["tool"]?.string ?? "")
-    }
-
-    private func object(_ values: [String: JSONValue]) -> JSONValue {
-        .object(values.sorted { $0.key.precedesInByteOrder($1.key) }.map { .init($0.key, $0.value) })
-    }
-}
-
-private func members(_ json: JSONValue?) -> [String: JSONValue] {
-    guard case .object(let members)? = json else { return [:] }
-    return Dictionary(members.map { ($0.key, $0.value) }, uniquingKeysWith: { _, last in last })
-}
-
-extension StoreBackup.Manifest.File {
-    var json: JSONValue {
-        .object([.init("path", .string(path)), .init("size", .integer(size)), .init("sha256", .string(sha256))])
-    }
-
-    init?(_ json: JSONValue) {
-        guard let path = json["path"]?.string, path.isPathBelow,
-            let size = json["size"]?.integer, let sha256 = json["sha256"]?.string
-        else { return nil }
-        self.init(path: path, size: size, sha256: sha256)
     }
 }
 

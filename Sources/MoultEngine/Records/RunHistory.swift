@@ -43,10 +43,19 @@ package struct RunHistory: Sendable {
 
     package func append(_ record: RunRecord) throws {
         let isFirst = try !system.exists(sidecar.runs)
-        try system.append(Array((record.json.compact + "\n").utf8), to: sidecar.runs)
+        // A line that a dying process left unfinished would take this one with it.
+        let start = try isFirst || endsWithLine() ? "" : "\n"
+        try system.append(Array((start + record.json.compact + "\n").utf8), to: sidecar.runs)
         try system.synchronise(sidecar.runs)
         // Else a power cut could take the name, and with it the history of a run whose journal is gone.
         if isFirst { try system.synchronise(sidecar.folder) }
+    }
+
+    private func endsWithLine() throws -> Bool {
+        var last = UInt8(ascii: "\n")
+        let size = try system.status(of: sidecar.runs)?.size ?? 0
+        if size > 0 { try system.readPieces(of: sidecar.runs, from: size - 1) { last = $0.last ?? last } }
+        return last == UInt8(ascii: "\n")
     }
 
     /// A line that a dying process left unfinished is passed over.

@@ -68,8 +68,13 @@ package enum Recovery {
         _ journal: Journal, _ outcome: Outcome, _ sidecar: Sidecar, _ system: any System
     ) throws {
         guard outcome == .completed, journal.operation == .rollback, let name = journal.backup else { return }
-        let backup = try BackupFolder(journal.backups, system).backup(named: name)
-        try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
+        do {
+            let backup = try BackupFolder(journal.backups, system).backup(named: name)
+            try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
+        } catch let error as MigrationError where [.backupNotFound, .backupInvalid].contains(error.code) {
+            // The store is restored; that somebody has removed the backup since must not keep it from being used.
+            MigrationLog(sidecar, system).append("What went back from the quarantine since cannot be told: \(error)")
+        }
     }
 
     /// A journal that cannot be read says nothing; it is kept aside for a person, for the store itself is whole.
@@ -92,7 +97,7 @@ package enum Recovery {
     }
 
     static func removeNewExternalFiles(_ journal: Journal, _ sidecar: Sidecar, _ system: any System) throws {
-        for name in journal.newExternalFiles where !name.contains("/") {
+        for name in journal.newExternalFiles where name.isPlainFileName {
             try system.remove(Path.join(sidecar.externalData, name))
         }
     }

@@ -30,11 +30,7 @@ package struct StoreSalvage {
         }
         let store = try system.resolve(store)
         let work = "\(path).\(system.uniqueName()).salvage"
-        guard try !system.exists(path) else {
-            throw MigrationError(
-                .usage, "There is something at \(path) already.", place: path,
-                remedy: "Name a path that does not exist.")
-        }
+        try system.checkNewPath(path)
         try system.makeFolder(work)
         defer { _ = try? system.removeTree(work) }
         let copy = Path.join(work, "damaged")
