@@ -12,6 +12,7 @@ extension QuarantineRestorer {
         else { return }
         do {
             try link(position, object)
+            for link in try object.incoming() { try lead(link, to: position) }
         } catch {
             switch error {
             case is SaveConflicts, is Refusal: break
@@ -37,7 +38,11 @@ extension QuarantineRestorer {
             case .toOne(let id): olds = id.map { [$0] } ?? []
             case .toMany(let ids): olds = ids
             }
-            let ids = try olds.compactMap { try destination($0, of: relationship, inverse, position) }
+            var ids = try olds.compactMap { try destination($0, of: relationship, inverse, position) }
+            // An object that went back before this one may be led to it already.
+            if relationship.isToMany {
+                ids += try store.destinations(of: name, owners: [id])[id]?.filter { !ids.contains($0) } ?? []
+            }
             if relationship.isRequired, ids.isEmpty {
                 throw Refusal("\(name) is required and leads to another object's destination")
             }
@@ -77,7 +82,7 @@ extension QuarantineRestorer {
     }
 
     /// Whether no other object has the destination, where only one can.
-    private func isFree(
+    func isFree(
         _ destination: ObjectID, _ relationship: RelationshipDescription, _ inverse: RelationshipDescription?,
         for id: ObjectID
     ) throws -> Bool {
@@ -95,7 +100,7 @@ extension QuarantineRestorer {
         return owner == .null || owner == .integer(id.key)
     }
 
-    private func accepts(_ relationship: RelationshipDescription, _ id: ObjectID) -> Bool {
+    func accepts(_ relationship: RelationshipDescription, _ id: ObjectID) -> Bool {
         guard let entity = store.model.entity(id.entityName),
             let target = store.model.entity(relationship.destinationEntityName)
         else { return false }

@@ -7,7 +7,7 @@ import MoultStore
 ///
 /// The objects are inserted first and led to one another in a second pass. An object keeps its key where that is free.
 /// One that does not fit the version is refused with the reason, and so is every object that cannot be without it. The
-/// documents are read twice and never all at once.
+/// documents are read several times and never all at once.
 package final class QuarantineRestorer {
     /// Calls its argument with each entry's number and object, oldest first.
     package typealias Entries = ((Int64, QuarantinedObject) throws -> Void) throws -> Void
@@ -62,6 +62,11 @@ package final class QuarantineRestorer {
                 try link(entry, object)
             }
             try refuseDependents()
+            try entries { entry, object in try clearSeats(entry, object) }
+            try entries { entry, object in
+                try checkpoint()
+                try takeSeats(entry, object)
+            }
             try note()
         }
         return report

@@ -7,11 +7,13 @@ import MoultSQLite
 /// They lie in a temporary table of the working copy's connection, so that memory does not grow with their number and
 /// nothing is left of a run that ends early. Whoever adds an object deletes it from the store.
 package final class QuarantineWriter {
+    let connection: Connection
     private let insert: Statement
     /// Objects added by this writer.
     package private(set) var count: Int64 = 0
 
     package init(_ connection: Connection) throws {
+        self.connection = connection
         try connection.execute(
             """
             CREATE TEMP TABLE IF NOT EXISTS moult_quarantine (

@@ -13,9 +13,7 @@ extension QuarantinedObject {
     /// - Throws: `metadataInvalid` for a document that is none of Moult's; `dataConflict` for a value that has no text to
     ///   be read back from. The place is the property.
     func values() throws -> [(name: String, value: ObjectDocumentValue)] {
-        let document = try JSONValue(
-            parsing: Array(object.utf8), place: "\(entity) \(key) in the quarantine", code: .metadataInvalid)
-        return try (document.members ?? []).map { member in
+        try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.map { member in
             if let literal = member.value["stored"]?.string {
                 throw MigrationError(
                     .dataConflict, "its \(member.key) is nothing that the model can read: \(literal.prefix(60))",
@@ -27,6 +25,48 @@ extension QuarantinedObject {
                     remedy: "Insert the object by the app.")
             }
             return (member.key, value)
+        }
+    }
+}
+
+extension QuarantinedObject {
+    private func document() throws -> JSONValue {
+        try JSONValue(parsing: Array(object.utf8), place: "\(entity) \(key) in the quarantine", code: .metadataInvalid)
+    }
+
+    /// The number of one member in an ordered list.
+    struct Seat {
+        let relationship: String
+        let end: ObjectID
+        let number: Int64
+        /// Whether the list is the object's own, and the other end the member.
+        let isOwn: Bool
+    }
+
+    /// The numbers of lists; what cannot be read of them is left out.
+    func seats() throws -> [Seat] {
+        try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.flatMap { member -> [Seat] in
+            let ends = member.value["toMany"]?.array ?? member.value["toOne"].map { [$0] } ?? []
+            let places = member.value["places"]?.array ?? member.value["place"].map { [$0] } ?? []
+            func seats(_ numbers: [JSONValue], isOwn: Bool) -> [Seat] {
+                zip(ends, numbers).compactMap { end, number in
+                    guard let id = end.string.flatMap({ ObjectID(uri: $0) }), let number = number.integer else {
+                        return nil
+                    }
+                    return Seat(relationship: member.key, end: id, number: number, isOwn: isOwn)
+                }
+            }
+            return seats(places, isOwn: false) + seats(member.value["order"]?.array ?? [], isOwn: true)
+        }
+    }
+
+    /// The links that led to it without an inverse; what cannot be read of them is left out.
+    func incoming() throws -> [ObjectSurroundings.IncomingLink] {
+        (try document()[JSONValue.incomingKey]?.array ?? []).compactMap { link in
+            guard let owner = link["from"]?.string.flatMap({ ObjectID(uri: $0) }),
+                let relationship = link["relationship"]?.string
+            else { return nil }
+            return .init(owner: owner, relationship: relationship, place: link["place"]?.integer)
         }
     }
 }

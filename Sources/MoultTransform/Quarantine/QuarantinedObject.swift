@@ -24,35 +24,62 @@ extension JSONValue {
     /// The properties of an object, each under its name: `{"type", "value"}` for an attribute, with a date's exact
     /// `"seconds"` since the reference date; `{"toOne": URI}` and `{"toMany": [URI]}` for a relationship. The bytes of an
     /// external file are the value. What the store holds and the model cannot read is null, with `"stored"`: the SQL
-    /// literal of what its column holds.
+    /// literal of what its column holds. `"place"` and `"places"` are the object's numbers in ordered lists at the other
+    /// end, `"order"` those of the members of its own; ``incomingKey`` has the links that lead to it by relationships without an inverse.
     ///
     /// - Parameters:
     ///   - shape: of the object's own entity.
     ///   - values: one for each property of the shape; nil leaves it out.
     ///   - unreadable: by property, the SQL literal of what the model cannot read.
     package init(quarantining shape: EntityShape, _ values: [ObjectValue?], unreadable: [String: String] = [:]) {
-        self = .object(
-            zip(shape.properties, values).compactMap { property, value in
-                if let literal = unreadable[property.name] {
-                    return Member(property.name, ["value": .null, "stored": .string(literal)])
-                }
-                guard let value else { return nil }
-                return Member(property.name, Self.document(value, of: property))
-            })
+        self.init(quarantining: shape, values, unreadable: unreadable, .init())
     }
 
-    private static func document(_ value: ObjectValue, of property: EntityShape.Property) -> JSONValue {
+    init(
+        quarantining shape: EntityShape, _ values: [ObjectValue?], unreadable: [String: String],
+        _ surroundings: ObjectSurroundings
+    ) {
+        let properties = zip(shape.properties, values).compactMap { property, value -> Member? in
+            if let literal = unreadable[property.name] {
+                return Member(property.name, ["value": .null, "stored": .string(literal)])
+            }
+            guard let value else { return nil }
+            return Member(property.name, Self.document(value, of: property, surroundings))
+        }
+        let incoming = surroundings.incoming.map { link -> JSONValue in
+            .object(
+                [.init("from", .string(link.owner.description)), .init("relationship", .string(link.relationship))]
+                    + (link.place.map { [.init("place", .integer($0))] } ?? []))
+        }
+        self = .object(properties + (incoming.isEmpty ? [] : [Member(Self.incomingKey, .array(incoming))]))
+    }
+
+    /// No property has such a name.
+    static let incomingKey = "@from"
+
+    private static func document(
+        _ value: ObjectValue, of property: EntityShape.Property, _ surroundings: ObjectSurroundings
+    ) -> JSONValue {
         switch (value, property) {
         case (.attribute(.date(let seconds)?), .attribute(_, let attribute)):
-            [
+            return [
                 "type": .string(attribute.type.name), "value": AttributeValue.date(seconds).document,
                 "seconds": .double(seconds),
             ]
         case (.attribute(let value), .attribute(_, let attribute)):
-            ["type": .string(attribute.type.name), "value": value?.document ?? .null]
-        case (.attribute(let value), .relationship): ["value": value?.document ?? .null]
-        case (.toOne(let id), _): ["toOne": JSONValue(id?.description)]
-        case (.toMany(let ids), _): ["toMany": JSONValue(ids.map(\.description))]
+            return ["type": .string(attribute.type.name), "value": value?.document ?? .null]
+        case (.attribute(let value), .relationship): return ["value": value?.document ?? .null]
+        case (.toOne(let id), _):
+            let place = id.flatMap { surroundings.places[property.name]?[$0.key] }
+            return .object(
+                [.init("toOne", JSONValue(id?.description))] + (place.map { [.init("place", .integer($0))] } ?? []))
+        case (.toMany(let ids), _):
+            let numbers = [("order", surroundings.order), ("places", surroundings.places)].compactMap { key, all in
+                all[property.name].map { numbers in
+                    Member(key, .array(ids.map { numbers[$0.key].map(JSONValue.integer) ?? .null }))
+                }
+            }
+            return .object([.init("toMany", JSONValue(ids.map(\.description)))] + numbers)
         }
     }
 }
@@ -73,6 +100,8 @@ extension QuarantineWriter {
                 else { return nil }
                 return try store.destinations(of: relationship.name, owners: snapshots.map(\.id))
             }
+            let surroundings = try ObjectSurroundings.all(
+                of: snapshots.map(\.id), entity: shape.entity, in: store, connection)
             for snapshot in snapshots {
                 let values = zip(snapshot.values, lists).map { value, lists in
                     lists.map { .toMany($0[snapshot.id] ?? []) } ?? value
@@ -83,7 +112,9 @@ extension QuarantineWriter {
                 }
                 try add(
                     entity: entityName, key: snapshot.id.key, reason: reason,
-                    values: JSONValue(quarantining: shape, values, unreadable: unreadable), by: origin)
+                    values: JSONValue(
+                        quarantining: shape, values, unreadable: unreadable, surroundings[snapshot.id.key] ?? .init()),
+                    by: origin)
             }
         }
     }

@@ -132,7 +132,8 @@ struct RuleFixTests {
         #expect(
             kept[0].object
                 == """
-                {"forum":{"toOne":"\(base)/Forum/p1"},"posts":{"toMany":["\(base)/Post/p2","\(base)/Post/p1"]},\
+                {"forum":{"toOne":"\(base)/Forum/p1"},"posts":{"toMany":["\(base)/Post/p2","\(base)/Post/p1"],\
+                "order":[1,2]},\
                 "related":{"toMany":["\(base)/Topic/p3"]},"relatedBy":{"toMany":["\(base)/Topic/p2"]},\
                 "title":{"type":"String","value":"a"}}
                 """)
