@@ -50,6 +50,7 @@ package struct OutcomeReport: Sendable {
             "recovery": JSONValue(outcome?.recovery.rawValue),
             "prunedBackups": JSONValue(outcome?.pruned ?? []), "losses": .array(losses.map(\.document)),
             "rules": .array(rules.map(\.document)), "quarantined": .integer(quarantined),
+            "untidied": JSONValue(outcome?.untidied?.message),
         ]
     }
 
@@ -73,6 +74,11 @@ package struct OutcomeReport: Sendable {
         }
         for loss in losses { lines.append("\(style.red("!")) \(loss.sentence.printable)") }
         if let backup = outcome?.backup { lines.append("The old store is kept as the backup \(backup.name).") }
+        if let error = outcome?.untidied {
+            lines.append(
+                "\(style.yellow("Tidying up was left undone")): \(error.message.printable) The store is whole; the next "
+                    + "run, or moult resume, removes what is left.")
+        }
         if let space, rehearsal != nil {
             lines.append("The migration itself will ask for \(Quantity.bytes(Int(clamping: space.total))) of room.")
         }

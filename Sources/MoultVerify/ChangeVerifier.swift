@@ -58,9 +58,9 @@ package struct ChangeVerifier {
         }
     }
 
-    private let connection: Connection
-    private let tables: [Table]
-    private let pairs: [Pairs]
+    let connection: Connection
+    let tables: [Table]
+    let pairs: [Pairs]
     /// Tables that grow as objects are written: history and the counters of keys.
     private let growing: Set<String>
 
@@ -76,6 +76,7 @@ package struct ChangeVerifier {
     /// - Throws: `verificationFailed` where anything differs that was not noted.
     package func verify() throws {
         for table in tables { try verify(table) }
+        for table in tables { try verifyCounter(of: table) }
         for pairs in pairs { try verify(pairs) }
         let known = Set(tables.map(\.name) + pairs.map(\.name)).union(growing)
         let others = try connection.catalogue(schema: "source").tables.filter { !known.contains($0.name) }
@@ -207,7 +208,7 @@ package struct ChangeVerifier {
         }
     }
 
-    private func refuse(_ place: String, _ fault: String, _ select: String) throws {
+    func refuse(_ place: String, _ fault: String, _ select: String) throws {
         let count = try connection.integer("SELECT count(*) FROM (\(select))") ?? 0
         guard count > 0 else { return }
         let first = try connection.integer("\(select) LIMIT 1") ?? 0

@@ -14,7 +14,7 @@ struct RepairFault: Sendable {
         /// Ends a reference in a row of objects.
         case clear(Link)
         /// Removes a row of a join table that leads from or to nothing.
-        case unlink(table: String, columns: [(name: String, target: String)])
+        case unlink(table: String, columns: [PairColumn])
         /// Sets or ends one side of a one-to-one relationship.
         case answer(Link, inverse: Link)
         /// Gives the row of a table the number of its entity.
@@ -28,8 +28,17 @@ struct RepairFault: Sendable {
         /// The fix of a rule.
         case rule(ValidationRule)
         /// Counts the destinations of a relationship again.
-        case recount(table: String, column: String, counted: String)
+        case recount(table: String, column: String, property: String, counted: String)
         case raise(table: String, number: Int)
+    }
+
+    /// A key column of a join table.
+    struct PairColumn: Sendable {
+        let name: String
+        /// The table of the objects that it leads to.
+        let target: String
+        /// Their relationship.
+        let property: String
     }
 
     /// A reference as columns of a row.

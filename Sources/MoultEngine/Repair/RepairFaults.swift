@@ -134,16 +134,12 @@ struct RepairFaults {
     }
 
     private func pairs(_ join: JoinTable) -> RepairFault? {
-        let keys = join.columns.compactMap { column -> (name: String, target: String)? in
-            let reference: RelationshipReference
-            let isOwn: Bool
+        let keys = join.columns.compactMap { column -> RepairFault.PairColumn? in
             switch column.role {
-            case .source(let own): (reference, isOwn) = (own, true)
-            case .reflexiveDestination(let own): (reference, isOwn) = (own, false)
-            case .order, .unknown: return nil
+            case .source(let own): pairColumn(column.name, own.entity, own.name)
+            case .reflexiveDestination(let own): pairColumn(column.name, destination(of: own), own.name)
+            case .order, .unknown: nil
             }
-            let entity = isOwn ? reference.entity : destination(of: reference)
-            return entity.flatMap { layout.table(forEntity: $0)?.name }.map { (column.name, $0) }
         }
         guard keys.count == 2 else { return nil }
         let missing = keys.map { key in
@@ -154,6 +150,12 @@ struct RepairFaults {
             select:
                 "SELECT r.rowid FROM main.\(join.name.quotedName) AS r WHERE \(missing.joined(separator: " OR ")) ORDER BY 1",
             action: .unlink(table: join.name, columns: keys))
+    }
+
+    private func pairColumn(_ name: String, _ entity: String?, _ property: String) -> RepairFault.PairColumn? {
+        entity.flatMap { layout.table(forEntity: $0)?.name }.map { target in
+            RepairFault.PairColumn(name: name, target: target, property: property)
+        }
     }
 
     private func destination(of reference: RelationshipReference) -> String? {
@@ -243,7 +245,7 @@ extension RepairFaults {
                     WHERE r.Z_ENT IN (\(list(layout.numbers(ofEntityAndDescendants: entity)))) \
                     AND r.\(column.quotedName) IS NOT \(counted) ORDER BY r.Z_PK
                     """,
-                action: .recount(table: table, column: column, counted: counted))
+                action: .recount(table: table, column: column, property: attribute.name, counted: counted))
         }
     }
 

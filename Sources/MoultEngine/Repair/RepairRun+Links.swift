@@ -10,9 +10,11 @@ extension RepairRun {
             "UPDATE main.\(link.table.quotedName) SET \(columns), Z_OPT = ifnull(Z_OPT, 0) + 1 WHERE \(condition)")
     }
 
-    func unlink(_ table: String, _ columns: [(name: String, target: String)]) throws {
+    func unlink(_ table: String, _ columns: [RepairFault.PairColumn]) throws {
         let rows = "main.\(table.quotedName) AS r WHERE r.rowid IN (SELECT key FROM temp.moult_fault)"
         for column in columns {
+            try tell(
+                column.property, of: column.target, where: "Z_PK IN (SELECT r.\(column.name.quotedName) FROM \(rows))")
             // The verification lets a pair go whose object is noted as gone.
             try connection.run(
                 """

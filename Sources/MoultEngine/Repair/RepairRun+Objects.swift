@@ -74,21 +74,39 @@ extension RepairRun {
         switch layout.storage(ofRelationship: relationship.name, in: owner) {
         case .foreignKey(let rows, let column, let entityColumn)? where target == table:
             guard layout.model.inverse(of: relationship)?.isToMany ?? true else { return }
-            try lead(rows, column, entityColumn, relationship.name, table)
+            try lead(
+                rows, column, entityColumn, relationship.name, table, inverse: relationship.inverseName)
         case .inverseless(let rows, let column, _)? where layout.table(for: owner)?.name == table:
-            try lead(rows, column, nil, relationship.name, table)
+            try lead(rows, column, nil, relationship.name, table, inverse: relationship.name)
         case .joinTable(let rows, let own, let other, _, _, _)?:
-            if layout.table(for: owner)?.name == table { try lead(pairs: rows, own) }
-            if target == table { try lead(pairs: rows, other) }
+            let source = layout.table(for: owner)?.name
+            if source == table {
+                try tellEnds(of: rows, own, relationship.name, table, other, inverse: relationship.inverseName, target)
+                try lead(pairs: rows, own)
+            }
+            if target == table {
+                try tellEnds(of: rows, other, relationship.inverseName, table, own, inverse: relationship.name, source)
+                try lead(pairs: rows, other)
+            }
         default: return
         }
     }
 
     private func lead(
-        _ rows: String, _ column: String, _ entityColumn: String?, _ property: String, _ table: String
+        _ rows: String, _ column: String, _ entityColumn: String?, _ property: String, _ table: String,
+        inverse: String?
     ) throws {
         let condition = "\(column.quotedName) IN (SELECT key FROM temp.moult_fault)"
         try note(property, of: rows, where: condition)
+        // The lists of the objects that stay are longer now.
+        if let inverse {
+            try tell(
+                inverse, of: table,
+                where: """
+                    Z_PK IN (SELECT f.other FROM temp.moult_fault AS f WHERE f.key IN \
+                    (SELECT \(column.quotedName) FROM main.\(rows.quotedName)))
+                    """)
+        }
         let keeper = "(SELECT f.other FROM temp.moult_fault AS f WHERE f.key = r.\(column.quotedName))"
         let number = entityColumn.map {
             ", \($0.quotedName) = (SELECT t.Z_ENT FROM main.\(table.quotedName) AS t WHERE t.Z_PK = \(keeper))"
@@ -98,6 +116,17 @@ extension RepairRun {
             UPDATE main.\(rows.quotedName) AS r SET \(column.quotedName) = \(keeper)\(number ?? ""), \
             Z_OPT = ifnull(Z_OPT, 0) + 1 WHERE \(condition)
             """)
+    }
+
+    /// Both ends of the pairs whose one end goes: those of the objects that stay, and the other ones.
+    private func tellEnds(
+        of pairs: String, _ column: String, _ property: String?, _ table: String, _ otherColumn: String,
+        inverse: String?, _ other: String?
+    ) throws {
+        let rows = "main.\(pairs.quotedName) AS r JOIN temp.moult_fault AS f ON f.key = r.\(column.quotedName)"
+        if let property { try tell(property, of: table, where: "Z_PK IN (SELECT f.other FROM \(rows))") }
+        guard let inverse, let other else { return }
+        try tell(inverse, of: other, where: "Z_PK IN (SELECT r.\(otherColumn.quotedName) FROM \(rows))")
     }
 
     private func lead(pairs table: String, _ column: String) throws {
@@ -183,7 +212,7 @@ extension RepairRun {
             guard !site.isCancelled() else { throw site.cancellation }
             let batch = rows[start..<min(start + Self.batchSize, rows.count)]
             var changes = ObjectChanges()
-            (changes.author, changes.contextName) = ("Moult", "repair \(fault.rule.rawValue)")
+            (changes.author, changes.contextName) = (Self.author, "repair \(fault.rule.rawValue)")
             changes.deleted = try batch.flatMap { try ids([$0.key], $0.table) }.map { .init(id: $0, version: nil) }
             _ = try objects.save(changes)
             for (table, key) in batch {

@@ -14,6 +14,9 @@ final class RepairRun {
 
     var connection: Connection { site.connection }
 
+    /// Who is named in persistent history.
+    static let author = "Moult"
+
     /// The rules' own ledger has the temporary tables that the verification reads.
     init(_ site: MigrationSite, _ objects: ObjectStore) throws {
         self.site = site
@@ -24,6 +27,8 @@ final class RepairRun {
         try site.connection.execute(
             """
             CREATE TEMP TABLE moult_fault (key INTEGER PRIMARY KEY, other INTEGER);
+            CREATE TEMP TABLE moult_told (
+                tbl TEXT, key INTEGER, property TEXT, PRIMARY KEY (tbl, key, property)) WITHOUT ROWID;
             CREATE TEMP TABLE moult_leaving (
                 tbl TEXT, key INTEGER, level INTEGER, PRIMARY KEY (tbl, key)) WITHOUT ROWID
             """)
@@ -36,7 +41,11 @@ final class RepairRun {
             var finding = try search.finding(fault)
             guard finding.count > 0 else { continue }
             let before = quarantine.count
-            try mend(fault)
+            // One transaction of persistent history for each kind of fault, with what was deleted and what was changed.
+            try objects.writing(author: Self.author, contextName: "repair \(fault.rule.rawValue)") {
+                try mend(fault)
+                try tellHistory()
+            }
             finding.quarantined = quarantine.count - before
             finding.left = try search.finding(fault).count
             report.findings.append(finding)
@@ -56,7 +65,8 @@ final class RepairRun {
         case .merge(let entity): try merge(entity, fault)
         case .quarantine(let table): try quarantineOrphans(table, fault)
         case .rule(let rule): _ = try fixing.run([rule])
-        case .recount(let table, let column, let counted):
+        case .recount(let table, let column, let property, let counted):
+            try tell(property, of: table, where: "Z_PK IN (SELECT key FROM temp.moult_fault)")
             try connection.run(
                 """
                 UPDATE main.\(table.quotedName) AS r SET \(column.quotedName) = \(counted) \
@@ -108,5 +118,6 @@ final class RepairRun {
             INSERT OR IGNORE INTO temp.moult_fixed SELECT \(table.quotedLiteral), Z_PK, \(property.quotedLiteral) \
             FROM main.\(table.quotedName) WHERE \(condition)
             """)
+        try tell(property, of: table, where: condition)
     }
 }

@@ -117,6 +117,8 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var space: SpaceRequirement
     /// Backups that the retention policy let go.
     package var pruned: [String]
+    /// Why something was left for the next run to tidy up, as on a full volume; nil where nothing was.
+    package var untidied: MigrationError?
     /// What became of the objects of entity mappings with migration policies, pass by pass.
     package var policies: [InstanceCounts] = []
     /// What rules have found and their fixes have changed.

@@ -339,6 +339,7 @@ extension MigrationRun {
     private func finish(_ backup: StoreBackup?, _ space: SpaceRequirement) -> MigrationOutcome {
         var pruned: [StoreBackup] = []
         var after = before
+        var untidied: MigrationError?
         do {
             try measure(.commit) {
                 try lock.connection.keepWALOnClose(false)
@@ -351,6 +352,7 @@ extension MigrationRun {
             try Journal.remove(sidecar, system)
             pruned = try backups.prune(options.retention)
         } catch {
+            untidied = error as? MigrationError
             log.append("The store is the new one, but tidying up failed: \(error)")
         }
         log.append("Run \(identifier): completed successfully in \(seconds) s.")
@@ -358,7 +360,7 @@ extension MigrationRun {
         return MigrationOutcome(
             run: identifier, backup: backup, rows: observer.totalRows, bytesBefore: before.size, bytesAfter: after.size,
             seconds: timings, recovery: recovery, space: space, pruned: pruned.map(\.name),
-            policies: migration.policies.counts,
+            untidied: untidied, policies: migration.policies.counts,
             rules: migration.ruleLog?.reports ?? [], quarantined: quarantined)
     }
 

@@ -13,11 +13,11 @@ final class LibraryStore {
     let version: ModelVersion
     let layout: StoreLayout
 
-    init(_ rows: String = LibraryStore.rows) throws {
+    init(_ rows: String = LibraryStore.rows, history: Bool = false) throws {
         folder = try ScratchFolder()
         path = folder.path + "/Library.sqlite"
         version = ModelVersion(names: ["1"], model: try Self.model())
-        let maker = try StoreMaker(version)
+        let maker = try StoreMaker(version, history: history)
         layout = maker.layout
         try maker.make(at: path)
         try shell(rows)

@@ -39,6 +39,45 @@ struct StoreRepairTests {
             try StoreAudit(library.path, model: library.version.model).findings.filter { $0.severity > .note } == [])
     }
 
+    /// `Entity number, key, type` of each change by the names of the transactions, by plain SQL.
+    private func history(_ library: LibraryStore) throws -> [String: Set<String>] {
+        let lines = try library.line(
+            """
+            SELECT s.ZNAME || '|' || c.ZENTITY || ' ' || c.ZENTITYPK || ' ' || c.ZCHANGETYPE FROM ACHANGE AS c
+            JOIN ATRANSACTION AS t ON t.Z_PK = c.ZTRANSACTIONID
+            JOIN ATRANSACTIONSTRING AS s ON s.Z_PK = t.ZCONTEXTNAMETS
+            """)
+        return lines.split(separator: "\n").reduce(into: [:]) { found, line in
+            let parts = line.split(separator: "|")
+            found[String(parts[0]), default: []].insert(String(parts[1]))
+        }
+    }
+
+    @Test func `a store that keeps history is told of every object that a repair has changed`() throws {
+        let library = try LibraryStore(history: true)
+        let index = try #require(library.layout.indexes.first { $0.table == "ZTAG" && $0.sql.contains("UNIQUE") })
+        let book = try #require(library.layout.joinTables.first?.keyColumns.first { $0.contains("BOOK") })
+        try library.shell(
+            """
+            UPDATE ZCOVER SET ZBOOK = 4711, Z1_BOOK = 2 WHERE Z_PK = 7; UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 7;
+            INSERT INTO Z_1TAGS VALUES (8, 99), (4711, 4); UPDATE ZSHELF SET ZPARENT = 77 WHERE Z_PK = 10;
+            UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 1; UPDATE ZSHELF SET ZBOOKCOUNT = 99 WHERE Z_PK = 4;
+            UPDATE ZSHELF SET ZPARENT = 6 WHERE Z_PK = 5;
+            DROP INDEX "\(index.name)"; UPDATE ZTAG SET ZNAME = 'tag 1' WHERE Z_PK = 2;
+            DELETE FROM Z_1TAGS WHERE "\(book)" NOT IN (8, 4711, 11, 21)
+            """)
+        _ = try repair(library)
+        let history = try history(library)
+        // Types: 1 an update, 2 a deletion.
+        #expect(history["repair dangling"] == ["3 7 1", "1 8 1", "6 4 1", "5 10 1"])
+        #expect(history["repair inverses"] == ["1 1 1"])
+        #expect(history["repair counts"] == ["5 4 1"])
+        #expect(history["repair cycles"]?.contains("5 5 1") == true)
+        // Tag 2 goes; its books 11 and 21 are those of tag 1 now.
+        #expect(history["repair duplicates"] == ["6 2 2", "6 1 1", "1 11 1", "1 21 1"])
+        #expect(try library.line("SELECT count(*) FROM ATRANSACTION WHERE ZAUTHORTS IS NULL") == "0")
+    }
+
     @Test func `references that lead nowhere end, with what stands beside them`() throws {
         let library = try LibraryStore()
         try library.shell(

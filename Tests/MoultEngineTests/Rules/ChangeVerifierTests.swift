@@ -39,6 +39,8 @@ struct ChangeVerifierTests {
         "INSERT INTO ZPOST (Z_PK, Z_ENT, Z_OPT) VALUES (401, 3, 1)",
         "DELETE FROM Z_4RELATEDBY WHERE Z_4RELATED = 5",
         "INSERT INTO Z_4RELATEDBY VALUES (1, 50)",
+        // Nobody has written these rows, and no link of theirs has changed.
+        "UPDATE ZPOST SET Z_OPT = 2 WHERE Z_PK = 7", "UPDATE ZFORUM SET Z_OPT = Z_OPT + 1",
         "UPDATE ZPOST SET Z_OPT = 0 WHERE Z_PK = 7", "UPDATE ZPOST SET Z_OPT = NULL WHERE Z_PK = 7",
         "UPDATE ZPOST SET Z_FOK_TOPIC = 4096 WHERE Z_PK = 7", "UPDATE ZTOPIC SET Z1_FORUM = 2 WHERE Z_PK = 99",
         "UPDATE Z_METADATA SET Z_UUID = 'FE8EA8F2-2D16-4A0A-8AD4-4C8A4D9D6F36'",
@@ -57,6 +59,22 @@ struct ChangeVerifierTests {
         (
             "UPDATE ZTOPIC SET ZFORUM = 2, Z1_FORUM = 2 WHERE Z_PK = 99",
             "INSERT INTO moult_fixed VALUES ('ZTOPIC', 99, 'forum')"
+        ),
+        // Both lists count it: the one that it left and the one that it came to.
+        (
+            """
+            UPDATE ZPOST SET ZTOPIC = 2, Z_FOK_TOPIC = 9000, Z_OPT = 2 WHERE Z_PK = 77;
+            UPDATE ZTOPIC SET Z_OPT = 2 WHERE Z_PK IN (2, 20)
+            """,
+            "INSERT INTO moult_fixed VALUES ('ZPOST', 77, 'topic')"
+        ),
+        (
+            """
+            DELETE FROM ZPOST WHERE Z_PK = 78; UPDATE ZTOPIC SET Z_OPT = 2 WHERE Z_PK = 20;
+            DELETE FROM ZTOPIC WHERE Z_PK = 5; UPDATE ZPOST SET ZTOPIC = NULL, Z_OPT = 2 WHERE ZTOPIC = 5;
+            UPDATE ZTOPIC SET Z_OPT = 2 WHERE Z_PK IN (SELECT Z_4RELATED FROM Z_4RELATEDBY WHERE Z_4RELATEDBY = 5);
+            DELETE FROM Z_4RELATEDBY WHERE Z_4RELATED = 5 OR Z_4RELATEDBY = 5
+            """, "INSERT INTO moult_gone VALUES ('ZPOST', 78), ('ZTOPIC', 5)"
         ),
         (
             "UPDATE ZPOST SET ZTOPIC = 2, Z_FOK_TOPIC = 9000 WHERE Z_PK = 77",
@@ -89,6 +107,11 @@ struct ChangeVerifierTests {
         // A key that ends though its object stays; an object that was to go and did not.
         ("UPDATE ZPOST SET ZTOPIC = NULL WHERE ZTOPIC = 6", "INSERT INTO moult_gone VALUES ('ZTOPIC', 5)"),
         ("SELECT 1", "INSERT INTO moult_gone VALUES ('ZTOPIC', 5)"),
+        // The counter of a list that the object was never in.
+        (
+            "UPDATE ZPOST SET ZTOPIC = 2 WHERE Z_PK = 77; UPDATE ZTOPIC SET Z_OPT = 2 WHERE Z_PK = 3",
+            "INSERT INTO moult_fixed VALUES ('ZPOST', 77, 'topic')"
+        ),
         // A key that leads elsewhere under the number of another entity.
         (
             "UPDATE ZTOPIC SET ZFORUM = 2, Z1_FORUM = 1 WHERE Z_PK = 99",
