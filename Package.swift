@@ -215,7 +215,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
                 "MoultSystem", "MoultEngine", "MoultObjects", "MoultTransform", "MoultReport", "MoultVerify",
-                "TestSupport", "engine-child",
+                "TestSupport", "engine-child", "moult-fuzz",
             ]),
         // A process for the engine's tests to kill.
         .executableTarget(
@@ -229,9 +229,10 @@ let package = Package(
             name: "moult-fuzz",
             dependencies: [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
-                "MoultObjects", "MoultEngine", "MoultTransform", "MoultReport", "MoultSystem", "TestSupport",
+                "MoultObjects", "MoultEngine", "MoultTransform", "MoultReport", "MoultSystem", "MoultCommands",
+                "TestSupport",
             ],
-            path: "Tests/Fuzz"),
+            path: "Tests/Fuzz", exclude: ["Found"]),
         // Every kind of migration on a small store, for trials with faults; moult-faults runs them all.
         .target(
             name: "FaultCases",

@@ -5,18 +5,23 @@ import MoultSystem
 import MoultTransform
 
 /// A plan that somebody has kept from `moult plan --json`.
-struct KeptPlan {
+package struct KeptPlan {
     private let path: String
     private let document: JSONValue
 
     /// - Throws: `usage` for a file that holds no plan; what reading it throws.
     init(contentsOf path: String) throws {
-        self.path = path
-        document = try JSONValue(parsing: try POSIXSystem().read(path), place: path, code: .usage)
+        try self.init(json: try POSIXSystem().read(path), place: path)
+    }
+
+    /// - Parameter place: where the bytes came from, for errors.
+    package init(json: [UInt8], place: String) throws {
+        path = place
+        document = try JSONValue(parsing: json, place: place, code: .usage)
     }
 
     /// - Throws: `codeMissing` with every name of an app's code that the plan has and the registry has not.
-    func checkCode(_ registry: MigrationRegistry) throws {
+    package func checkCode(_ registry: MigrationRegistry) throws {
         let names = (document["edges"]?.array ?? []).flatMap { $0["code"]?.array ?? [] }.compactMap(\.string)
         var missing: [String] = []
         for name in names where !registry.has(name) && !missing.contains(name) { missing.append(name) }
@@ -28,7 +33,7 @@ struct KeptPlan {
     }
 
     /// - Throws: `planStale` where it was made for another store, version or model.
-    func check(_ prepared: PreparedMigration) throws {
+    package func check(_ prepared: PreparedMigration) throws {
         let fresh = PlanReport(prepared).document
         for key in ["binding", "from", "to", "versions"] where document[key] != fresh[key] {
             throw MigrationError(

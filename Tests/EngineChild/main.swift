@@ -15,6 +15,9 @@ import TestSupport
 // engine-child stops STORE      the same with a stop at each version
 // engine-child mend STORE       sends the topics of a BrokenForum that are in no forum to the quarantine
 // engine-child linger STORE     the first two of the three stages, by code that writes STORE.sent and waits to be killed
+// engine-child linger-stops STORE   the same after a stop at the version before it
+// engine-child half-backup STORE    as infer, and dies when a part of the backup is written
+// engine-child half-copy STORE      as infer, and dies when half of the working copy is written
 // engine-child hold STORE       takes the lock and waits to be killed
 
 /// Prints a phase once, at once.
@@ -28,6 +31,15 @@ final class PhasePrinter: @unchecked Sendable {
             last = phase
             FileHandle.standardOutput.write(Data("\(phase)\n".utf8))
         }
+    }
+}
+
+/// A machine that dies in the middle of every copy.
+struct HalfCopy: ForwardingSystem {
+    func copy(_ path: String, to copy: String) throws {
+        let size = Int(try status(of: path)?.size ?? 0)
+        try write(try read(path, prefix: size / 2), to: copy)
+        kill(getpid(), SIGKILL)
     }
 }
 
@@ -82,7 +94,18 @@ do {
         let homeless = ValidationRule("homeless", of: "Topic", .orphan(relationship: "forum"), fix: .quarantine)
         let audit = try RuleAudit(store, [homeless], version: BrokenForum.versions().versions[0])
         if let migration = try audit.mending() { _ = try Migrator().run(migration, on: store, observer) }
-    case "linger":
+    case "half-backup":
+        let dying = MigrationObserver(onProgress: { progress in
+            guard progress.phase == .backup else { return }
+            printer.print("part of the backup")
+            kill(getpid(), SIGKILL)
+        })
+        let prepared = try PreparedMigration(store, versions: KillableVersions.make())
+        if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, dying) }
+    case "half-copy":
+        let prepared = try PreparedMigration(store, versions: KillableVersions.make())
+        if let migration = try prepared.migration() { _ = try Migrator(system: HalfCopy()).run(migration, on: store) }
+    case "linger", "linger-stops":
         var registry = MigrationRegistry()
         let send = StepCode(
             execute: { _ in
@@ -100,7 +123,8 @@ do {
                 ])
         ]
         let prepared = try PreparedMigration(
-            store, versions: FlightVersions.make(), options: .init(registry: registry))
+            store, versions: FlightVersions.make(),
+            options: .init(registry: registry, stopsAtEachVersion: CommandLine.arguments[1] == "linger-stops"))
         _ = try Migrator().run(prepared, observer)
     case "hold":
         let lock = try StoreLock(store, POSIXSystem())

@@ -15,7 +15,12 @@ enum FuzzReader: String, CaseIterable, Sendable {
     case metadata, lock, answers, expression, store
     case mapping
     case compiledMapping = "compiled-mapping"
-    case rules
+    case rules, plan
+    // What Moult keeps beside a store, and what is carried from one machine to another.
+    case journal, runs, manifest, archive, quarantine
+    case quarantinedObject = "quarantined-object"
+    case writeAheadLog = "wal"
+    case salvage
 
     /// The one that this process fuzzes.
     nonisolated(unsafe) static var current = FuzzReader.xml
@@ -42,6 +47,15 @@ enum FuzzReader: String, CaseIterable, Sendable {
         case .mapping: try Self.use(MappingModelFile.Content(bytes, isCompiled: false, file: "xcmapping.xml"))
         case .compiledMapping: try Self.use(MappingModelFile.Content(bytes, isCompiled: true, file: "Model.cdm"))
         case .rules: try Self.rules(bytes)
+        case .plan: try FuzzSidecar.shared.get().plan(bytes)
+        case .journal: try FuzzSidecar.shared.get().journal(bytes)
+        case .runs: try FuzzSidecar.shared.get().runs(bytes)
+        case .manifest: try FuzzSidecar.shared.get().manifest(bytes)
+        case .archive: try FuzzSidecar.shared.get().archive(bytes)
+        case .quarantine: try FuzzSidecar.shared.get().quarantine(bytes)
+        case .quarantinedObject: try FuzzSidecar.shared.get().quarantinedObject(bytes)
+        case .writeAheadLog: try FuzzSidecar.shared.get().writeAheadLog(bytes)
+        case .salvage: try FuzzSidecar.shared.get().salvage(bytes)
         }
     }
 

@@ -18,23 +18,33 @@ enum FuzzSeeds {
     /// - Returns: how many files were written.
     static func write(for reader: FuzzReader, into folder: String) throws -> Int {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let seeds = try made(for: reader) + real(for: reader)
+        let seeds = try made(for: reader) + found(for: reader) + real(for: reader)
         for (number, seed) in seeds.enumerated() {
             try Data(seed).write(to: URL(fileURLWithPath: "\(folder)/seed-\(number)"))
         }
         return seeds.count
     }
 
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+
     /// The versions of the example model.
     static func forum() throws -> ModelVersions {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+        let root = folder.deletingLastPathComponent().deletingLastPathComponent()
         return try ModelVersions(contentsOf: root.path + "/Examples/Forum.xcdatamodeld")
+    }
+
+    /// The inputs that a run has found a fault by, kept in the project: `Found/READER/…`.
+    static func found(for reader: FuzzReader) throws -> [[UInt8]] {
+        let kept = folder.appendingPathComponent("Found/\(reader.rawValue)").path
+        guard FileManager.default.fileExists(atPath: kept) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: kept).sorted().map { name in
+            try Array(Data(contentsOf: URL(fileURLWithPath: "\(kept)/\(name)")))
+        }
     }
 
     // MARK: Made
 
-    private static func made(for reader: FuzzReader) throws -> [[UInt8]] {
+    static func made(for reader: FuzzReader) throws -> [[UInt8]] {
         let models = try [RichModel.model(), withoutComposites()] + forum().versions.map(\.model)
         switch reader {
         case .xml: return try models.map { try Array($0.xmlContents().utf8) }
@@ -54,6 +64,8 @@ enum FuzzSeeds {
         case .mapping: return [mapping()]
         case .compiledMapping: return [compiledMapping()]
         case .rules: return [Array(rules.utf8)]
+        case .plan, .journal, .runs, .manifest, .archive, .quarantine, .quarantinedObject, .writeAheadLog, .salvage:
+            return try besides(for: reader)
         }
     }
 
@@ -180,7 +192,7 @@ enum FuzzSeeds {
     ]
 
     /// A small store of the example model with small pages, so that few bytes of it are empty.
-    private static func store(framework: Int) throws -> [UInt8] {
+    static func store(framework: Int) throws -> [UInt8] {
         let folder = try ScratchFolder()
         let path = folder.path + "/Forum.sqlite"
         guard let version = try forum().versions.first else { return [] }
@@ -207,7 +219,7 @@ enum FuzzSeeds {
         case .metadata: return try snapshots().map(\.metadata.propertyList).filter { $0.count <= greatestSize }
         case .store: return try read(Corpus.stores, atMost: greatestStore)
         case .compiledMapping: return try files { $0.hasSuffix(".cdm") }
-        case .json, .lock, .answers, .expression, .mapping, .rules: return []
+        default: return []
         }
     }
 

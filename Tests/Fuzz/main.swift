@@ -3,6 +3,8 @@ import Foundation
 // moult-fuzz READER FOLDER [OPTION…]   mutates input for one reader until told to stop; keeps what it learns in FOLDER
 // moult-fuzz READER FILE               one input again
 // moult-fuzz --list                    the readers, one a line
+// moult-fuzz --seeds [READER…]         what each reader begins with, and what faults were found by, once; without
+//                                      libFuzzer, and without what is no part of the project
 //
 // The mutating, the coverage and the limits are libFuzzer's, and so are the options. Scripts/fuzz builds and runs it.
 
@@ -21,6 +23,20 @@ private func leave(_ words: String) -> Never {
 private let words = CommandLine.arguments
 if words.dropFirst() == ["--list"] {
     for reader in FuzzReader.allCases { print(reader.rawValue) }
+    exit(0)
+}
+if words.count >= 2, words[1] == "--seeds" {
+    let readers = words.count == 2 ? FuzzReader.allCases : words.dropFirst(2).compactMap(FuzzReader.init)
+    for reader in readers {
+        do {
+            FuzzReader.current = reader
+            let inputs = try FuzzSeeds.made(for: reader) + FuzzSeeds.found(for: reader)
+            for input in inputs { FuzzReader.tryCurrent(input) }
+            print("\(reader.rawValue) \(inputs.count)")
+        } catch {
+            leave("\(reader.rawValue): the seeds cannot be made: \(error)")
+        }
+    }
     exit(0)
 }
 guard words.count >= 3, let reader = FuzzReader(rawValue: words[1]) else {

@@ -125,6 +125,26 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
     }
 
+    @Test(arguments: ["x'00'", "'many'", "1.5"])
+    func `an argument that is stored as its attribute never is is refused by name, and no closure sees it`(
+        stored: String
+    )
+        throws
+    {
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        _ = try SQLiteShell.run(store, "UPDATE ZPERSON SET ZCODE = \(stored) WHERE Z_PK = 31")
+        let before = try Data(contentsOf: URL(fileURLWithPath: store))
+        var person = EntityMapping(from: "Person", to: "Person")
+        person.attributeMappings = [
+            PropertyMapping("count", from: "name", "code") { (name: String?, code: Int?) -> Int? in code ?? 0 }
+        ]
+        let error = try #require(throws: MigrationError.self) { try Self.run(person, on: store) }
+        #expect(error.code == .storeCorrupted && error.place == "$source.code", "\(error)")
+        #expect(error.message.contains("holds a value that is not"), "\(error)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
+    }
+
     @Test func `values that have no equal are counted, and stand in the way without a default`() throws {
         let folder = try ScratchFolder()
         let store = try Self.makeStore(in: folder)

@@ -96,6 +96,28 @@ import Testing
         #expect(last.token > all[2].token && last.transactionIdentifier == all[2].transactionIdentifier + 1)
     }
 
+    @Test(arguments: [
+        "{}", "{\"tokenValue\":{}}", "{\"tokenValue\":{\"nowhere\":7}}",
+        "{\"tokenValue\":{\"STORE\":-9223372036854775808}}",
+        "{\"tokenValue\":{\"STORE\":9223372036854775807}}",
+        "{\"tokenValue\":{\"STORE\":-1,\"'; DROP TABLE ACHANGE; --\":1}}",
+    ])
+    func `a token that no store has given is answered or refused, and harms nothing`(json: String) throws {
+        _ = try threeSaves()
+        let all = try context.fetchHistory(Descriptor())
+        let text = json.replacingOccurrences(of: "STORE", with: all[0].storeIdentifier)
+        let token = try JSONDecoder().decode(DefaultHistoryToken.self, from: Data(text.utf8))
+        for predicate: Predicate<DefaultHistoryTransaction> in [
+            #Predicate { $0.token > token }, #Predicate { $0.token <= token }, #Predicate { $0.token == token },
+        ] {
+            do {
+                #expect(try context.fetchHistory(Descriptor(predicate: predicate)).count <= all.count)
+            } catch is SwiftDataError {
+            }
+        }
+        #expect(try context.fetchHistory(Descriptor()).map(\.token) == all.map(\.token))
+    }
+
     @Test func `a token is expired once what came after it is forgotten`() throws {
         _ = try threeSaves()
         let tokens = try context.fetchHistory(Descriptor()).map(\.token)
