@@ -7,7 +7,9 @@ import MoultSystem
 extension Invocation {
     /// The engine, with the options that verbs have in common.
     var migrator: Migrator {
-        Migrator(options: MigrationOptions(backupFolder: self[value: .backups], isFrugal: self[.frugal]))
+        var options = MigrationOptions(backupFolder: self[value: .backups], isFrugal: self[.frugal])
+        if self[.again] { options.maximumAttempts = .max }
+        return Migrator(options: options)
     }
 
     /// What Moult keeps beside a store; the store itself may be gone.

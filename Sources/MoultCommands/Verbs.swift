@@ -3,7 +3,7 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        status, inspect, dump, hash, ddl, create, schema, lock, diff, answer, plan, migrate, resume, validate,
+        status, inspect, dump, hash, ddl, create, schema, lock, diff, answer, plan, migrate, finish, resume, validate,
         repair, quarantine,
         backup, rollback, salvage, downgrade, doctor, runs, log, test, completions,
     ]

@@ -21,6 +21,9 @@ package struct PreparedMigration: Sendable {
         /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed goes
         /// on from the last of them. Otherwise the whole way is one commit, all or nothing.
         package var stopsAtEachVersion: Bool
+        /// Change the store in place at once, and leave what takes long for ``Migrator/finishDeferred(_:versions:_:_:)``,
+        /// where no row has to be written; otherwise all is done at once, on a copy.
+        package var defersWork = false
         /// Write version hashes that are not certain.
         package var isExperimental: Bool
         /// Migrate a store that is mirrored to CloudKit, the careful way.
@@ -79,7 +82,9 @@ package struct PreparedMigration: Sendable {
                 registered: options.registered + (try options.registry.stages(in: versions)),
                 stops: options.stopsAtEachVersion)
             let bound = try plan.passes.first.map { pass in
-                try Self.bind(pass, over: snapshot, probe.connection, options)
+                try Self.bind(
+                    pass, over: snapshot, probe.connection, options,
+                    deferring: options.defersWork && Self.reasonsAgainstDeferring(plan, options).isEmpty)
             }
             return (probe.path, plan, bound, snapshot.findings, snapshot.file.size)
         }
@@ -87,13 +92,14 @@ package struct PreparedMigration: Sendable {
 
     /// A pass without a schema change is bound as the mapping that leaves everything as it is.
     private static func bind(
-        _ pass: MigrationPass, over snapshot: StoreSnapshot, _ connection: Connection, _ options: Options
+        _ pass: MigrationPass, over snapshot: StoreSnapshot, _ connection: Connection, _ options: Options,
+        deferring: Bool = false
     ) throws -> BoundPlan {
         switch pass.work {
         case .mapping(let mapping):
             try BoundPlan(
                 mapping, from: pass.older, to: pass.newer, over: snapshot, connection: connection,
-                experimental: options.isExperimental)
+                experimental: options.isExperimental, defersWork: deferring)
         case .none:
             // It writes no hash.
             try BoundPlan(
@@ -102,14 +108,9 @@ package struct PreparedMigration: Sendable {
         }
     }
 
-    /// A store that is mirrored or half migrated is refused before anything is planned.
+    /// A store that is mirrored, or half migrated in a way that is not known, is refused before anything is planned.
     static func refuse(_ snapshot: StoreSnapshot, _ options: Options) throws {
-        if snapshot.metadata.hasDeferredWork {
-            throw MigrationError(
-                .deferredWork, "A lightweight migration of this store has put work off that is still to be done.",
-                place: snapshot.path,
-                remedy: "Open the store once with the app that migrated it and let it finish the deferred work.")
-        }
+        try snapshot.checkDeferredWork()
         guard let table = snapshot.cloudKitTables.first, !options.allowsCloudKit else { return }
         throw MigrationError(
             .cloudKit,
@@ -127,7 +128,7 @@ package struct PreparedMigration: Sendable {
         guard let bound, let first = plan.passes.first else { return nil }
         try checkCode()
         try checkRules()
-        if inPlace { try checkInPlace() }
+        if inPlace || bound.isDeferred { try checkInPlace() }
         let ledger = PolicyLedger()
         var migration = try migration(bound, first, ledger, inPlace: inPlace)
         migration.from = plan.from.name
@@ -176,6 +177,26 @@ package struct PreparedMigration: Sendable {
         let all = weights.reduce(0, +)
         let before = weights.prefix(position).reduce(0, +)
         return before / all...min((before + weights[position]) / all, 1)
+    }
+}
+
+// MARK: - What can wait
+
+extension PreparedMigration {
+    /// What waits, or why nothing does; nil where nobody asked for that, or there is nothing to do.
+    package var deferral: Deferral? {
+        guard options.defersWork, let bound else { return nil }
+        let reasons = Self.reasonsAgainstDeferring(plan, options)
+        return reasons.isEmpty ? bound.deferral : Deferral(impossible: reasons)
+    }
+
+    /// What the plan itself says against changing the store in place.
+    private static func reasonsAgainstDeferring(_ plan: MigrationPlan, _ options: Options) -> [String] {
+        var reasons: [String] = []
+        if plan.passes.count > 1 { reasons.append("the way takes \(plan.passes.count) passes") }
+        reasons += plan.passes.flatMap(\.steps).map { "the step \($0.name) has to run" }
+        if !options.registry.rules.isEmpty { reasons.append("rules are checked on a copy") }
+        return reasons
     }
 }
 

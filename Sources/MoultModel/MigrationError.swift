@@ -86,6 +86,10 @@ extension MigrationError {
         public static let hardLinked = Code("hardLinked", exit: 3)
         public static let cloudKit = Code("cloudKit", exit: 3)
         public static let deferredWork = Code("deferredWork", exit: 3)
+        /// A budget of time is shorter than the longest piece of work that cannot be interrupted.
+        public static let budgetTooSmall = Code("budgetTooSmall", exit: 3)
+        /// A migration died again and again, and is not begun once more by itself.
+        public static let tooManyAttempts = Code("tooManyAttempts", exit: 3)
         public static let insufficientStorage = Code("insufficientStorage", exit: 3)
         public static let dataConflict = Code("dataConflict", exit: 3, "NSMigrationError", 134110)
         public static let readOnly = Code("readOnly", exit: 3)

@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultStore
 import MoultTransform
 
 /// What a migration, or the rehearsal of one, has done.
@@ -10,20 +11,22 @@ package struct OutcomeReport: Sendable {
     private let losses: [ModelChange]
     private let outcome: MigrationOutcome?
     private let rehearsal: RehearsalOutcome?
+    private let deferral: Deferral?
 
-    package init(_ plan: MigrationPlan, _ outcome: MigrationOutcome) {
+    /// - Parameter deferral: what waits; nil where nobody asked for that.
+    package init(_ plan: MigrationPlan, _ outcome: MigrationOutcome, deferral: Deferral? = nil) {
         (from, to, losses) = (plan.from.name, plan.to.name, plan.losses)
-        (self.outcome, rehearsal) = (outcome, nil)
+        (self.outcome, rehearsal, self.deferral) = (outcome, nil, deferral)
     }
 
-    package init(_ plan: MigrationPlan, _ rehearsal: RehearsalOutcome) {
+    package init(_ plan: MigrationPlan, _ rehearsal: RehearsalOutcome, deferral: Deferral? = nil) {
         (from, to, losses) = (plan.from.name, plan.to.name, plan.losses)
-        (outcome, self.rehearsal) = (nil, rehearsal)
+        (outcome, self.rehearsal, self.deferral) = (nil, rehearsal, deferral)
     }
 
     /// For a store that is of the version aimed at.
     package init(nothingToDoAt version: String) {
-        (from, to, losses, outcome, rehearsal) = (version, version, [], nil, nil)
+        (from, to, losses, outcome, rehearsal, deferral) = (version, version, [], nil, nil, nil)
     }
 
     private var policies: [InstanceCounts] { rehearsal?.policies ?? outcome?.policies ?? [] }
@@ -51,6 +54,7 @@ package struct OutcomeReport: Sendable {
             "prunedBackups": JSONValue(outcome?.pruned ?? []), "losses": .array(losses.map(\.document)),
             "rules": .array(rules.map(\.document)), "quarantined": .integer(quarantined),
             "untidied": JSONValue(outcome?.untidied?.message),
+            "deferral": deferral?.document ?? .null,
         ]
     }
 
@@ -72,6 +76,7 @@ package struct OutcomeReport: Sendable {
         if quarantined > 0 {
             lines.append("\(Quantity.count(Int(clamping: quarantined), "object")) went to the quarantine.")
         }
+        if let deferral { lines += deferral.lines(style: style) }
         for loss in losses { lines.append("\(style.red("!")) \(loss.sentence.printable)") }
         if let backup = outcome?.backup { lines.append("The old store is kept as the backup \(backup.name).") }
         if let error = outcome?.untidied {

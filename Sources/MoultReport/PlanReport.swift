@@ -30,6 +30,7 @@ package struct PlanReport: Sendable {
             .init("entities", .array(rowCounts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
             .init("bytes", .integer(prepared.size)), .init("findings", .array(findings.map(\.document))),
             .init("binding", prepared.bound?.binding.document ?? .null),
+            .init("deferral", prepared.deferral?.document ?? .null),
         ]
         if let script { members.append(.init("statements", .array(script.statements.map(\.document)))) }
         return .object(members)
@@ -49,6 +50,7 @@ package struct PlanReport: Sendable {
         for edge in plan.edges {
             lines += [""] + edge.lines(style: style)
         }
+        if let deferral = prepared.deferral { lines += [""] + deferral.lines(style: style) }
         let notable = findings.filter { $0.severity > .note }
         if !notable.isEmpty { lines += [""] + notable.flatMap { $0.lines(style: style) } }
         if let script {

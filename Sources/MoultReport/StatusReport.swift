@@ -11,13 +11,15 @@ package struct StatusReport: Sendable {
     private let order: [String]
     private let recognition: StoreRecognition?
     private let pendingWork: [String]
+    private let deferredTasks: [DeferredTask]
     private let leftOutside: String?
     private let findings: [Finding]
 
     package init(
         _ recognition: StoreRecognition, of snapshot: StoreSnapshot, in versions: ModelVersions, target: String?,
-        isRunUnfinished: Bool, leftOutside: String? = nil
+        isRunUnfinished: Bool, deferredTasks: [DeferredTask] = [], leftOutside: String? = nil
     ) throws {
+        self.deferredTasks = deferredTasks
         self.leftOutside = leftOutside
         self.recognition = recognition
         status = recognition.status
@@ -34,7 +36,7 @@ package struct StatusReport: Sendable {
     package init(_ status: VersionStatus, in versions: ModelVersions, target: String?) throws {
         self.status = status
         latest = versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
-        (names, recognition, pendingWork, leftOutside) = ([], nil, [], nil)
+        (names, recognition, pendingWork, deferredTasks, leftOutside) = ([], nil, [], [], nil)
         order = versions.versions.map(\.name)
         findings = versions.findings
     }
@@ -44,7 +46,9 @@ package struct StatusReport: Sendable {
             .init("format", 1), .init("state", .string(status.name)), .init("version", JSONValue(names.first)),
             .init("candidates", JSONValue(names.count > 1 ? names : [])), .init("latest", JSONValue(latest)),
             .init("behind", behind), .init("nearest", JSONValue(nearest?.version)),
-            .init("pendingWork", JSONValue(pendingWork)), .init("leftOutside", JSONValue(leftOutside)),
+            .init("pendingWork", JSONValue(pendingWork)),
+            .init("deferredTasks", .array(deferredTasks.map(\.document))),
+            .init("longestUnit", .double(deferredTasks.longestUnit)), .init("leftOutside", JSONValue(leftOutside)),
             .init("versions", JSONValue(order)),
             .init("recognisedBy", JSONValue(recognition?.basis.rawValue)),
             .init("configuration", JSONValue(recognition?.configuration)),
@@ -75,7 +79,10 @@ package struct StatusReport: Sendable {
         if let configuration = recognition?.configuration {
             lines.append("It holds the configuration \(configuration.printable).")
         }
-        if pendingWork.contains("deferredMigration") { lines.append("A deferred migration has work left to do.") }
+        if pendingWork.contains("deferredMigration") {
+            lines.append("A deferred migration has work left to do: moult finish does it.")
+            lines += deferredTasks.lines(style: style)
+        }
         if pendingWork.contains("unfinishedRun") {
             lines.append("A run of Moult has not ended: moult resume heals it.")
         }

@@ -18,6 +18,8 @@ import TestSupport
 // engine-child linger-stops STORE   the same after a stop at the version before it
 // engine-child half-backup STORE    as infer, and dies when a part of the backup is written
 // engine-child half-copy STORE      as infer, and dies when half of the working copy is written
+// engine-child defer STORE      an inferred migration to the second of DeferrableVersions, of which most waits
+// engine-child finish STORE     what it has left
 // engine-child hold STORE       takes the lock and waits to be killed
 
 /// Prints a phase once, at once.
@@ -126,6 +128,13 @@ do {
             store, versions: FlightVersions.make(),
             options: .init(registry: registry, stopsAtEachVersion: CommandLine.arguments[1] == "linger-stops"))
         _ = try Migrator().run(prepared, observer)
+    case "defer":
+        var options = PreparedMigration.Options()
+        options.defersWork = true
+        let prepared = try PreparedMigration(store, versions: DeferrableVersions.make(), options: options)
+        if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, observer) }
+    case "finish":
+        _ = try Migrator(options: MigrationOptions(isFrugal: true)).finishDeferred(store, .all, observer)
     case "hold":
         let lock = try StoreLock(store, POSIXSystem())
         printer.print("held")

@@ -8,21 +8,23 @@ extension Verb {
         discussion: """
             Where every value of the store has a place in the older version, it is migrated back: backed up, on a copy,
             verified. Where something would be lost that is refused, with what; then the newest backup of that version is
-            named, with what was written since, and --restore puts it back. --dry-run changes nothing. A store of a
+            named, with what was written since, and --restore puts it back. While the work of a deferred migration is
+            pending, what it has left takes its place again. --dry-run changes nothing. A store of a
             version that the model does not have is read with the model that it carries.
             """,
-        operands: [.store], options: [target, .model, restores, .dryRun, .backups, .order],
+        operands: [.store], options: [target, .model, .answers, restores, .dryRun, .backups, .order],
         examples: ["moult downgrade forum.sqlite --to Forum --model Forum.xcdatamodeld --dry-run"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let migrator = invocation.migrator
         let downgrade = try StoreDowngrade(
-            store, versions: try invocation.versions(console), to: invocation[value: target], migrator: migrator)
+            store, versions: try invocation.versions(console), to: invocation[value: target],
+            answers: try invocation.answers(), migrator: migrator)
         switch downgrade.way {
         case .none:
             console.print(downgrade.document) { _ in ["The store is of \(downgrade.to) already."] }
             return .done
-        case .mapping(let migration):
+        case .mapping(let migration), .leftovers(let migration):
             let progress = ProgressDisplay(console)
             defer { progress.end() }
             if invocation[.dryRun] {
@@ -56,6 +58,7 @@ extension StoreDowngrade {
         switch way {
         case .none: members.append(.init("way", "none"))
         case .mapping: members.append(.init("way", "mapping"))
+        case .leftovers: members.append(.init("way", "leftovers"))
         case .impossible: members.append(.init("way", "impossible"))
         case .backup(let backup, let since):
             members += [
@@ -73,6 +76,10 @@ extension StoreDowngrade {
             return isRehearsed
                 ? ["Nothing would be lost on the way from \(from) to \(to): rehearsed and verified on a copy."]
                 : ["The store is of \(to) again, and nothing of it was lost."]
+        case .leftovers:
+            return isRehearsed
+                ? ["What the deferred migration has left would bring \(to) back: rehearsed on a copy."]
+                : ["The store is of \(to) again: what the deferred migration had left is in its place."]
         case .backup(let backup, let since):
             return ["Going from \(from) to \(to) would lose something:"] + losses.map { "  \($0)" } + [
                 "The backup \(backup.name) of \(backup.manifest.createdAt.iso8601) is of \(to). Written since:"

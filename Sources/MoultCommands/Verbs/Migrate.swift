@@ -14,6 +14,10 @@ extension Verb {
 
             All versions on the way are one commit, all or nothing. With --stop-at-each-version each is a backup and a
             commit of its own: a chain that was interrupted goes on from the last one when it is run again.
+
+            With --deferred the store is changed in place, in milliseconds whatever its size and without a backup, where
+            no row has to be written; what takes long waits for moult finish, and until then nothing is lost. Where rows
+            have to be written, all is done at once, as without it; moult plan --deferred says which and why.
             """,
         operands: [.store], options: migrateOptions + [.rules, .fix],
         examples: [
@@ -23,7 +27,8 @@ extension Verb {
     ) { try migrate($0, $1) }
 
     static let migrateOptions: [Option] = [
-        .model, .target, .dryRun, .stops, .answers, .mapping, .plan, .inPlace, .frugal, .makeRoom, .cloudKit,
+        .model, .target, .dryRun, .stops, .answers, .mapping, .plan, .inPlace, .deferred, .frugal, .makeRoom, .again,
+        .cloudKit,
         .experimental,
         .backups,
         .order,
@@ -46,7 +51,9 @@ extension Verb {
         let migrator = invocation.migrator
         let report: OutcomeReport
         if invocation[.dryRun] {
-            report = OutcomeReport(plan, try migrator.rehearse(migration, on: prepared.store, progress.observer))
+            report = OutcomeReport(
+                plan, try migrator.rehearse(migration, on: prepared.store, progress.observer),
+                deferral: prepared.deferral)
         } else {
             let outcomes = try run(invocation, prepared.store, console) { migrator in
                 prepared.stopsAtEachVersion
@@ -54,7 +61,7 @@ extension Verb {
                     : [try migrator.run(migration, on: prepared.store, progress.observer)]
             }
             report =
-                MigrationOutcome(joining: outcomes).map { OutcomeReport(plan, $0) }
+                MigrationOutcome(joining: outcomes).map { OutcomeReport(plan, $0, deferral: prepared.deferral) }
                 ?? OutcomeReport(nothingToDoAt: plan.to.name)
         }
         progress.debug("Completed successfully")
@@ -82,10 +89,14 @@ extension Option {
     static let dryRun = flag("dry-run", "Rehearse on a copy, verify it, and leave everything as it was.")
     static let stops = flag(
         "stop-at-each-version", "Make each version on the way a backup and a commit of its own.")
+    static let deferred = flag(
+        "deferred", "Change the store in place at once, and leave what takes long for moult finish.")
     static let plan = value(
         "plan", "FILE", "A plan kept from moult plan --json; refused where the store has changed since.",
         completes: .files)
     static let makeRoom = flag(
         "make-room", "Where the room is short, remove expired backups, and then go on without keeping one.")
+    static let again = flag(
+        "again", "Begin once more although the last runs died before their end, one after the other.")
     static let frugal = flag("frugal", "Keep no backup after the run, which needs less room.")
 }

@@ -15,7 +15,10 @@ extension Verb {
             with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
             """,
         operands: [.store],
-        options: [.model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .cloudKit, .experimental, .order],
+        options: [
+            .model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .deferred, .cloudKit, .experimental,
+            .order,
+        ],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
             "moult plan forum.sqlite --model Forum.xcdatamodeld --to \"Forum 2\" --sql",
@@ -70,9 +73,10 @@ extension Invocation {
         if let path = self[value: .rules] {
             registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
         }
-        let options = PreparedMigration.Options(
+        var options = PreparedMigration.Options(
             answers: try answers(), registered: registered, registry: registry, stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
+        options.defersWork = self[.deferred]
         return (versions, options)
     }
 }

@@ -26,6 +26,7 @@ extension Verb {
         let all = try folder.list()
         guard let wanted = invocation[value: to] else {
             let migrations = try invocation.runs(of: store).filter { $0.operation == .migrate && $0.result == .done }
+            try checkHasBackup(migrations.last, store)
             let last = migrations.last?.backup.flatMap { name in all.first { $0.name == name } }
             return try last ?? folder.newest()
         }
@@ -33,6 +34,15 @@ extension Verb {
             return try folder.backup(named: wanted)
         }
         return try folder.newest(ofVersion: wanted)
+    }
+
+    /// A deferred migration makes no backup, for nothing is gone before its work is done; an older one would take back
+    /// more than it.
+    private static func checkHasBackup(_ last: RunRecord?, _ store: String) throws {
+        guard let last, last.backup == nil, Migrator().hasDeferredWork(store) else { return }
+        throw MigrationError(
+            .deferredWork, "The last migration has made no backup: what it left is still in the store.", place: store,
+            remedy: "Use moult downgrade --to \(last.from), or name a backup with --to.")
     }
 
     static func restore(_ backup: StoreBackup, _ invocation: Invocation, _ console: Console) throws -> ExitCode {

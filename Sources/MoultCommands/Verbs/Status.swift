@@ -38,8 +38,11 @@ extension Verb {
                 return (snapshot, try StoreRecognition(of: snapshot, in: versions, target: target))
             }
             let isUnfinished = try Migrator().isUnfinished(store)
+            // Of a store that is of no version, or has another tool's work, the mark is all there is to say.
+            let tasks = (try? Migrator().deferredTasks(of: store, versions: versions)) ?? []
             return try StatusReport(
                 recognition, of: snapshot, in: versions, target: target, isRunUnfinished: isUnfinished,
+                deferredTasks: tasks,
                 leftOutside: try Migrator().leftOutside(store))
         } catch let error as MigrationError {
             guard let status = VersionStatus(error) else { throw error }

@@ -88,7 +88,8 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
 
     @discardableResult
     func add(_ description: PersistentStoreDescription) throws -> PersistentStore {
-        try add(StoreOpening(description, model: managedObjectModel, versions: modelVersions))
+        defer { description.endMigrationUpdates() }
+        return try add(StoreOpening(description, model: managedObjectModel, versions: modelVersions))
     }
 
     private func add(_ opening: StoreOpening) throws -> PersistentStore {
@@ -136,8 +137,12 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     func replace(_ store: PersistentStore, by copy: PersistentStore) throws {
         try objects.remove(store.store)
         try objects.add(copy.store)
-        stores.withLock { $0 = $0.map { $0 === store ? copy : $0 } }
+        exchange(store, for: copy)
         store.close()
+    }
+
+    func exchange(_ store: PersistentStore, for other: PersistentStore) {
+        stores.withLock { $0 = $0.map { $0 === store ? other : $0 } }
     }
 
     // MARK: - Identities

@@ -19,6 +19,8 @@ public final class PersistentStoreDescription: Sendable {
         var migrationAnswers: Data?
         var migrationRegistry = MigrationRegistry()
         var stopsAtEachVersion = false
+        var maximumMigrationAttempts = 5
+        var updates: [AsyncStream<MigrationProgress>.Continuation] = []
     }
 
     private let state: Mutex<State>
@@ -111,6 +113,31 @@ public final class PersistentStoreDescription: Sendable {
     public var migrationProgress: (@Sendable (MigrationProgress) -> Void)? {
         get { state.withLock { $0.migrationProgress } }
         set { state.withLock { $0.migrationProgress = newValue } }
+    }
+
+    /// What ``migrationProgress`` is told, as a sequence that ends when the store is open, or cannot be opened.
+    ///
+    /// To be asked for before the store is loaded; who falls behind misses what is older than the last 256.
+    public func migrationUpdates() -> AsyncStream<MigrationProgress> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: MigrationProgress.self, bufferingPolicy: .bufferingNewest(256))
+        state.withLock { $0.updates.append(continuation) }
+        return stream
+    }
+
+    func endMigrationUpdates() {
+        let updates = state.withLock { state in
+            defer { state.updates = [] }
+            return state.updates
+        }
+        for update in updates { update.finish() }
+    }
+
+    /// How many migrations between the same versions may have died one after the other, such as by a watchdog at
+    /// launch, before opening the store throws `tooManyAttempts` instead of beginning another.
+    public var maximumMigrationAttempts: Int {
+        get { state.withLock { $0.maximumMigrationAttempts } }
+        set { state.withLock { $0.maximumMigrationAttempts = newValue } }
     }
 
     /// Asked often; true ends the migration with the error `cancelled` and the store as it was.

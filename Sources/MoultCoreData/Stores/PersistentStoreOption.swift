@@ -25,10 +25,15 @@ public enum PersistentStoreOption {
     /// A ``StagedMigrationManager``: the stages by which the store is migrated.
     public static let stagedMigrationManager = "NSPersistentStoreStagedMigrationManagerOptionKey"
 
+    /// `Bool`: migrate at once what touches no row, and put the rest off (`PersistentStoreCoordinator`'s
+    /// `finishDeferredLightweightMigration()`). In a store's metadata the same key says that work is pending.
+    public static let deferredLightweightMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+
     /// Every key there is.
     public static let all = [
         migratePersistentStoresAutomatically, inferMappingModelAutomatically, readOnly, timeout, sqlitePragmas,
         sqliteAnalyze, sqliteManualVacuum, historyTracking, forceDestroy, stagedMigrationManager,
+        deferredLightweightMigration,
     ]
 }
 
@@ -44,6 +49,7 @@ struct StoreOptions: Sendable {
     var vacuums = false
     var tracksHistory = false
     var forcesDestruction = false
+    var defersMigration = false
     var stagedMigrationManager: StagedMigrationManager?
 
     /// - Parameter migratesByDefault: what holds where the options do not say.
@@ -62,6 +68,7 @@ struct StoreOptions: Sendable {
         case PersistentStoreOption.sqliteAnalyze: analyzes = try flag(value, key)
         case PersistentStoreOption.sqliteManualVacuum: vacuums = try flag(value, key)
         case PersistentStoreOption.historyTracking: tracksHistory = try flag(value, key)
+        case PersistentStoreOption.deferredLightweightMigration: defersMigration = try flag(value, key)
         case PersistentStoreOption.forceDestroy: forcesDestruction = try flag(value, key)
         case PersistentStoreOption.timeout:
             guard let seconds = NumberReading.double(value), seconds >= 0, seconds < 1e6 else {

@@ -98,7 +98,9 @@ extension StoreOpening {
     private func bringUpToDate(_ path: String) throws {
         let path = try system.resolve(path)
         if OpenStores.shared.contains(path) { return try checkOpenStore(path) }
-        let migrator = Migrator(options: MigrationOptions(patience: max(options.busyTimeout, 0)), system: system)
+        var engine = MigrationOptions(patience: max(options.busyTimeout, 0))
+        if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
+        let migrator = Migrator(options: engine, system: system)
         if try !options.isReadOnly && migrator.isUnfinished(path) { _ = try migrator.recover(path) }
         let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
         var registry = description?.migrationRegistry ?? MigrationRegistry()
@@ -112,11 +114,11 @@ extension StoreOpening {
             willMigrate(start.map { versions.versions[$0].name } ?? "", target(in: versions) ?? "")
         }
         let answers = try description?.migrationAnswers.map { try Answers(json: [UInt8]($0)) } ?? .none
+        var preparation = PreparedMigration.Options(
+            answers: answers, registry: registry, stopsAtEachVersion: description?.stopsAtEachVersion ?? false)
+        preparation.defersWork = options.defersMigration
         let prepared = try PreparedMigration(
-            path, versions: versions, to: target(in: versions),
-            options: .init(
-                answers: answers, registry: registry, stopsAtEachVersion: description?.stopsAtEachVersion ?? false),
-            system: system)
+            path, versions: versions, to: target(in: versions), options: preparation, system: system)
         _ = try migrator.run(prepared, observer, adjusting: adjusted)
     }
 
@@ -230,8 +232,13 @@ extension StoreOpening {
     private var observer: MigrationObserver {
         let progress = description?.migrationProgress
         let isCancelled = description?.isMigrationCancelled
+        let updates = description?.updates ?? []
         return MigrationObserver(
-            onProgress: { progress?(MigrationProgress($0)) }, isCancelled: { isCancelled?() ?? false })
+            onProgress: { step in
+                let told = MigrationProgress(step)
+                progress?(told)
+                for update in updates { update.yield(told) }
+            }, isCancelled: { isCancelled?() ?? false })
     }
 
     /// The migration as the description wants it.

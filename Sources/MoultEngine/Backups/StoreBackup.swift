@@ -64,6 +64,8 @@ package struct StoreBackup: Sendable, Equatable {
         package enum Reason: String, Sendable, Hashable {
             /// A migration was about to change the store.
             case migration
+            /// What a deferred migration had left behind was about to go.
+            case finish
             /// A repair, the fixes of rules or the quarantine were.
             case repair
             /// Another backup was about to take the store's place.

@@ -10,6 +10,8 @@ package struct StoreDowngrade: Sendable {
     package enum Way: Sendable {
         /// It is of that version already.
         case none
+        /// What a deferred migration has left takes its place again, in the store itself, after a backup.
+        case leftovers(Migration)
         /// No value of the store is lost.
         case mapping(Migration)
         /// Only a backup brings it back.
@@ -31,9 +33,11 @@ package struct StoreDowngrade: Sendable {
     ///   - versions: those that the older program knows; a store of a version that is not among them is read with the
     ///     model that it carries.
     ///   - target: the version to go back to; the current one when nil.
+    ///   - answers: those that the way forward needed.
     /// - Throws: `storeUnknown` where nothing says what model the store has; `usage` where it is older than the target.
     package init(
-        _ store: String, versions: ModelVersions, to target: String? = nil, migrator: Migrator = Migrator()
+        _ store: String, versions: ModelVersions, to target: String? = nil, answers: Answers = .none,
+        migrator: Migrator = Migrator()
     ) throws {
         let system = migrator.system
         let goal = versions.versions[try versions.target(named: target)]
@@ -45,6 +49,10 @@ package struct StoreDowngrade: Sendable {
             return
         }
         try Self.checkIsAhead(source, goal, in: versions, store)
+        if let undoing = try Self.undoing(store, from: source, to: goal, versions, answers, system) {
+            (way, losses) = (.leftovers(undoing), [])
+            return
+        }
         do {
             // In a plan the store's version is the first of two, whatever their age.
             let prepared = try PreparedMigration(
@@ -72,16 +80,7 @@ package struct StoreDowngrade: Sendable {
     }
 
     private static func version(of probe: StoreProbe, in versions: ModelVersions) throws -> ModelVersion {
-        let snapshot = try StoreSnapshot(probe.connection)
-        if let position = versions.position(
-            matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
-        {
-            return versions.versions[position]
-        }
-        guard let model = snapshot.cachedModel, VersionHashes(of: model).isCompatible(with: snapshot.hashes) else {
-            throw MigrationError.storeUnknown(nearest: versions.nearest(to: snapshot.hashes))
-        }
-        return ModelVersion(names: ["the store's own model"], model: model)
+        try StoreSnapshot(probe.connection).version(in: versions)
     }
 
     private static func checkIsAhead(

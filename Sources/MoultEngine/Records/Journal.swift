@@ -5,7 +5,11 @@ import MoultSystem
 ///
 /// The journal is never the truth about the store: the store's own metadata and counters are (DESIGN 5.7).
 package struct Journal: Sendable, Equatable {
-    package enum Operation: String, Sendable { case migrate, rollback }
+    package enum Operation: String, Sendable {
+        case migrate, rollback
+        /// Work that a deferred migration had put off.
+        case finish
+    }
 
     package enum State: String, Sendable {
         /// Backup and working copy are being made; the store is untouched.

@@ -84,6 +84,8 @@ package struct MigrationOptions: Sendable {
     /// Bytes of SQLite's cache for the store that is changed; sorting takes as much again, and is fastest in what the
     /// processor's own cache holds: two mebibytes sort an index in six tenths of the time that sixteen take.
     package var cacheSize: Int64
+    /// How many runs between the same versions may have died one after the other before no further one begins.
+    package var maximumAttempts = 5
     /// Whether everything is done on one thread, so that a run makes the same calls in the same order each time.
     package var isSequential = false
 

@@ -1,4 +1,5 @@
 import MoultStore
+import Synchronization
 
 /// Where a run is: told often, cheap to make, and never ahead of what has happened (B-34).
 package struct MigrationProgress: Sendable, Equatable {
@@ -59,12 +60,33 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
+    /// Tells no part of the whole that is less than one told before.
+    func neverGoingBack() -> MigrationObserver {
+        let highest = HighestFraction()
+        var observer = self
+        observer.onProgress = { [onProgress] progress in
+            var progress = progress
+            progress.fraction = highest.reach(progress.fraction)
+            onProgress(progress)
+        }
+        return observer
+    }
+
     /// For what does one of several equal pieces of a pass's work.
     func piece(_ number: Int, of count: Int, in pass: Migration) -> MigrationObserver {
         var observer = self
         let width = (pass.span.upperBound - pass.span.lowerBound) / Double(max(count, 1))
         let start = min(pass.span.lowerBound + width * Double(number), 1)
         observer.span = start...min(start + width, 1)
+        return observer
+    }
+
+    /// For what does a part of this part of the phase `change`, 0 to 1.
+    func spanning(_ part: ClosedRange<Double>) -> MigrationObserver {
+        var observer = self
+        let width = span.upperBound - span.lowerBound
+        let start = span.lowerBound + width * part.lowerBound
+        observer.span = start...max(start, min(span.lowerBound + width * part.upperBound, 1))
         return observer
     }
 
@@ -79,5 +101,17 @@ package struct MigrationObserver: Sendable {
         onProgress(
             MigrationProgress(
                 phase: phase, fraction: fraction, rows: rows, totalRows: totalRows, bytes: bytes, message: message))
+    }
+}
+
+/// The most that was told of a run, which two threads may tell.
+private final class HighestFraction: Sendable {
+    private let value = Mutex(0.0)
+
+    func reach(_ fraction: Double) -> Double {
+        value.withLock { value in
+            value = max(value, fraction)
+            return value
+        }
     }
 }

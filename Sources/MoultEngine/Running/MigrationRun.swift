@@ -42,7 +42,7 @@ final class MigrationRun {
         self.recovery = recovery
         self.options = options
         self.system = system
-        self.observer = observer.withTotalRows(of: migration.script)
+        self.observer = observer.withTotalRows(of: migration.script).neverGoingBack()
         trail = StepTrail(store: lock.sidecar.store, system: system)
         backups = BackupFolder(options.backupFolder ?? lock.sidecar.backups, system)
         startedAt = system.now
@@ -235,7 +235,7 @@ extension MigrationRun {
     /// One transaction on the store itself, for scripts that touch the catalogue only.
     private func changeInPlace() throws -> StoreBackup? {
         let backup =
-            try options.isFrugal
+            try options.isFrugal || migration.script.isDeferred
             ? nil
             : measure(.backup) { try backups.make(of: lock, version: migration.from, for: migration.reason, observer) }
         if let backup {
@@ -283,6 +283,8 @@ extension MigrationRun {
     }
 
     private func checkSpace() throws -> SpaceRequirement {
+        // The catalogue alone changes.
+        if migration.script.isDeferred { return SpaceRequirement(parts: []) }
         try backups.makeFolder()
         let space = SpaceRequirement(
             sidecar: sidecar, backups: backups.folder, temporary: options.temporaryFolder ?? system.temporaryFolder,

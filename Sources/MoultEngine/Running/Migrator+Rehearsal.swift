@@ -28,7 +28,7 @@ extension Migrator {
     package func rehearse(
         _ migration: Migration, on store: String, scratch: String? = nil, _ observer: MigrationObserver = .none
     ) throws -> RehearsalOutcome {
-        let observer = observer.withTotalRows(of: migration.script)
+        let observer = observer.withTotalRows(of: migration.script).neverGoingBack()
         let folder = Path.join(scratch ?? system.temporaryFolder, "moult-rehearsal-\(system.uniqueName())")
         return try StoreProbe.read(store, system: system, folder: scratch) { probe in
             try system.makeFolder(folder)
@@ -56,11 +56,12 @@ extension Migrator {
     ) throws -> RehearsalOutcome {
         let before = try StoreState(probe.connection)
         let sidecar = Sidecar(store: probe.path)
-        let space = SpaceRequirement(
+        var space = SpaceRequirement(
             sidecar: sidecar, backups: Path.folder(of: probe.path),
             temporary: options.temporaryFolder ?? system.temporaryFolder, size: before.size, newSize: before.size,
             external: try system.size(below: sidecar.support), isFrugal: options.isFrugal,
             isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies)
+        if migration.script.isDeferred { space = SpaceRequirement(parts: []) }
         var timings: [MigrationOutcome.Timing] = []
         func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
             let start = system.monotonicNanoseconds

@@ -23,8 +23,8 @@ package struct Migrator: Sendable {
     /// gone; a process that dies leaves them to the next run. No probe of the store may be open in this process: closing
     /// it would drop the locks of the run (``StoreProbe``).
     ///
-    /// - Throws: `locked`, `readOnly`, `hardLinked`, `insufficientStorage` and what `precondition` throws before
-    ///   anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
+    /// - Throws: `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and what `precondition`
+    ///   throws before anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
     package func run(_ migration: Migration, on store: String, _ observer: MigrationObserver = .none) throws
         -> MigrationOutcome
     {
@@ -33,6 +33,7 @@ package struct Migrator: Sendable {
         let lock = try StoreLock(path, system, patience: options.patience)
         defer { lock.release() }
         let recovery = try Recovery.heal(lock, system)
+        try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
         observer.report(.lock, 1, "Nobody else has the store open")
         let run = try MigrationRun(migration, lock, recovery, options, system, observer)
         return try run.perform()

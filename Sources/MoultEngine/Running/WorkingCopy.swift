@@ -145,21 +145,30 @@ struct ScriptRunner {
         }
     }
 
-    /// A statement over many rows runs most of its program once for each.
+    /// The steps of SQLite's machine: a statement over many rows runs the loops of its program once for each.
     private func estimatedSteps(_ statement: StoreScript.Statement, _ connection: Connection) throws -> Double {
         guard statement.rows > 10_000 else { return .infinity }
-        return Double(statement.rows) * Double(try connection.programLength(statement.sql))
+        var loops: Int64 = 0
+        try connection.forEachRow("EXPLAIN \(statement.sql)") { row in
+            // Next and SorterNext jump back to where their loop begins, which their second operand says.
+            guard row.text(1)?.hasSuffix("Next") == true else { return }
+            loops += max(row.integer(0) - row.integer(3) + 1, 0)
+        }
+        return Double(statement.rows) * Double(max(loops, 1))
     }
 
     private func watch(_ compiled: Statement, _ statement: StoreScript.Statement, after done: Int64, _ steps: Double) {
         let (observer, system) = (observer, system)
         var last = system.monotonicNanoseconds
+        // SQLite adds a statement's steps up when it pauses, and these never do.
+        var taken = 0.0
         let part = part
-        compiled.connection.onProgress(every: 20_000) { [unowned compiled] in
+        compiled.connection.onProgress(every: 20_000) {
+            taken += 20_000
             let now = system.monotonicNanoseconds
             guard now &- last > 50_000_000 else { return true }
             last = now
-            let share = min(Double(compiled.machineSteps) / steps, 0.99)
+            let share = min(taken / steps, 0.99)
             let rows = done + Int64(share * Double(statement.rows))
             observer.report(.change, part(rows), rows: rows)
             return !observer.isCancelled()

@@ -12,6 +12,7 @@ extension Migration {
     ///   - store: the resolved path of the store, beside which its external data lies.
     ///   - from: the name of the version that made the store.
     ///   - workingCopy: the path of the copy that an earlier pass has made, beside which new external data may lie.
+    ///   - inPlace: whether to change the store itself; a plan that puts work off does in any case.
     /// - Throws: `dataConflict` where the rows do not fit the new version; `unsupported` where the plan cannot run in
     ///   place.
     package init(
@@ -31,7 +32,7 @@ extension Migration {
         self.init(
             script, from: from, to: plan.target.name, functions: functions,
             precondition: { try StoreVerification.requireUnchanged(binding, of: store, $0) },
-            verify: inPlace ? verification.verifyInPlace : verification.verify)
+            verify: script.isInPlace ? verification.verifyInPlace : verification.verify)
         verifySteps = verification.verifySteps
     }
 }

@@ -48,18 +48,29 @@ package struct BoundPlan: Sendable {
     let highestKeys: [String: Int64]
     /// Pairs of places of entity mappings whose conditions no object fulfils both.
     let disjoint: Set<[Int]>
+    /// What can wait; nil where nobody asked for that.
+    package let deferral: Deferral?
+    /// Whether what an earlier deferred migration has left takes its place again.
+    let isUndoing: Bool
+
+    /// Whether the store is changed in place and work is left for later.
+    package var isDeferred: Bool { deferral?.isPossible == true }
 
     /// - Parameters:
     ///   - mapping: from the version that made the store to `target`.
     ///   - source: the version that made the store.
     ///   - snapshot: the store, read over `connection`.
     ///   - experimental: write version hashes that are not certain.
+    ///   - defersWork: whether what takes long is to wait. Where all of it can, no row is read: rows are estimated, and
+    ///     nothing is found of what leaves, because it stays for now.
+    ///   - isUndoing: whether what an earlier deferred migration has left takes its place again; with `defersWork`.
     /// - Throws: `unsupported` where the hashes of the target are not certain, or where it lacks the configuration
     ///   that the store was opened with.
     package init(
         _ mapping: ResolvedMapping, from source: ModelVersion, to target: ModelVersion, over snapshot: StoreSnapshot,
-        connection: Connection, experimental: Bool = false
+        connection: Connection, experimental: Bool = false, defersWork: Bool = false, isUndoing: Bool = false
     ) throws {
+        self.isUndoing = isUndoing
         // The model in the store is the whole one, whatever part of it the store holds.
         modelCache = try Self.modelCache(of: target.model, framework: snapshot.framework)
         var (mapping, source, target) = (mapping, source, target)
@@ -85,16 +96,34 @@ package struct BoundPlan: Sendable {
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
-        rowCounts = try snapshot.rowCounts(in: self.source, over: connection)
         highestKeys = try snapshot.highestKeys(in: self.source, over: connection)
         disjoint = try StoreLowering.disjoint(mapping, from: self.source, to: destination, over: connection)
-        let lowering = try StoreLowering(
-            source: self.source, destination: destination, mapping: mapping, catalogue: catalogue,
-            rowCounts: rowCounts, highestKeys: highestKeys, disjoint: disjoint)
-        keyShifts = mapping.entityMappings.indices.map { position in
-            lowering.carriers.first { $0.position == position }?.shift ?? 0
+        let (layouts, highest, apart) = ((self.source, destination), highestKeys, disjoint)
+        func lowering(_ rowCounts: [String: Int64]) throws -> StoreLowering {
+            try StoreLowering(
+                source: layouts.0, destination: layouts.1, mapping: mapping, catalogue: snapshot.catalogue,
+                rowCounts: rowCounts, highestKeys: highest, disjoint: apart)
         }
-        findings = try self.source.findings + destination.findings + lowering.findings(over: connection)
+        if defersWork {
+            let estimated = try snapshot.estimatedRowCounts(in: self.source, over: connection)
+            let quick = try lowering(estimated)
+            let deferral = Deferral(DeferredLowering(quick, isUndoing: isUndoing))
+            self.deferral = deferral
+            if deferral.isPossible {
+                rowCounts = estimated
+                keyShifts = mapping.entityMappings.map { _ in 0 }
+                findings = layouts.0.findings + layouts.1.findings
+                return
+            }
+        } else {
+            deferral = nil
+        }
+        rowCounts = try snapshot.rowCounts(in: self.source, over: connection)
+        let whole = try lowering(rowCounts)
+        keyShifts = mapping.entityMappings.indices.map { position in
+            whole.carriers.first { $0.position == position }?.shift ?? 0
+        }
+        findings = try layouts.0.findings + layouts.1.findings + whole.findings(over: connection)
     }
 
     /// Nil where the store has none, or where Core Data's way to archive the model is not known; NULL is legal there
@@ -136,23 +165,55 @@ extension StoreSnapshot {
         var highest: [String: Int64] = [:]
         for table in layout.tables {
             let known = primaryKeyRows.first { $0.name == table.rootEntityName }?.max ?? 0
-            let used = try connection.integer("SELECT max(Z_PK) FROM main.\(table.name.quotedName)") ?? 0
-            highest[table.name] = max(known, used)
+            highest[table.name] = max(known, try connection.highestKey(of: table.name))
         }
         return highest
     }
 }
 
+extension StoreSnapshot {
+    /// Objects by entity as an upper bound that no row has to be read for, and zero exactly where there are none.
+    fileprivate func estimatedRowCounts(
+        in layout: StoreLayout, over connection: Connection
+    ) throws -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for (name, number) in layout.entityNumbers {
+            guard let table = layout.table(forEntity: name)?.name else { continue }
+            let any = "SELECT EXISTS (SELECT 1 FROM main.\(table.quotedName) WHERE Z_ENT = \(number))"
+            let isAlone = layout.entityNumbers.keys.count { layout.table(forEntity: $0)?.name == table } == 1
+            // Only a table with several entities has the index that answers at once.
+            let isEmpty = try !isAlone && connection.integer(any) == 0
+            counts[name] = try isEmpty ? 0 : connection.highestKey(of: table)
+        }
+        return counts
+    }
+}
+
+extension Connection {
+    fileprivate func highestKey(of table: String) throws -> Int64 {
+        try integer("SELECT max(Z_PK) FROM main.\(table.quotedName)") ?? 0
+    }
+}
+
 extension StoreScript {
-    /// Lowers a bound plan to statements: on a copy of the store, or on the store itself.
+    /// Lowers a bound plan to statements: on a copy of the store, or on the store itself. A plan that puts work off runs
+    /// on the store itself in any case.
     ///
     /// - Throws: `unsupported` where the plan cannot run in place, with every reason.
     package init(_ plan: BoundPlan, inPlace: Bool = false) throws {
         let lowering = try plan.lowering
-        let metadata = plan.metadata.propertyList
-        self =
-            inPlace
-            ? try InPlaceLowering(lowering).script(metadata: metadata, modelCache: plan.modelCache)
-            : try lowering.script(metadata: metadata, modelCache: plan.modelCache)
+        var metadata = plan.metadata
+        if plan.isDeferred {
+            let deferred = DeferredLowering(lowering, isUndoing: plan.isUndoing)
+            metadata.hasDeferredWork = deferred.leavesWork
+            self = deferred.script(metadata: metadata.propertyList, modelCache: plan.modelCache)
+        } else if inPlace {
+            self = try InPlaceLowering(lowering).script(
+                metadata: metadata.propertyList, modelCache: plan.modelCache)
+        } else {
+            // Every table is made as a fresh store has it, so that nothing of earlier work is left.
+            metadata.hasDeferredWork = false
+            self = try lowering.script(metadata: metadata.propertyList, modelCache: plan.modelCache)
+        }
     }
 }

@@ -11,6 +11,8 @@ struct JoinChange {
 
     let table: JoinTable
     let kind: Kind
+    /// Whether its pairs stay as they are, whatever becomes of its text.
+    var keepsPairs = false
     /// The order columns that the source has no order for, each with the key column that its lists hang on.
     let ordersToMake: [(order: String, key: String)]
 }
@@ -36,8 +38,9 @@ extension StoreLowering {
         let toMake = orders.enumerated().filter { index, _ in
             sources.contains { sourceOrders($0.pairs)[index] == nil }
         }.map { ($0.element.column, $0.element.key) }
-        if isSame(table, sources, own, other, orders.map(\.column), sourceOrders) {
-            return JoinChange(table: table, kind: .untouched, ordersToMake: [])
+        let keepsPairs = isSame(table, sources, own, other, orders.map(\.column), sourceOrders)
+        if keepsPairs, catalogue.table(table.name)?.sql == table.sql {
+            return JoinChange(table: table, kind: .untouched, keepsPairs: true, ordersToMake: [])
         }
         let isReflexive = table.columns.contains { $0.role == .reflexiveDestination(reference) }
         let inserts = sources.flatMap { links in
@@ -46,7 +49,8 @@ extension StoreLowering {
                 insert(into: table.name, [own, other] + orders.map(\.column), links, sourceOrders(links.pairs))
             }
         }
-        return JoinChange(table: table, kind: .rebuilt(inserts: inserts), ordersToMake: toMake)
+        return JoinChange(
+            table: table, kind: .rebuilt(inserts: inserts), keepsPairs: keepsPairs, ordersToMake: toMake)
     }
 
     private func isSame(
@@ -57,7 +61,7 @@ extension StoreLowering {
             return false
         }
         let pairs = links.pairs
-        return catalogue.table(table.name)?.sql == table.sql && pairs.table == table.name
+        return pairs.table == table.name
             && pairs.ownerColumn == own && pairs.destinationColumn == other && sourceOrders(pairs) == orders
             && conditions(links).isEmpty
     }

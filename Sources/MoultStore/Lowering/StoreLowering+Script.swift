@@ -36,7 +36,7 @@ extension StoreLowering {
         let inTheWay = (destination.tables.map(\.name) + destination.joinTables.map(\.name)).filter { name in
             catalogue.table(name) != nil && !owned.contains(name)
         }
-        return (owned + inTheWay).filter { !kept.contains($0) }.map {
+        return (owned + inTheWay + catalogue.leftoverTables).filter { !kept.contains($0) }.map {
             .init("DROP TABLE main.\($0.quotedName)", "Take the old table \($0) away.")
         }
     }

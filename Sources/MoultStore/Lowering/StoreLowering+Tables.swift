@@ -108,7 +108,7 @@ extension StoreLowering {
         }.joined(separator: " OR ")
     }
 
-    private func has(_ entity: String, _ contribution: Contribution) -> Bool {
+    func has(_ entity: String, _ contribution: Contribution) -> Bool {
         destination.model.entity(entity).map { destination.model.isKind(contribution.destination, of: $0) } ?? false
     }
 
@@ -144,7 +144,7 @@ extension StoreLowering {
 extension StoreLowering {
     /// The value of a column for the rows of one contribution, as SQL over the row `s`; nil for an order that the
     /// source does not hold.
-    private func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: Contribution) -> String? {
+    func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: Contribution) -> String? {
         switch column.role {
         case .primaryKey: "s.Z_PK"
         case .optimisticLock: "s.\(column.name.quotedName)"
@@ -178,7 +178,7 @@ extension StoreLowering {
         destination.model.entity(entity)?.relationship(name)
     }
 
-    private func isDestination(of entity: String, _ name: String, _ contribution: Contribution) -> Bool {
+    func isDestination(of entity: String, _ name: String, _ contribution: Contribution) -> Bool {
         guard let relationship = destination.model.entity(entity)?.relationship(name) else { return false }
         return has(relationship.destinationEntityName, contribution)
     }

@@ -8,6 +8,8 @@ package struct StoreScript: Sendable, Equatable {
     package var statements: [Statement]
     /// Whether the script may run on the store itself: it touches the catalogue and the metadata only.
     package var isInPlace: Bool
+    /// Whether it leaves behind what takes long, so that nothing is lost and no backup has to be made before it.
+    package var isDeferred = false
     /// How persistent history's column sets are carried over, by source entity number.
     package var historyColumns: [Int: HistoryColumns]
     /// The closures that statements call.

@@ -77,9 +77,13 @@ extension StoreMetadata {
     package var framework: Int? { entries[Key.framework]?.integer.map(Int.init) }
     package var hashesDigest: String? { entries[Key.digest]?.string }
     package var modelChecksum: String? { entries[Key.checksum]?.string }
+    /// Whether a deferred migration has work left; set, it is what Core Data looks for.
     package var hasDeferredWork: Bool {
-        guard let value = entries[Key.deferredMigration] else { return false }
-        return value.boolean ?? true
+        get {
+            guard let value = entries[Key.deferredMigration] else { return false }
+            return value.boolean ?? true
+        }
+        set { entries[Key.deferredMigration] = newValue ? .boolean(true) : nil }
     }
     package var applicationEntries: [String: PropertyList] { entries.filter { !Key.all.contains($0.key) } }
 

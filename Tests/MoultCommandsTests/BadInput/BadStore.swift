@@ -80,6 +80,8 @@ struct BadStore: Sendable, CustomTestStringConvertible {
             testDescription: "deferred work", code: "deferredWork", exit: 3, says: "put work off", isReadable: true
         ) {
             try MetadataEdit.set("NSPersistentStoreDeferredLightweightMigrationOptionKey", true, in: $0)
+            // Of another tool's kind, which nobody here knows.
+            _ = try SQLiteShell.run($0, "CREATE TABLE _T_ZPOST (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER)")
         },
         BadStore(
             testDescription: "a CloudKit mirror", code: "cloudKit", exit: 3, says: "mirrored to CloudKit",

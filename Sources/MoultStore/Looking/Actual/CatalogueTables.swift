@@ -41,7 +41,7 @@ struct CatalogueTables {
         let shadows = Set(virtual.flatMap { name in ["_rowid", "_node", "_parent"].map { name + $0 } })
         return snapshot.catalogue.tables.map(\.name).filter { name in
             !claimed.contains(name) && !known.contains(name) && !shadows.contains(name)
-                && !name.hasPrefix("sqlite_") && !name.hasPrefix("ANSCK")
+                && !name.hasPrefix("sqlite_") && !name.hasPrefix("ANSCK") && !DeferredName.isOne(name)
         }.map { name in
             Finding(
                 code: "table-unknown", severity: .warning, place: name,

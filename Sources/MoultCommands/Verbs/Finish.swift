@@ -1,0 +1,73 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+import MoultStore
+
+extension Verb {
+    static let finish = Verb(
+        "finish", "Do what a deferred migration has left: drop columns and tables, put columns in order, make indexes.",
+        discussion: """
+            Each task is one transaction of the store: interrupted at any moment, it is done or not begun, and the next
+            call goes on. Before the first task that drops values the store is backed up, unless --frugal is given; until
+            then moult downgrade brings the older version back. Without --model the store's own model is used.
+            """,
+        operands: [.store], options: [.model, one, .budget, .frugal, .backups, .order],
+        examples: ["moult finish forum.sqlite --one", "moult finish forum.sqlite --budget 5s"]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        let versions = try invocation.versionsIfKnown(console)
+        let budget = try invocation.seconds(.budget)
+        guard !(invocation[one] && budget != nil) else {
+            throw invocation.wrong("--one and --budget exclude each other.")
+        }
+        let limit = budget.map(DeferredLimit.seconds) ?? (invocation[one] ? .one : .all)
+        let progress = ProgressDisplay(console)
+        defer { progress.end() }
+        let outcome = try invocation.migrator.finishDeferred(store, versions: versions, limit, progress.observer)
+        progress.end()
+        console.print(outcome.document) { outcome.lines(style: $0) }
+        return .done
+    }
+
+    private static let one = Option.flag("one", "Do the next task only.")
+}
+
+extension Option {
+    static let budget = value("budget", "TIME", "How long it may take, such as 5s or 250ms.")
+}
+
+extension Invocation {
+    /// A time such as `5s`, `250ms`, `2m` or `1.5`, in seconds; nil where the option was not given.
+    ///
+    /// - Throws: `usage` for what is no time. What is too short is the engine's to refuse.
+    func seconds(_ option: Option) throws -> Double? {
+        guard let text = self[value: option] else { return nil }
+        for (suffix, factor) in [("ms", 0.001), ("min", 60), ("m", 60), ("s", 1), ("h", 3600), ("", 1)]
+        where text.hasSuffix(suffix) {
+            guard let number = Double(text.dropLast(suffix.count)), number.isFinite else { continue }
+            return number * factor
+        }
+        throw wrong("--\(option.name) is \(text), which is no time: write 5s, 250ms or 2min.")
+    }
+}
+
+extension DeferredOutcome {
+    fileprivate var document: JSONValue {
+        [
+            "format": 1, "finished": .bool(isFinished), "done": .array(done.map(\.document)),
+            "left": .array(left.map(\.document)), "longestUnit": .double(left.longestUnit),
+            "backup": JSONValue(backup?.name), "seconds": .double(seconds),
+        ]
+    }
+
+    fileprivate func lines(style: TextStyle) -> [String] {
+        var lines = done.map { style.green("Done: ") + $0.sentence.printable }
+        if let backup { lines.append("What was there is kept as the backup \(backup.name).") }
+        guard isFinished else {
+            return lines + left.lines(style: style)
+        }
+        return lines + [
+            done.isEmpty ? "Nothing waits in this store." : "Nothing waits any more: \(Quantity.duration(seconds))."
+        ]
+    }
+}

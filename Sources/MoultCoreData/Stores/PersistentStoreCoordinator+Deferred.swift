@@ -1,0 +1,61 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultStore
+
+extension PersistentStoreCoordinator {
+    /// Does everything that deferred migrations have left in the open stores: `finishDeferredLightweightMigration()`.
+    ///
+    /// Which stores have something left, their metadata say under
+    /// ``PersistentStoreOption/deferredLightweightMigration``. The stores are closed meanwhile and opened again, so
+    /// contexts wait; the objects that they have stay valid. A store is backed up before values leave it for good.
+    ///
+    /// - Throws: `locked` where another process has a store open, `insufficientStorage`; what was done stays done.
+    public func finishDeferredLightweightMigration() throws {
+        for store in persistentStores where try isPending(store) { try finish(store, .all) }
+    }
+
+    /// Does the next task that a deferred migration has left, if there is one.
+    ///
+    /// To be called again and again, such as in a background task, until no store's metadata have
+    /// ``PersistentStoreOption/deferredLightweightMigration``; between two calls everything is whole.
+    ///
+    /// - Throws: as above.
+    public func finishDeferredLightweightMigrationTask() throws {
+        guard let store = try persistentStores.first(where: isPending) else { return }
+        try finish(store, .one)
+    }
+
+    private func isPending(_ store: PersistentStore) throws -> Bool {
+        guard store.type == .sqlite, !store.isReadOnly else { return false }
+        return try objects.lock.withLock { try store.store.metadata().hasDeferredWork }
+    }
+
+    /// Contexts find the store's place taken by one that was opened anew, whatever became of the work.
+    private func finish(_ store: PersistentStore, _ limit: DeferredLimit) throws {
+        guard let url = store.url else { return }
+        try objects.lock.withLock {
+            try objects.remove(store.store)
+            store.close()
+            let result = Result {
+                let options = MigrationOptions(patience: max(store.options.busyTimeout, 0))
+                _ = try Migrator(options: options).finishDeferred(url.path, versions: modelVersions, limit)
+            }
+            try reopen(store, at: url)
+            try result.get()
+        }
+    }
+
+    private func reopen(_ store: PersistentStore, at url: URL) throws {
+        let opened = try ObjectStore(
+            url.path, model: managedObjectModel, configuration: store.configurationName,
+            busyTimeout: store.options.busyTimeout)
+        try opened.configure(store.options)
+        try objects.add(opened)
+        exchange(
+            store,
+            for: PersistentStore(
+                opened, url: url, type: store.type, configuration: store.configurationName, options: store.options))
+    }
+}

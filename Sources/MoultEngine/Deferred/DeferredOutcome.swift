@@ -1,0 +1,14 @@
+import MoultStore
+
+/// What has become of the work that a deferred migration had put off.
+package struct DeferredOutcome: Sendable, Equatable {
+    package var done: [DeferredTask]
+    /// What is still to be done.
+    package var left: [DeferredTask]
+    /// Made before the first task that drops values; nil where there was none, or where one was made before.
+    package var backup: StoreBackup?
+    package var seconds: Double
+
+    /// Whether the store is as one that was migrated without putting anything off.
+    package var isFinished: Bool { left.isEmpty }
+}

@@ -1,0 +1,244 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+import MoultVerify
+
+/// One call that does tasks which a deferred migration has left, under the lock of their store.
+final class DeferredRun {
+    private let lock: StoreLock
+    private let version: ModelVersion
+    private let migrator: Migrator
+    private let limit: DeferredLimit
+    private let started: UInt64
+    private let startedAt: Timestamp
+    private let observer: MigrationObserver
+    private var done: [DeferredTask] = []
+    private var backup: StoreBackup?
+
+    private var system: any System { migrator.system }
+    private var connection: Connection { lock.connection }
+    private var seconds: Double { Double(system.monotonicNanoseconds &- started) / 1e9 }
+    private var isLate: Bool { if case .seconds(let budget) = limit { seconds > budget } else { false } }
+
+    init(
+        _ lock: StoreLock, version: ModelVersion, _ migrator: Migrator, _ limit: DeferredLimit, started: UInt64,
+        _ observer: MigrationObserver
+    ) {
+        self.lock = lock
+        self.version = version
+        self.migrator = migrator
+        self.limit = limit
+        self.started = started
+        self.observer = observer.neverGoingBack()
+        startedAt = migrator.system.now
+    }
+
+    func perform(_ snapshot: StoreSnapshot) throws -> DeferredOutcome {
+        guard snapshot.metadata.hasDeferredWork else { return outcome(left: []) }
+        let tasks = try DeferredWork(snapshot, version: version, measuredOver: connection).tasks
+        try limit.check(against: longestUnit(of: tasks))
+        defer { record() }
+        if tasks.isEmpty { try connection.transaction { try settle() } }
+        try makeBackup(before: tasks)
+        var left = tasks
+        while let task = left.first, hasTime(for: task) {
+            do {
+                try run(task, among: tasks)
+            } catch let error as MigrationError where error.code == .cancelled && isLate && hasGained {
+                // What was done stays done; the rest is for the next call.
+                break
+            } catch let error as MigrationError where error.code == .cancelled {
+                throw stopped(at: task, error)
+            }
+            done.append(task)
+            left.removeFirst()
+        }
+        try tidy()
+        observer.report(.done, 1, rows: done.reduce(0) { $0 + $1.rows }, sentence(left))
+        return outcome(left: left)
+    }
+
+    /// The next one is always begun: a budget is never shorter than the longest of them.
+    private func hasTime(for task: DeferredTask) -> Bool {
+        guard hasGained else { return true }
+        return switch limit {
+        case .all: true
+        case .one: done.isEmpty
+        case .seconds(let budget): budget - seconds >= task.seconds
+        }
+    }
+
+    /// Whether the call has done something that the next one need not do again.
+    private var hasGained: Bool { !done.isEmpty || backup != nil }
+
+    private func outcome(left: [DeferredTask]) -> DeferredOutcome {
+        DeferredOutcome(done: done, left: left, backup: backup, seconds: seconds)
+    }
+
+    private func sentence(_ left: [DeferredTask]) -> String {
+        left.isEmpty ? "Nothing is left to do" : "\(left.count) tasks are left to do"
+    }
+}
+
+// MARK: - One task
+
+extension DeferredRun {
+    private func run(_ task: DeferredTask, among all: [DeferredTask]) throws {
+        let work = try DeferredWork(StoreSnapshot(connection), version: version)
+        let script = try work.script(for: task)
+        try checkSpace(for: task)
+        let observer = taskObserver(task, among: all)
+        // Triggers and views keep the words that they have.
+        try connection.execute("PRAGMA legacy_alter_table = ON")
+        defer {
+            connection.onProgress(nil)
+            try? connection.execute("PRAGMA legacy_alter_table = OFF")
+        }
+        try connection.registerCoreDataStubs()
+        try connection.transaction {
+            try ScriptRunner(script: script.making, observer: observer.spanning(0...0.5), system: system)
+                .run(on: connection)
+            if let rebuilt = script.rebuilt {
+                connection.onProgress(every: 20_000) { !observer.isCancelled() }
+                try RebuildVerifier(connection, rebuilt).verify()
+            }
+            try ScriptRunner(script: script.leaving, observer: observer.spanning(0.6...1), system: system)
+                .run(on: connection)
+            let now = try DeferredWork(StoreSnapshot(connection), version: version)
+            guard !now.tasks.contains(where: { $0.kind == task.kind && $0.name == task.name }) else {
+                throw Self.unchanged(task)
+            }
+            if now.tasks.isEmpty { try settle() }
+            guard !observer.isCancelled() else { throw MigrationRun.cancelled(connection.path) }
+        }
+    }
+
+    /// The tables are those of a fresh store, word for word; then nothing is pending any more.
+    private func settle() throws {
+        let work = try DeferredWork(StoreSnapshot(connection), version: version)
+        let faults = try StoreVerifier(connection, shape: StoreShape(work.fresh, withObjects: true)).structure()
+        if let fault = faults.first {
+            throw MigrationError(
+                .verificationFailed, "The store is not as a fresh one would be. \(fault.message)", place: fault.place,
+                remedy: "The store is as it was before this task. Report this to Moult with the model.")
+        }
+        var metadata = try StoreMetadata(from: connection)
+        metadata.hasDeferredWork = false
+        try metadata.write(to: connection)
+    }
+
+    private static func unchanged(_ task: DeferredTask) -> MigrationError {
+        MigrationError(
+            .verificationFailed, "The task was done and is still there to do: \(task.sentence)", place: task.name,
+            remedy: "The store is as it was before this task. Report this to Moult with the model.")
+    }
+
+    /// The rows of a table are there twice, and pass through the log once more.
+    private func checkSpace(for task: DeferredTask) throws {
+        guard task.kind == .rebuildTable, let bytes = task.bytes else { return }
+        let folder = Path.folder(of: connection.path)
+        try SpaceRequirement(parts: [
+            .init(reason: "table made anew", folder: folder, bytes: bytes),
+            .init(reason: "commit log", folder: folder, bytes: bytes),
+        ]).check(system)
+    }
+
+    /// Tells how far all tasks are, by their seconds, and ends what takes too long.
+    private func taskObserver(_ task: DeferredTask, among all: [DeferredTask]) -> MigrationObserver {
+        let total = max(all.reduce(0) { $0 + $1.seconds }, 0.001)
+        let start = done.reduce(0) { $0 + $1.seconds } / total
+        let rows = done.reduce(0) { $0 + $1.rows }
+        var part = observer.spanning(start...max(start, min(start + task.seconds / total, 1)))
+        part.totalRows = all.reduce(0) { $0 + $1.rows }
+        part.onProgress = { [onProgress = observer.onProgress] progress in
+            var progress = progress
+            progress.rows += rows
+            onProgress(progress)
+        }
+        part.isCancelled = { [isCancelled = observer.isCancelled, isLate = lateness] in isCancelled() || isLate() }
+        return part
+    }
+
+    private var lateness: @Sendable () -> Bool {
+        guard case .seconds(let budget) = limit else { return { false } }
+        return { [system, started] in Double(system.monotonicNanoseconds &- started) / 1e9 > budget }
+    }
+
+    private func stopped(at task: DeferredTask, _ error: MigrationError) -> MigrationError {
+        if isLate, !observer.isCancelled(), case .seconds(let budget) = limit {
+            return .budgetTooSmall(budget, max(task.seconds, budget) * 2, task.sentence)
+        }
+        return MigrationError(
+            .cancelled, "The work was cancelled in the middle of a task, which is as it was: \(task.sentence)",
+            place: connection.path, remedy: "What was done before stays done; run the command again for the rest.",
+            cause: error.cause)
+    }
+}
+
+// MARK: - Before and after
+
+extension DeferredRun {
+    private func longestUnit(of tasks: [DeferredTask]) -> (seconds: Double, sentence: String) {
+        let longest = tasks.max { $0.seconds < $1.seconds }
+        let unit = (longest?.seconds ?? 0, longest?.sentence ?? "")
+        guard needsBackup(before: tasks), let state = try? StoreState(connection) else { return unit }
+        // Copied, and read once more to prove it; about 200 megabytes a second.
+        let seconds = Double(state.size) * 5e-9
+        return seconds > unit.0 ? (seconds, "Back the store up.") : unit
+    }
+
+    private func needsBackup(before tasks: [DeferredTask]) -> Bool {
+        guard !migrator.options.isFrugal, tasks.contains(where: \.losesValues) else { return false }
+        return (try? hasBackup()) != true
+    }
+
+    /// Whether an earlier call has backed up what this migration had left.
+    private func hasBackup() throws -> Bool {
+        let hashes = version.hashes.entities.mapValues(\.base64)
+        let migrated = try RunHistory(lock.sidecar, system).records().last { $0.operation == .migrate }?.endedAt ?? ""
+        return try migrator.backups(of: connection.path).list().contains { backup in
+            backup.manifest.reason == .finish && backup.manifest.versionHashes == hashes
+                && backup.manifest.createdAt.iso8601 >= migrated
+        }
+    }
+
+    private func makeBackup(before tasks: [DeferredTask]) throws {
+        guard needsBackup(before: tasks) else { return }
+        let size = try StoreState(connection).size
+        try SpaceRequirement(parts: [
+            .init(reason: "backup", folder: Path.folder(of: connection.path), bytes: size)
+        ]).check(system)
+        backup = try migrator.backups(of: connection.path).make(
+            of: lock, version: version.name, for: .finish, observer)
+        observer.report(.backup, 1, bytes: size, backup.map { "Made the backup \($0.name)" })
+    }
+
+    private func tidy() throws {
+        if try StoreState(connection).usesWAL { try connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+    }
+
+    private func record() {
+        let log = MigrationLog(lock.sidecar, system)
+        for task in done { log.append(task.sentence) }
+        guard !done.isEmpty else { return }
+        // The tasks are done, whether the history can be written or not.
+        try? RunHistory(lock.sidecar, system).append(
+            RunRecord(
+                run: "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))", operation: .finish, result: .done,
+                from: version.name, to: version.name, startedAt: startedAt.iso8601, endedAt: system.now.iso8601,
+                seconds: (seconds * 1000).rounded() / 1000, backup: backup?.name,
+                rows: done.reduce(0) { $0 + $1.rows }, bytes: done.reduce(0) { $0 + ($1.bytes ?? 0) }, error: nil))
+    }
+}
+
+extension RebuildVerifier {
+    fileprivate init(_ connection: Connection, _ rebuilt: DeferredWork.Rebuilt) {
+        let column = { (column: DeferredWork.Rebuilt.Column) in
+            Column(column.name, origin: column.origin, numbers: column.numbers)
+        }
+        self.init(
+            connection, table: rebuilt.table, old: rebuilt.old, keys: rebuilt.keys.map(column),
+            columns: rebuilt.columns.map(column))
+    }
+}

@@ -1,0 +1,17 @@
+import MoultModel
+import MoultStore
+
+extension StoreSnapshot {
+    /// The version of the store: one of `versions`, else the model that it carries.
+    ///
+    /// - Throws: `storeUnknown` where nothing says what model the store has.
+    package func version(in versions: ModelVersions?) throws -> ModelVersion {
+        if let versions, let position = versions.position(matching: hashes, identifiers: metadata.versionIdentifiers) {
+            return versions.versions[position]
+        }
+        guard let model = cachedModel, VersionHashes(of: model).isCompatible(with: hashes) else {
+            throw MigrationError.storeUnknown(nearest: versions?.nearest(to: hashes))
+        }
+        return ModelVersion(names: ["the store's own model"], model: model)
+    }
+}

@@ -1,0 +1,23 @@
+/// What a plan says of work that can wait, where somebody asked for that.
+package struct Deferral: Sendable, Hashable {
+    /// Why nothing can wait, so that all is done at once and on a copy; empty where it can.
+    package let reasons: [String]
+    /// What waits, as far as it is known before the migration; its bytes are measured afterwards.
+    package let tasks: [DeferredTask]
+    /// What does not wait although it takes time with the size of the store, in sentences.
+    package let notes: [String]
+
+    package var isPossible: Bool { reasons.isEmpty }
+
+    /// - Parameter reasons: at least one.
+    package init(impossible reasons: [String]) {
+        self.reasons = reasons
+        (tasks, notes) = ([], [])
+    }
+
+    init(_ lowering: DeferredLowering) {
+        reasons = lowering.obstacles
+        tasks = lowering.obstacles.isEmpty ? lowering.tasks : []
+        notes = lowering.notes
+    }
+}

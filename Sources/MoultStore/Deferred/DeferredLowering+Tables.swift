@@ -1,0 +1,182 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+extension DeferredLowering {
+    /// Where the values of one column of the new version are.
+    private enum Origin {
+        /// In that column of the same table.
+        case column(EntityTable.Column)
+        /// Nowhere: each row gets what the literal says, which SQLite reads out of the table's text.
+        case literal(String?)
+    }
+
+    mutating func lower(_ table: EntityTable) {
+        guard let from = origins.first(where: { $0.value == table.name })?.key,
+            let old = lowering.source.tables.first(where: { $0.name == from })
+        else { return isUndoing ? takeBack(table) : make(table.name, table.sql) }
+        guard table.constraints == old.constraints else {
+            obstacles.append("the uniqueness of \(table.name) changes")
+            return
+        }
+        let before = statements.count
+        rename(from, to: table.name)
+        let leaving = lowerColumns(of: table, from: old)
+        guard statements.count > before || lowering.catalogue.table(from)?.sql != table.sql else { return }
+        let members = lowering.contributions(toTableOf: table.rootEntityName)
+        tasks.append(
+            DeferredTask(
+                .rebuildTable, table.name, of: table.name, columns: leaving,
+                rows: lowering.rows(of: members.map(\.source.name))))
+    }
+
+    mutating func make(_ name: String, _ sql: String) {
+        guard !taken.contains(name.uppercased()) else {
+            obstacles.append("the name \(name) is taken")
+            return
+        }
+        taken.insert(name.uppercased())
+        statements.append(.init(sql, "Make the table \(name)."))
+    }
+
+    mutating func rename(_ from: String, to name: String) {
+        guard from != name else { return }
+        guard !taken.contains(name.uppercased()) else {
+            obstacles.append("the name \(name) is taken")
+            return
+        }
+        taken.remove(from.uppercased())
+        taken.insert(name.uppercased())
+        statements.append(
+            .init(
+                "ALTER TABLE main.\(from.quotedName) RENAME TO \(name.quotedName)",
+                "Rename the table \(from) to \(name)."))
+    }
+
+    // MARK: - Columns
+
+    /// - Returns: the columns that leave, by what the older version called them.
+    private mutating func lowerColumns(of table: EntityTable, from old: EntityTable) -> [String] {
+        var kept: [(column: String, from: String)] = []
+        var added: [(column: EntityTable.Column, value: String?)] = []
+        for column in table.columns where column.role != .primaryKey {
+            switch origin(of: column, in: table, old) {
+            case .column(let from) where kept.contains(where: { $0.from == from.name }):
+                obstacles.append("\(table.name).\(column.name) is a copy of \(from.name)")
+            case .column(let from) where from.type != column.type:
+                obstacles.append("\(table.name).\(column.name) changes its type")
+            case .column(let from): kept.append((column.name, from.name))
+            case .literal(let value) where isUndoing:
+                if let old = takeBack(column, of: table, old, value) { kept.append(old) }
+            case .literal(let value): added.append((column, value))
+            case nil: obstacles.append("\(table.name).\(column.name) has to be filled")
+            }
+        }
+        let used = Set(kept.map(\.from))
+        let leaving = old.columns.filter { $0.role != .primaryKey && !used.contains($0.name) }.map(\.name)
+        setAside(leaving, of: table, old)
+        renameColumns(kept.filter { $0.column != $0.from }, of: table.name, old)
+        for (column, value) in added {
+            let initial = value.map { " DEFAULT \($0)" } ?? ""
+            statements.append(
+                .init(
+                    "ALTER TABLE main.\(table.name.quotedName) ADD COLUMN \(column.name.quotedName) "
+                        + "\(column.type)\(initial)", "Add the column \(column.name) to \(table.name)."))
+        }
+        return leaving.map { DeferredName.original(of: $0) ?? $0 }
+    }
+
+    /// Nil where its rows would have to be written.
+    private func origin(of column: EntityTable.Column, in table: EntityTable, _ old: EntityTable) -> Origin? {
+        let members = lowering.contributions(toTableOf: table.rootEntityName).filter {
+            lowering.isPart(column.role, of: $0)
+        }
+        var values: Set<String> = []
+        for member in members {
+            guard
+                let value = lowering.value(of: column, in: table, member) ?? lowering.missingOrder(column.role, member)
+            else { return nil }
+            values.insert(value)
+        }
+        guard let value = values.first, value != "NULL" || values.count > 1 else { return .literal(nil) }
+        guard values.count == 1 else { return nil }
+        if let from = old.columns.first(where: { value == "s.\($0.name.quotedName)" }) { return .column(from) }
+        // What stands in parentheses is no literal to ALTER TABLE.
+        guard members.allSatisfy({ lowering.isConstant(column.role, $0) }), !value.contains("(") else { return nil }
+        return .literal(value)
+    }
+
+    /// Leftovers whose names the new version wants give them away; every other keeps its own.
+    private mutating func setAside(_ leaving: [String], of table: EntityTable, _ old: EntityTable) {
+        let wanted = Set(table.columns.map { $0.name.uppercased() })
+        var names = Set(old.columns.map { $0.name.uppercased() }).union(wanted)
+        for name in leaving where wanted.contains(name.uppercased()) {
+            let other = DeferredName.make(for: name, avoiding: names)
+            names.insert(other.uppercased())
+            statements.append(
+                Self.rename(name, to: other, of: table.name, "Set the column \(name) of \(table.name) aside."))
+        }
+    }
+
+    /// Columns may change places: those whose new name another still has go by way of a third.
+    private mutating func renameColumns(
+        _ renames: [(column: String, from: String)], of table: String, _ old: EntityTable
+    ) {
+        let present = Set(renames.map { $0.from.uppercased() })
+        var names = Set(old.columns.map { $0.name.uppercased() })
+        var last: [StoreScript.Statement] = []
+        for (column, from) in renames {
+            let sentence = "Rename the column \(from) of \(table) to \(column)."
+            guard present.contains(column.uppercased()) else {
+                last.append(Self.rename(from, to: column, of: table, sentence))
+                continue
+            }
+            let other = DeferredName.make(for: column, avoiding: names)
+            names.insert(other.uppercased())
+            statements.append(Self.rename(from, to: other, of: table, sentence))
+            last.append(Self.rename(other, to: column, of: table, sentence))
+        }
+        statements += last
+    }
+
+    private static func rename(_ name: String, to other: String, of table: String, _ sentence: String)
+        -> StoreScript.Statement
+    {
+        .init(
+            "ALTER TABLE main.\(table.quotedName) RENAME COLUMN \(name.quotedName) TO \(other.quotedName)", sentence)
+    }
+}
+
+extension StoreLowering {
+    /// Whether the objects of a contribution have the property that a column is for.
+    fileprivate func isPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
+        switch role {
+        case .primaryKey, .entity, .optimisticLock: true
+        case .attribute(let entity, _), .toOne(let entity, _), .toOneEntity(let entity, _), .order(let entity, _):
+            has(entity, contribution)
+        case .inverselessToMany(let entity, let name), .inverselessOrder(let entity, let name):
+            isDestination(of: entity, name, contribution)
+        case .unknown: false
+        }
+    }
+
+    /// NULL where an order column has no lists to order; nil where an order would have to be made.
+    fileprivate func missingOrder(_ role: EntityTable.Column.Role, _ contribution: Contribution) -> String? {
+        let isEmpty =
+            switch role {
+            case .order(let entity, let name): links(entity, name, of: contribution).isEmpty
+            case .inverselessOrder(let entity, let name):
+                inverselessLinks(.init(entity: entity, name: name), contribution).isEmpty
+            default: false
+            }
+        return isEmpty ? "NULL" : nil
+    }
+
+    /// Whether each object gets the same value.
+    fileprivate func isConstant(_ role: EntityTable.Column.Role, _ contribution: Contribution) -> Bool {
+        guard case .attribute(_, let name) = role, case .constant? = contribution.mapping.attributes[name] else {
+            return false
+        }
+        return true
+    }
+}

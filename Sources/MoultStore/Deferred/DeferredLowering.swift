@@ -1,0 +1,163 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+/// Lowers a mapping to statements on the store itself that make its schema right at once and touch no object's row:
+/// columns are added and renamed, tables are renamed, and what the new version has no place for stays behind as tasks.
+///
+/// What needs rows stands in the way and is named: the whole migration is then done at once, on a copy.
+struct DeferredLowering {
+    let lowering: StoreLowering
+    /// Whether what an earlier deferred migration has left takes its place again: the way back.
+    let isUndoing: Bool
+    /// Why nothing can be put off; empty where it can.
+    var obstacles: [String] = []
+    /// What is put off, as far as it is known before the migration; its bytes are measured afterwards.
+    var tasks: [DeferredTask] = []
+    /// What is done at once although it takes time with the store's size, in sentences.
+    var notes: [String] = []
+    var statements: [StoreScript.Statement] = []
+    /// What makes values that were taken back fit what was written since.
+    var settling: [StoreScript.Statement] = []
+    /// In capitals, every name of the catalogue and those that the statements give.
+    var taken: Set<String>
+    /// The tables of the destination that have rows of the source, by the source's name.
+    private(set) var origins: [String: String] = [:]
+    private let history: HistoryLowering
+
+    init(_ lowering: StoreLowering, isUndoing: Bool = false) {
+        self.lowering = lowering
+        self.isUndoing = isUndoing
+        taken = Set(lowering.catalogue.entries.map { $0.name.uppercased() })
+        history = HistoryLowering(lowering)
+        checkEntities()
+        findOrigins()
+        setTablesAside()
+        for table in lowering.destination.tables { lower(table) }
+        lowerJoins()
+        lowerIndexes()
+        checkRest()
+    }
+
+    /// Whether tasks are left when the statements have run.
+    var leavesWork: Bool { !tasks.isEmpty }
+
+    /// - Parameter metadata: with the mark that work is pending, where ``leavesWork``.
+    func script(metadata: [UInt8], modelCache: [UInt8]?) -> StoreScript {
+        let all =
+            lowering.dropTriggers() + statements + lowering.createTriggers() + history.statements + primaryKeys
+            + lowering.identity(metadata: metadata, modelCache: modelCache)
+        var script = StoreScript(
+            statements: all, isInPlace: true, historyColumns: history.columns, transforms: [])
+        script.isDeferred = !isUndoing
+        return script
+    }
+
+    /// Numbers stay, so that only names and new entities are written; counters go on where rows stay.
+    private var primaryKeys: [StoreScript.Statement] {
+        let rows = lowering.destination.primaryKeyRows.filter { $0.number < StoreLowering.firstReservedNumber }
+        let carried = Set(lowering.contributions.map { lowering.destination.model.root(of: $0.destination).name })
+        let leave = StoreScript.Statement(
+            """
+            DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(StoreLowering.firstReservedNumber) \
+            AND Z_ENT NOT IN (\(rows.map(\.number).sqlList))
+            """, "Take the numbers of removed entities away.")
+        return [leave]
+            + rows.map { row -> StoreScript.Statement in
+                let isCounted = row.superNumber == 0 && carried.contains(row.name)
+                let highest =
+                    isCounted
+                    ? "(SELECT Z_MAX FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number))"
+                    : row.superNumber == 0 ? highestKeyTakenBack(row.name) : "0"
+                return .init(
+                    """
+                    INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+                    VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), COALESCE(\(highest), 0))
+                    """, "Number the entity \(row.name) \(row.number).")
+            }
+    }
+
+    // MARK: - Which rows go where
+
+    private mutating func checkEntities() {
+        if let policy = lowering.mapping.entityMappings.compactMap(\.policy).first {
+            obstacles.append("the policy \(policy) has to run")
+        }
+        let contributions = lowering.contributions
+        for contribution in contributions where contribution.sourceNumber != contribution.destinationNumber {
+            obstacles.append("\(contribution.destination.name) gets another entity number")
+        }
+        for contribution in contributions where contribution.shift != 0 || contribution.values.condition != nil {
+            obstacles.append("the objects of \(contribution.destination.name) are picked or get new keys")
+        }
+        let sources = Dictionary(grouping: contributions, by: \.source.name).filter { $0.value.count > 1 }
+        obstacles += sources.keys.sorted().map { "the objects of \($0) become objects of several entities" }
+    }
+
+    private mutating func findOrigins() {
+        for contribution in lowering.contributions {
+            guard let from = lowering.source.table(for: contribution.source)?.name,
+                let table = lowering.destination.table(for: contribution.destination)?.name
+            else { continue }
+            if let known = origins[from], known != table {
+                obstacles.append("the rows of \(from) part")
+            }
+            origins[from] = table
+        }
+        for (table, sources) in Dictionary(grouping: origins, by: \.value) where sources.count > 1 {
+            obstacles.append("rows of \(sources.map(\.key).sorted().joined(separator: " and ")) meet in \(table)")
+        }
+        for mapping in lowering.mapping.entityMappings where mapping.destinationEntityName == nil {
+            guard let name = mapping.sourceEntityName, lowering.rowCounts[name, default: 0] > 0,
+                let table = lowering.source.table(forEntity: name)?.name, origins[table] != nil
+            else { continue }
+            obstacles.append("the objects of \(name) leave \(table), which others keep")
+        }
+    }
+
+    /// Tables that nothing of the new version is made of keep their rows under another name.
+    private mutating func setTablesAside() {
+        let joins = lowering.joinChanges().filter(\.keepsPairs).map(\.table.name)
+        let leaving =
+            lowering.source.tables.map(\.name).filter { origins[$0] == nil }
+            + lowering.source.joinTables.map(\.name).filter { !joins.contains($0) }
+        for name in leaving {
+            let other = leftoverName(for: name)
+            statements.append(
+                .init(
+                    "ALTER TABLE main.\(name.quotedName) RENAME TO \(other.quotedName)",
+                    "Set the table \(name) aside."))
+            taken.remove(name.uppercased())
+            let entities = lowering.source.model.entities.map(\.name).filter {
+                lowering.source.table(forEntity: $0)?.name == name
+            }
+            tasks.append(DeferredTask(.dropTable, other, of: other, rows: lowering.rows(of: entities)))
+        }
+    }
+
+    /// A name for what is set aside, which is its from now on.
+    private func highestKeyTakenBack(_ root: String) -> String {
+        guard isUndoing, let table = lowering.destination.table(forEntity: root)?.name else { return "0" }
+        return "(SELECT max(Z_PK) FROM main.\(table.quotedName))"
+    }
+
+    private mutating func leftoverName(for name: String) -> String {
+        let other = DeferredName.make(for: name, avoiding: taken)
+        taken.insert(other.uppercased())
+        return other
+    }
+
+    // MARK: - What is left
+
+    private mutating func checkRest() {
+        if isUndoing {
+            statements += settling + lowering.derivedUpdates()
+        } else if !lowering.derivedUpdates().isEmpty {
+            obstacles.append("a derived attribute has to be computed")
+        }
+        let trees = lowering.catalogue.entries.contains { $0.isVirtual && $0.name.hasPrefix("Z_RT_") }
+        if trees || !lowering.destination.virtualTables.isEmpty { obstacles.append("the store has R-tree indexes") }
+        if !lowering.cloudKitStatements().isEmpty { obstacles.append("CloudKit's records have to be rewritten") }
+        notes += history.statements.map(\.sentence)
+    }
+}

@@ -1,0 +1,67 @@
+/// One piece of work that a deferred migration has put off: a unit that is done whole, in one transaction, or not at
+/// all.
+package struct DeferredTask: Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable {
+        /// The table of an entity or relationship that the model has no more.
+        case dropTable
+        /// An index that the model does not ask for.
+        case dropIndex
+        /// A table whose text is not that of a fresh store: columns that leave, others in another order.
+        case rebuildTable
+        case makeIndex
+    }
+
+    package let kind: Kind
+    /// Of the table, or of the index.
+    package let name: String
+    /// The table that it is about.
+    package let table: String
+    /// The columns that leave with it, by what the older version called them.
+    package let columns: [String]
+    /// The rows that it reads and writes.
+    package var rows: Int64
+    /// What they take in the file; nil where this SQLite cannot tell.
+    package var bytes: Int64?
+
+    package init(
+        _ kind: Kind, _ name: String, of table: String, columns: [String] = [], rows: Int64 = 0, bytes: Int64? = nil
+    ) {
+        self.kind = kind
+        self.name = name
+        self.table = table
+        self.columns = columns
+        self.rows = rows
+        self.bytes = bytes
+    }
+
+    /// Whether values go with it that no other place holds.
+    package var losesValues: Bool { kind == .dropTable || !columns.isEmpty }
+
+    /// What it does, in one sentence.
+    package var sentence: String {
+        switch kind {
+        case .dropTable: "Drop the table \(DeferredName.original(of: name) ?? name), which no entity has any more."
+        case .dropIndex: "Drop the index \(name), which the model does not ask for."
+        case .rebuildTable where columns.isEmpty: "Put the columns of \(name) in their order."
+        case .rebuildTable: "Drop \(columns.joined(separator: ", ")) of \(name)."
+        case .makeIndex: "Make the index \(name)."
+        }
+    }
+
+    /// About how long it takes, and so how long nobody can interrupt it without losing what it has done.
+    ///
+    /// Calibrated on two slow cores; a row of a table that is made anew is written, compared, and left out once.
+    package var seconds: Double {
+        let bytes = Double(bytes ?? rows * 100)
+        return switch kind {
+        case .dropTable, .dropIndex: 0.001 + bytes * 3e-9
+        case .rebuildTable: 0.002 + Double(rows) * 2.5e-6 + bytes * 12e-9
+        case .makeIndex: 0.001 + Double(rows) * 1.2e-6
+        }
+    }
+}
+
+extension [DeferredTask] {
+    /// Seconds of the longest unit; 0 where there is none.
+    package var longestUnit: Double { map(\.seconds).max() ?? 0 }
+}

@@ -1,0 +1,147 @@
+import MoultModel
+import MoultSQLite
+
+extension DeferredWork {
+    /// The statements of one task, in one transaction on the store itself.
+    package struct Script: Sendable {
+        /// Up to where the old rows and the new ones are both there.
+        package let making: StoreScript
+        /// What lies in both then; nil where the task makes no table anew.
+        package let rebuilt: Rebuilt?
+        /// From where the old ones are gone.
+        package let leaving: StoreScript
+    }
+
+    /// A table that was made anew beside the old one.
+    package struct Rebuilt: Sendable {
+        package struct Column: Sendable {
+            package let name: String
+            package let origin: String
+            /// The entity numbers of the rows that have it; nil for all.
+            package let numbers: [Int]?
+        }
+
+        package let table: String
+        package let old: String
+        package let keys: [Column]
+        package let columns: [Column]
+    }
+
+    /// - Throws: `internal` for a task of another store.
+    package func script(for task: DeferredTask) throws -> Script {
+        let triggers = snapshot.catalogue.entries.filter { $0.kind == .trigger && $0.sql != nil }
+        let away = triggers.map { StoreScript.Statement("DROP TRIGGER main.\($0.name.quotedName)", "Stop \($0.name).") }
+        let back = triggers.compactMap { trigger in
+            trigger.sql.map { StoreScript.Statement($0, "Put the trigger \(trigger.name) back.") }
+        }
+        let (making, rebuilt, leaving) = try parts(of: task)
+        return Script(
+            making: StoreScript(statements: away + making, isInPlace: true), rebuilt: rebuilt,
+            leaving: StoreScript(statements: leaving + back, isInPlace: true))
+    }
+
+    private func parts(of task: DeferredTask) throws -> (
+        making: [StoreScript.Statement], rebuilt: Rebuilt?, leaving: [StoreScript.Statement]
+    ) {
+        switch task.kind {
+        case .dropTable:
+            return ([], nil, [.init("DROP TABLE main.\(task.name.quotedName)", task.sentence, rows: task.rows)])
+        case .dropIndex:
+            return ([], nil, [.init("DROP INDEX main.\(task.name.quotedName)", task.sentence, rows: task.rows)])
+        case .makeIndex:
+            guard let index = fresh.indexes.first(where: { $0.name == task.name }) else { break }
+            return ([], nil, [.init(index.sql, task.sentence, rows: task.rows)])
+        case .rebuildTable:
+            guard let rebuilt = rebuilt(task.name), let sql = freshSQL(task.name) else { break }
+            return (making(rebuilt, sql, task), rebuilt, leaving(rebuilt, task))
+        }
+        throw MigrationError(
+            .internal, "The task is none of this store: \(task.sentence)", place: task.name,
+            remedy: "Report this to Moult with the model.")
+    }
+
+    private func making(_ rebuilt: Rebuilt, _ sql: String, _ task: DeferredTask) -> [StoreScript.Statement] {
+        let all = rebuilt.keys + rebuilt.columns
+        let names = all.map(\.name.quotedName).joined(separator: ", ")
+        let values = all.map { column in
+            let origin = "s.\(column.origin.quotedName)"
+            return column.numbers.map { "CASE WHEN s.Z_ENT IN (\($0.sqlList)) THEN \(origin) END" } ?? origin
+        }
+        return [
+            .init(
+                "ALTER TABLE main.\(rebuilt.table.quotedName) RENAME TO \(rebuilt.old.quotedName)",
+                "Set the old table \(rebuilt.table) aside."),
+            .init(sql, "Make the table \(rebuilt.table)."),
+            .init(
+                """
+                INSERT INTO main.\(rebuilt.table.quotedName) (\(names)) SELECT \(values.joined(separator: ", ")) \
+                FROM main.\(rebuilt.old.quotedName) AS s ORDER BY s.rowid
+                """, "Copy the rows of \(rebuilt.table).", rows: task.rows),
+        ]
+    }
+
+    private func leaving(_ rebuilt: Rebuilt, _ task: DeferredTask) -> [StoreScript.Statement] {
+        let drop = StoreScript.Statement("DROP TABLE main.\(rebuilt.old.quotedName)", task.sentence)
+        let ours = fresh.indexes.filter { $0.table == rebuilt.table }
+        let names = Set(ours.map(\.name))
+        // An index that is somebody else's goes with the old table and has to come back.
+        let foreign = snapshot.catalogue.entries.filter { entry in
+            entry.kind == .index && entry.tableName == rebuilt.table && !names.contains(entry.name)
+                && !entry.name.hasPrefix("Z")
+        }.compactMap { entry in entry.sql.map { StoreScript.Statement($0, "Put the index \(entry.name) back.") } }
+        return [drop]
+            + ours.map { StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: task.rows) } + foreign
+    }
+
+    private func freshSQL(_ name: String) -> String? {
+        fresh.tables.first { $0.name == name }?.sql ?? fresh.joinTables.first { $0.name == name }?.sql
+    }
+}
+
+// MARK: - Which column comes from which
+
+extension DeferredWork {
+    private func rebuilt(_ name: String) -> Rebuilt? {
+        let taken = Set(snapshot.catalogue.entries.map { $0.name.uppercased() })
+        let old = DeferredName.make(for: name, avoiding: taken)
+        if let table = fresh.tables.first(where: { $0.name == name }),
+            let before = actual.tables.first(where: { $0.name == name })
+        {
+            let columns = table.columns.compactMap { column in
+                before.column(column.role).map {
+                    Rebuilt.Column(name: column.name, origin: $0, numbers: numbers(of: column.role, in: table))
+                }
+            }
+            return Rebuilt(
+                table: name, old: old, keys: columns.filter { $0.name == "Z_PK" },
+                columns: columns.filter { $0.name != "Z_PK" })
+        }
+        guard let join = fresh.joinTables.first(where: { $0.name == name }),
+            let before = actual.joinTables.first(where: { $0.name == name })
+        else { return nil }
+        let columns = join.columns.compactMap { column in
+            before.column(column.role).map { Rebuilt.Column(name: column.name, origin: $0, numbers: nil) }
+        }
+        let keys = Set(join.keyColumns)
+        return Rebuilt(
+            table: name, old: old, keys: columns.filter { keys.contains($0.name) },
+            columns: columns.filter { !keys.contains($0.name) })
+    }
+
+    /// The numbers of the entities whose rows have a column; nil where all of the table's have it.
+    private func numbers(of role: EntityTable.Column.Role, in table: EntityTable) -> [Int]? {
+        let name: String
+        switch role {
+        case .primaryKey, .entity, .optimisticLock, .unknown: return nil
+        case .attribute(let entity, _), .toOne(let entity, _), .toOneEntity(let entity, _), .order(let entity, _):
+            name = entity
+        case .inverselessToMany(let entity, let relationship), .inverselessOrder(let entity, let relationship):
+            name = fresh.model.entity(entity)?.relationship(relationship)?.destinationEntityName ?? entity
+        }
+        guard let owner = fresh.model.entity(name), let root = fresh.model.entity(table.rootEntityName) else {
+            return nil
+        }
+        let numbers = fresh.numbers(ofEntityAndDescendants: owner)
+        return numbers == fresh.numbers(ofEntityAndDescendants: root) ? nil : numbers
+    }
+}

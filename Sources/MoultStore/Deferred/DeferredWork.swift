@@ -1,0 +1,122 @@
+import MoultModel
+import MoultSQLite
+
+/// What a deferred migration has left to do in a store: the difference between its tables and those of a fresh store of
+/// its version.
+///
+/// No list is kept anywhere, so none can be lost or go stale: whatever another tool has done of it is no task any more.
+/// That something is pending is what Core Data's own key in the metadata says (STORE_FORMAT_MORE 10).
+package struct DeferredWork: Sendable {
+    /// In the order in which they are done: what gives room first.
+    package let tasks: [DeferredTask]
+    /// The store as it is, and as a fresh one would be.
+    package let actual: StoreLayout
+    package let fresh: StoreLayout
+    let snapshot: StoreSnapshot
+
+    /// - Parameters:
+    ///   - version: that of the store.
+    ///   - connection: the store; where it is given, the tasks are measured, which reads what they are about.
+    /// - Throws: `deferredWork` where the store has work that another tool has put off in a way that is not known.
+    package init(_ snapshot: StoreSnapshot, version: ModelVersion, measuredOver connection: Connection? = nil) throws {
+        self.snapshot = snapshot
+        var version = version
+        if let hashes = snapshot.metadata.hashes, !version.hashes.isCompatible(with: hashes),
+            let configuration = version.configuration(matching: hashes)
+        {
+            version = try version.restricted(to: configuration.name)
+        }
+        actual = try StoreLayout(actual: snapshot, model: version.model)
+        fresh = try StoreLayout(
+            model: version.model, framework: snapshot.framework.number, history: snapshot.hasHistory)
+        try Self.check(snapshot, actual, fresh)
+        let tasks = snapshot.metadata.hasDeferredWork ? Self.tasks(snapshot.catalogue, actual, fresh) : []
+        self.tasks = try connection.map { try Self.measure(tasks, over: $0) } ?? tasks
+    }
+
+    private static func check(_ snapshot: StoreSnapshot, _ actual: StoreLayout, _ fresh: StoreLayout) throws {
+        if let fault = actual.findings.first(where: { $0.severity == .error }) {
+            throw MigrationError(
+                .storeCorrupted, fault.message, place: fault.place, remedy: "Restore the store from a backup.")
+        }
+        guard actual.entityNumbers == fresh.entityNumbers else {
+            throw snapshot.unknownWork("its entities have other numbers than those of a fresh store")
+        }
+    }
+
+    private static func tasks(_ catalogue: Catalogue, _ actual: StoreLayout, _ fresh: StoreLayout) -> [DeferredTask] {
+        let rebuilt = rebuiltTables(catalogue, actual, fresh)
+        let names = Set(rebuilt.map(\.name))
+        let wanted = Set(fresh.indexes.map(\.sql))
+        let kept = Set(fresh.tables.map(\.name) + fresh.joinTables.map(\.name)).subtracting(names)
+        let stale = catalogue.entries.filter { entry in
+            entry.kind == .index && kept.contains(entry.tableName) && entry.name.hasPrefix("Z")
+                && entry.sql.map { !wanted.contains($0) } == true
+        }
+        let present = Set(catalogue.entries.compactMap(\.sql))
+        return catalogue.leftoverTables.map { DeferredTask(.dropTable, $0, of: $0) }
+            + stale.map { DeferredTask(.dropIndex, $0.name, of: $0.tableName) }
+            + rebuilt
+            + fresh.indexes.filter { kept.contains($0.table) && !present.contains($0.sql) }.map {
+                DeferredTask(.makeIndex, $0.name, of: $0.table)
+            }
+    }
+
+    private static func rebuiltTables(_ catalogue: Catalogue, _ actual: StoreLayout, _ fresh: StoreLayout)
+        -> [DeferredTask]
+    {
+        let tables = fresh.tables.filter { catalogue.table($0.name)?.sql != $0.sql }.map { table in
+            let columns = actual.tables.first { $0.name == table.name }?.columns.filter { $0.role == .unknown } ?? []
+            return DeferredTask(
+                .rebuildTable, table.name, of: table.name,
+                columns: columns.map { DeferredName.original(of: $0.name) ?? $0.name })
+        }
+        return tables
+            + fresh.joinTables.filter { catalogue.table($0.name)?.sql != $0.sql }.map {
+                DeferredTask(.rebuildTable, $0.name, of: $0.name)
+            }
+    }
+
+    private static func measure(_ tasks: [DeferredTask], over connection: Connection) throws -> [DeferredTask] {
+        try tasks.map { task in
+            var task = task
+            task.rows = try connection.integer("SELECT count(*) FROM main.\(task.table.quotedName)") ?? 0
+            task.bytes = connection.bytes(of: task.kind == .dropIndex ? task.name : task.table)
+            return task
+        }
+    }
+}
+
+extension Catalogue {
+    /// The tables that deferred migrations have set aside.
+    package var leftoverTables: [String] { tables.map(\.name).filter(DeferredName.isOne) }
+}
+
+extension Connection {
+    /// What a table or an index takes in the file; nil where this SQLite was built without the means to tell.
+    fileprivate func bytes(of name: String) -> Int64? {
+        try? integer("SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE", [.text(name)])
+    }
+}
+
+extension StoreSnapshot {
+    /// - Throws: `deferredWork` where another tool seems to have set tables aside that nobody here knows.
+    package func checkDeferredWork() throws {
+        guard metadata.hasDeferredWork else { return }
+        let roots = Set(entityRows.filter { $0.superNumber == 0 }.map { "Z" + $0.name.uppercased() })
+        let strange = catalogue.tables.map(\.name).first { name in
+            let own = Set((columns[name] ?? []).map(\.name))
+            return own.isSuperset(of: ["Z_PK", "Z_ENT"]) && !name.hasPrefix("A") && !DeferredName.isOne(name)
+                && !roots.contains(name.uppercased())
+        }
+        if let strange { throw unknownWork("it has the table \(strange)") }
+    }
+
+    fileprivate func unknownWork(_ what: String) -> MigrationError {
+        MigrationError(
+            .deferredWork,
+            "A lightweight migration of this store has put work off in a way that Moult does not know: \(what).",
+            place: path,
+            remedy: "Open the store once with the app that migrated it and let it finish the deferred work.")
+    }
+}

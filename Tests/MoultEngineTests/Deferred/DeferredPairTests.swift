@@ -1,0 +1,139 @@
+import MoultModel
+import MoultPlan
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Generated pairs of models: whatever of a way can wait, the store ends as if nothing had waited.
+@Suite("Generated deferred migrations")
+struct DeferredPairTests {
+    @Test("finished or migrated further, the store equals one that put nothing off", arguments: UInt64(0)..<12)
+    func equal(seed: UInt64) throws { _ = try DeferredPair(seed: seed).run() }
+
+    @Test("most of the generated ways can wait")
+    func isNoSham() throws {
+        let deferred = try (UInt64(100)..<130).count { seed in
+            let pair = try DeferredPair(seed: seed)
+            let store = try DeferredStore(pair.versions.versions[0], rows: 3, seed: seed)
+            return (try? store.prepared(pair.versions))?.deferral?.isPossible == true
+        }
+        #expect(deferred > 15)
+    }
+}
+
+@Suite(.enabled(if: Tier.matrix.isAsked))
+struct DeferredPairMatrixTests {
+    @Test("a thousand pairs")
+    func many() throws {
+        var deferred = 0
+        for seed in UInt64(1_000)..<2_000 where try DeferredPair(seed: seed).run() { deferred += 1 }
+        print("DeferredPairMatrixTests: \(deferred) of 1000 could wait")
+        #expect(deferred > 500)
+    }
+}
+
+/// Two versions, the second made of the first by edits that inference knows.
+struct DeferredPair {
+    let seed: UInt64
+    let versions: ModelVersions
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        var random = SeededGenerator(seed: seed &+ 1)
+        let first = try ManagedObjectModel(entities: Self.entities)
+        let second = try ManagedObjectModel(entities: Self.edited(Self.entities, &random))
+        versions = ModelVersions(versions: [
+            ModelVersion(names: ["1"], model: first), ModelVersion(names: ["2"], model: second),
+        ])
+    }
+
+    /// - Returns: whether anything could wait.
+    func run() throws -> Bool {
+        let store = try DeferredStore(versions.versions[0], rows: 12, seed: seed, history: seed % 3 == 0)
+        let other = try store.copy()
+        do {
+            guard try other.prepared(versions, defers: false).bound != nil else { return false }
+        } catch let error as MigrationError where error.code == .question {
+            return false
+        }
+        try other.migrate(versions, defers: false)
+        let isDeferred = try #require(try store.migrate(versions).deferral).isPossible
+        #expect(try StoreAudit(store.path, model: versions.versions[1].model).isSound, "seed \(seed)")
+        try store.finish()
+        #expect(try store.contents() == other.contents(), "seed \(seed)")
+        return isDeferred
+    }
+
+    private static let entities = [
+        EntityDescription(
+            name: "Animal",
+            attributes: [
+                .init(name: "name", type: .string, isIndexed: true), .init(name: "legs", type: .integer16),
+                .init(name: "born", type: .date),
+            ],
+            relationships: [
+                .init(name: "owner", destinationEntityName: "Person", inverseName: "animals"),
+                .init(name: "friends", destinationEntityName: "Person", inverseName: "friendsOf", maxCount: 0),
+            ]),
+        EntityDescription(
+            name: "Cat", superentityName: "Animal",
+            attributes: [.init(name: "lives", type: .integer32), .init(name: "size", type: .double)]),
+        EntityDescription(
+            name: "Dog", superentityName: "Animal",
+            attributes: [.init(name: "size", type: .double), .init(name: "photo", type: .binary)]),
+        EntityDescription(
+            name: "Person",
+            attributes: [.init(name: "name", type: .string), .init(name: "money", type: .decimal)],
+            relationships: [
+                .init(name: "animals", destinationEntityName: "Animal", inverseName: "owner", maxCount: 0),
+                .init(name: "friendsOf", destinationEntityName: "Animal", inverseName: "friends", maxCount: 0),
+            ]),
+        EntityDescription(name: "Zone", attributes: [.init(name: "code", type: .uuid)]),
+    ]
+
+    private static func edited(_ entities: [EntityDescription], _ random: inout SeededGenerator) -> [EntityDescription]
+    {
+        var entities = entities
+        for _ in 0..<Int.random(in: 1...5, using: &random) { edit(&entities, &random) }
+        return entities
+    }
+
+    private static func edit(_ entities: inout [EntityDescription], _ random: inout SeededGenerator) {
+        let place = Int.random(in: 0..<min(entities.count, 4), using: &random)
+        let name = "p\(Int.random(in: 0..<1_000, using: &random))"
+        let count = entities[place].attributes.count
+        let attribute = Int.random(in: 0..<max(count, 1), using: &random)
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0, 1: if count > 0 { entities[place].attributes.remove(at: attribute) }
+        // Of types that nothing else has, so that nobody has to ask whether it is a rename.
+        case 2: entities[place].attributes.append(.init(name: name, type: .uri))
+        case 3:
+            entities[place].attributes.append(
+                .init(name: name, type: .boolean, isOptional: false, defaultValue: .boolean(true)))
+        case 4:
+            guard count > 0, entities[place].attributes[attribute].renamingIdentifier == nil else { return }
+            let old = entities[place].attributes[attribute].name
+            guard Self.entities[place].attributes.contains(where: { $0.name == old }) else { return }
+            entities[place].attributes[attribute].renamingIdentifier = old
+            entities[place].attributes[attribute].name = name
+        case 5: if count > 0 { entities[place].attributes[attribute].isIndexed.toggle() }
+        case 6:
+            entities[0].relationships.removeAll { $0.name == "friends" }
+            entities[3].relationships.removeAll { $0.name == "friendsOf" }
+        case 7: if entities.count == 5 { entities.removeLast() }
+        case 8:
+            guard !entities.contains(where: { $0.name == "Zoo" }) else { return }
+            entities.append(
+                EntityDescription(
+                    name: "Zoo", attributes: [.init(name: "city", type: .string, isIndexed: true)]))
+        default:
+            guard !entities[3].relationships.contains(where: { $0.name == "boss" }) else { return }
+            entities[3].relationships += [
+                .init(name: "boss", destinationEntityName: "Person", inverseName: "staff"),
+                .init(name: "staff", destinationEntityName: "Person", inverseName: "boss", maxCount: 0),
+            ]
+        }
+    }
+}

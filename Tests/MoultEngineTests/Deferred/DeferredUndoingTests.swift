@@ -1,0 +1,97 @@
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// The way back from a deferred migration, as long as its work is pending.
+@Suite("The way back from a deferred migration")
+struct DeferredUndoingTests {
+    let versions: ModelVersions
+
+    init() throws { versions = try DeferrableVersions.make() }
+
+    private func goBack(_ store: DeferredStore) throws -> StoreDowngrade {
+        let downgrade = try StoreDowngrade(store.path, versions: versions, to: "1")
+        if case .leftovers(let migration) = downgrade.way { _ = try Migrator().run(migration, on: store.path) }
+        return downgrade
+    }
+
+    @Test("nothing written since: finished, the store is the one that it was")
+    func back() throws {
+        let store = try DeferredStore(versions.versions[0])
+        let before = try store.contents()
+        try store.migrate(versions)
+        let downgrade = try goBack(store)
+        guard case .leftovers = downgrade.way else {
+            Issue.record("another way: \(downgrade.way)")
+            return
+        }
+        // What the newer version had added is what waits now.
+        #expect(try store.tasks().contains { $0.name == "ZITEM" && $0.columns == ["ZSCORE"] })
+        try store.finish()
+        #expect(try store.contents() == before)
+    }
+
+    @Test("what was written since is there, with defaults for what the newer version does not know")
+    func writtenSince() throws {
+        let store = try DeferredStore(versions.versions[0])
+        let words = try store.shell("SELECT Z_PK, ZWORD FROM ZTAG ORDER BY 1")
+        try store.migrate(versions)
+        _ = try store.shell(
+            """
+            UPDATE ZITEM SET ZTITLE = 'changed' WHERE Z_PK = 1;
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZSCORE) VALUES (41, 2, 1, 'new', 8);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 41 WHERE Z_NAME = 'Item'
+            """)
+        _ = try goBack(store)
+        #expect(
+            try store.shell("SELECT ZNAME, ZRATE IS NULL FROM ZITEM WHERE Z_PK IN (1, 41) ORDER BY Z_PK").hasSuffix(
+                "\nnew|1\n"))
+        #expect(try store.shell("SELECT ZNAME FROM ZITEM WHERE Z_PK = 1") == "changed\n")
+        #expect(try store.shell("SELECT Z_PK, ZWORD FROM ZTAG ORDER BY 1") == words)
+        #expect(try store.shell("SELECT Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT") == "40\n41\n40\n40\n")
+        #expect(try StoreAudit(store.path, model: versions.versions[0].model).isSound)
+    }
+
+    @Test("links to objects that were deleted since are cleared")
+    func deletedSince() throws {
+        let models = try [true, false].map { hasOwner in
+            try ManagedObjectModel(entities: [
+                EntityDescription(
+                    name: "Cat", attributes: [.init(name: "name", type: .string)],
+                    relationships: hasOwner
+                        ? [.init(name: "owner", destinationEntityName: "Person", inverseName: "cats")] : []),
+                EntityDescription(
+                    name: "Person", attributes: [.init(name: "name", type: .string)],
+                    relationships: hasOwner
+                        ? [.init(name: "cats", destinationEntityName: "Cat", inverseName: "owner", maxCount: 0)] : []),
+            ])
+        }
+        let versions = ModelVersions(
+            versions: models.enumerated().map { ModelVersion(names: ["\($0 + 1)"], model: $1) })
+        let store = try DeferredStore(versions.versions[0])
+        _ = try store.shell("UPDATE ZCAT SET ZOWNER = 1 + Z_PK % 2")
+        try store.migrate(versions)
+        _ = try store.shell("DELETE FROM ZPERSON WHERE Z_PK = 1")
+        let downgrade = try StoreDowngrade(store.path, versions: versions, to: "1")
+        guard case .leftovers(let migration) = downgrade.way else {
+            Issue.record("another way: \(downgrade.way)")
+            return
+        }
+        _ = try Migrator().run(migration, on: store.path)
+        #expect(try store.shell("SELECT ZOWNER, count(*) FROM ZCAT GROUP BY 1 ORDER BY 1") == "|20\n2|20\n")
+    }
+
+    @Test("what is gone for good is brought back by the backup that finishing made")
+    func finished() throws {
+        let store = try DeferredStore(versions.versions[0])
+        try store.migrate(versions)
+        try store.finish(.one, isFrugal: false)
+        let downgrade = try StoreDowngrade(store.path, versions: versions, to: "1")
+        if case .leftovers = downgrade.way { Issue.record("the table of the tags is gone") }
+    }
+}

@@ -1,0 +1,86 @@
+import MoultModel
+import MoultStore
+import MoultSystem
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// What a run tells of itself while it goes on.
+@Suite("The progress of a run")
+struct RunProgressTests {
+    private final class Told: Sendable {
+        private let list = Mutex<[MigrationProgress]>([])
+
+        var all: [MigrationProgress] { list.withLock { $0 } }
+        var observer: MigrationObserver {
+            MigrationObserver(onProgress: { progress in self.list.withLock { $0.append(progress) } })
+        }
+    }
+
+    /// A store with so many items that the statement over them takes its time.
+    private func largeStore(_ versions: ModelVersions) throws -> DeferredStore {
+        let store = try DeferredStore(versions.versions[0], rows: 2)
+        _ = try store.shell(
+            """
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT value, 2, 1, 'Item ' || value
+                FROM generate_series(3, 300000);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 300000 WHERE Z_NAME = 'Item'
+            """)
+        return store
+    }
+
+    private func check(_ all: [MigrationProgress], _ observed: String) {
+        let fractions = all.map(\.fraction)
+        #expect(fractions == fractions.sorted(), "\(observed)")
+        #expect(fractions.last == 1 && fractions.allSatisfy { (0...1).contains($0) }, "\(observed)")
+        // Inside of the one statement that takes longest, too.
+        let rows = Set(all.filter { $0.phase == .change }.map(\.rows)).filter { $0 > 1_000 && $0 < 290_000 }
+        #expect(!rows.isEmpty, "\(observed)")
+    }
+
+    @Test("it goes forward, also inside of a long statement, and ends at one")
+    func forward() throws {
+        let versions = try DeferrableVersions.make()
+        let store = try largeStore(versions)
+        let (told, finishing) = (Told(), Told())
+        let other = try store.copy()
+        let prepared = try other.prepared(versions, defers: false)
+        _ = try Migrator().run(#require(try prepared.migration()), on: other.path, told.observer)
+        check(told.all, "migrating")
+        try store.migrate(versions)
+        _ = try Migrator(options: MigrationOptions(isFrugal: true)).finishDeferred(
+            store.path, .all, finishing.observer)
+        check(finishing.all, "finishing")
+    }
+
+    @Test("a migration that died again and again is not begun once more by itself")
+    func crashLoop() throws {
+        let versions = try DeferrableVersions.make()
+        let store = try DeferredStore(versions.versions[0], rows: 3)
+        let history = RunHistory(Sidecar(store: store.path))
+        try history.sidecar.make(POSIXSystem())
+        func die(_ count: Int) throws {
+            for number in 0..<count {
+                try history.append(
+                    RunRecord(
+                        run: "\(number)", operation: .migrate, result: .undone, from: "1", to: "2", startedAt: "then",
+                        endedAt: "then", seconds: 0, backup: nil, rows: 0, bytes: 0, error: nil))
+            }
+        }
+        let before = try store.contents()
+        try die(5)
+        #expect {
+            try store.migrate(versions)
+        } throws: {
+            ($0 as? MigrationError)?.code == .tooManyAttempts && "\($0)".contains("5 runs from 1 to 2")
+        }
+        #expect(try store.contents() == before)
+        var options = MigrationOptions()
+        options.maximumAttempts = .max
+        let prepared = try store.prepared(versions, defers: false)
+        _ = try Migrator(options: options).run(#require(try prepared.migration()), on: store.path)
+        #expect(try history.records().last?.result == .done)
+    }
+}
