@@ -87,6 +87,7 @@ extension StoreLowering {
             rows += " JOIN \(translation(links.owners)) AS o ON o.old = \(own)"
             rows += " JOIN \(translation(links.destinations)) AS d ON d.old = \(other)"
         }
+        if isPartial { conditions.append(isListed(own, other, pairs)) }
         return """
             INSERT OR IGNORE INTO main.\(table.quotedName) (\(columns.map(\.quotedName).joined(separator: ", "))) \
             SELECT \((keys + places).joined(separator: ", ")) FROM \(rows) \

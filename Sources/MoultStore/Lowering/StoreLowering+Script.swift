@@ -66,10 +66,12 @@ extension StoreLowering {
         }
     }
 
-    private func insert(_ fill: TableChange.Fill, into table: String) -> StoreScript.Statement {
+    /// - Parameter limit: what else holds for a row `s`; nil for no more than the fill says.
+    func insert(_ fill: TableChange.Fill, into table: String, limit: String? = nil) -> StoreScript.Statement {
         let names = ["Z_PK"] + fill.columns.map(\.column)
         let values = [fill.key] + fill.columns.map(\.value)
-        let condition = fill.condition.map { " WHERE \($0)" } ?? ""
+        let conditions = [fill.condition.map { "(\($0))" }, limit].compactMap { $0 }
+        let condition = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
         return .init(
             """
             INSERT INTO main.\(table.quotedName) (\(names.map(\.quotedName).joined(separator: ", "))) \

@@ -17,6 +17,9 @@ struct StoreLowering {
     /// Rows by source entity, where they were counted.
     let rowCounts: [String: Int64]
 
+    /// Whether pairs of join tables are made for listed objects alone (``PartialScript``).
+    var isPartial = false
+
     /// One entity mapping that carries rows, resolved on both sides.
     struct Contribution: Sendable {
         let mapping: ResolvedEntityMapping

@@ -1,0 +1,268 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+/// A mapping lowered so that it makes the rows of some objects alone, in an empty database beside the store.
+///
+/// `main` is that database, the schema `source` the store. The table ``keys`` of `main` lists the objects. A table whose
+/// rows depend on more than the one object that each is made of is made whole.
+package struct PartialScript: Sendable {
+    /// The table of `main` that lists the objects: `place` is their table in the source.
+    package static let keys = "moult_keys"
+    package static let makeKeys =
+        "CREATE TABLE main.\(keys) (place TEXT, key INTEGER, PRIMARY KEY (place, key)) WITHOUT ROWID"
+
+    /// Why it can only be run for all objects of a store, in a sentence; nil where it need not be.
+    package let obstacle: String?
+    package let tables: [Table]
+    package let sources: [Source]
+    /// The functions that the statements call.
+    package let script: StoreScript
+    private let history: [StoreScript.Statement]
+    private let historyTables: [Catalogue.Entry]
+
+    /// One table of the destination that the mapping fills.
+    package struct Table: Sendable {
+        package let name: String
+        package let columns: [String]
+        /// The columns by which a row is known.
+        package let key: [String]
+        /// The columns that hold keys of listed objects; nil where the table is always made whole.
+        package let limits: [Limit]?
+        /// The columns that no value of the source fills.
+        package let unfilled: [String]
+        /// The entity numbers of the rows that the mapping makes; empty for a join table.
+        package let numbers: [Int]
+        fileprivate let make: StoreScript.Statement
+        fileprivate let fillAll: [StoreScript.Statement]
+        fileprivate let fillListed: [StoreScript.Statement]
+    }
+
+    /// A column of the destination that holds the keys of objects of one table of the source.
+    package struct Limit: Sendable, Equatable {
+        package let column: String
+        package let source: String
+    }
+
+    /// What feeds one entity table of the destination.
+    package struct Source: Sendable {
+        package let table: String
+        package let numbers: [Int]
+        package let rootNumber: Int
+        package let destination: String
+        package let destinationNumbers: [Int]
+        package let destinationRootNumber: Int
+    }
+
+    /// - Parameters:
+    ///   - source: the layout of the store.
+    ///   - destination: the layout of the store that the rows are for.
+    ///   - catalogue: that of the store.
+    /// - Throws: `unsupported` for what statements cannot compute.
+    package init(
+        _ mapping: ResolvedMapping, from source: StoreLayout, to destination: StoreLayout, catalogue: Catalogue
+    ) throws {
+        // Without the catalogue of a store no table counts as one that is there already.
+        func lower(over catalogue: Catalogue) throws -> StoreLowering {
+            try StoreLowering(
+                source: source, destination: destination, mapping: mapping, catalogue: catalogue, rowCounts: [:],
+                highestKeys: [:], disjoint: [])
+        }
+        let lowering = try lower(over: Catalogue(entries: []))
+        let tables = try lowering.changes()
+        obstacle = lowering.partialObstacle(tables)
+        sources = tables.compactMap(lowering.partialSource)
+        let places = Dictionary(sources.map { ($0.destination, $0.table) }, uniquingKeysWith: { first, _ in first })
+        self.tables =
+            tables.compactMap(lowering.partialTable)
+            + lowering.joinChanges().compactMap { lowering.partialTable($0, places) }
+        let history = HistoryLowering(try lower(over: catalogue))
+        self.history = history.statements
+        historyTables = catalogue.tables.filter { Self.historyTables.contains($0.name) }
+        script = StoreScript(
+            statements: [], historyColumns: history.columns,
+            transforms: lowering.contributions.flatMap(\.values.functions))
+    }
+
+    package static let historyTables = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"]
+
+    /// Makes a table and fills it: for the listed objects, or for all of them.
+    package func statements(for table: Table, listed: Bool) -> [StoreScript.Statement] {
+        [table.make] + (listed ? table.fillListed : table.fillAll)
+    }
+
+    /// Makes the tables of persistent history with what came after a transaction; empty without history.
+    package func history(after transaction: Int64) -> [StoreScript.Statement] {
+        guard historyTables.contains(where: { $0.name == "ACHANGE" }) else { return [] }
+        let copies = historyTables.flatMap { entry -> [StoreScript.Statement] in
+            let condition =
+                switch entry.name {
+                case "ACHANGE": " WHERE ZTRANSACTIONID > \(transaction)"
+                case "ATRANSACTION": " WHERE Z_PK > \(transaction)"
+                default: ""
+                }
+            return [
+                .init(entry.sql ?? "", "Make the table \(entry.name)."),
+                .init(
+                    "INSERT INTO main.\(entry.name) SELECT * FROM source.\(entry.name)\(condition)",
+                    "Copy the history since."),
+            ]
+        }
+        return copies + history
+    }
+}
+
+extension PartialScript {
+    /// The condition that a column of a row holds the key of a listed object.
+    ///
+    /// - Parameter schema: where the list is.
+    package static func isListed(_ column: String, of place: String, in schema: String = "main") -> String {
+        "\(column) IN (SELECT key FROM \(schema).\(keys) WHERE place = \(place.quotedLiteral))"
+    }
+}
+
+// MARK: - One table
+
+extension StoreLowering {
+    fileprivate func partialObstacle(_ tables: [TableChange]) -> String? {
+        if let made = mapping.entityMappings.first(where: { $0.policy != nil }) {
+            return "A migration policy makes the objects of \(made.destinationEntityName ?? made.name)."
+        }
+        if let picked = mapping.entityMappings.first(where: { $0.predicate != nil }) {
+            return "The mapping to \(picked.destinationEntityName ?? picked.name) takes only some objects."
+        }
+        if let mixed = tables.first(where: { $0.fills.count > 1 }) {
+            return "The objects of \(mixed.table.rootEntityName) come from several tables or several times from one."
+        }
+        if let converted = contributions.first(where: { !$0.values.failures.isEmpty }) {
+            return "Whether values of \(converted.destination.name) can be converted is asked of all objects."
+        }
+        return derivedUpdates().isEmpty ? nil : "Derived attributes are computed anew from all objects."
+    }
+
+    fileprivate func partialSource(_ change: TableChange) -> PartialScript.Source? {
+        guard let fill = change.fills.first, let from = source.tables.first(where: { $0.name == fill.source }),
+            let root = source.entityNumbers[from.rootEntityName],
+            let destinationRoot = destination.entityNumbers[change.table.rootEntityName]
+        else { return nil }
+        return PartialScript.Source(
+            table: fill.source, numbers: change.contributions.map(\.sourceNumber).sorted(), rootNumber: root,
+            destination: change.table.name,
+            destinationNumbers: change.contributions.map(\.destinationNumber).sorted(),
+            destinationRootNumber: destinationRoot)
+    }
+
+    fileprivate func partialTable(_ change: TableChange) -> PartialScript.Table? {
+        guard let fill = change.fills.first else { return nil }
+        let (table, name) = (change.table, change.table.name)
+        let orders = change.ordersToMake.map { Self.makeOrder($0.order, $0.key, of: name) }
+        let isLocal =
+            orders.isEmpty && !fill.asksOtherRows
+            && !table.columns.contains { isUncounted($0, change.contributions) }
+        let listed = insert(fill, into: name, limit: PartialScript.isListed("s.Z_PK", of: fill.source))
+        return PartialScript.Table(
+            name: name, columns: table.columns.map(\.name), key: ["Z_PK"],
+            limits: isLocal ? [.init(column: "Z_PK", source: fill.source)] : nil,
+            unfilled: table.columns.filter { isUnfilled($0, change.contributions) }.map(\.name),
+            numbers: change.contributions.map(\.destinationNumber).sorted(),
+            make: .init(table.sql, "Make the table \(name)."), fillAll: [insert(fill, into: name)] + orders,
+            fillListed: [listed])
+    }
+
+    /// - Parameter places: by entity table of the destination, the table of the source that feeds it.
+    fileprivate func partialTable(_ change: JoinChange, _ places: [String: String]) -> PartialScript.Table? {
+        guard case .rebuilt(let inserts) = change.kind, !inserts.isEmpty else { return nil }
+        var partial = self
+        partial.isPartial = true
+        guard case .rebuilt(let limited) = partial.joinChanges().first(where: { $0.table == change.table })?.kind else {
+            return nil
+        }
+        let (table, name) = (change.table, change.table.name)
+        let orders = change.ordersToMake.map { Self.makeOrder($0.order, $0.key, of: name) }
+        let limits = table.columns.compactMap { column in
+            entity(inColumn: column).flatMap(destination.table(forEntity:)).flatMap { places[$0.name] }.map {
+                PartialScript.Limit(column: column.name, source: $0)
+            }
+        }
+        let isLocal = orders.isEmpty && inserts.allSatisfy { $0.count(of: "SELECT") == 1 }
+        func statement(_ sql: String) -> StoreScript.Statement { .init(sql, "Copy the pairs of \(name).") }
+        return PartialScript.Table(
+            name: name, columns: table.columns.map(\.name), key: table.keyColumns, limits: isLocal ? limits : nil,
+            unfilled: [], numbers: [], make: .init(table.sql, "Make the table \(name)."),
+            fillAll: inserts.map(statement) + orders, fillListed: limited.map(statement))
+    }
+
+    /// The condition that a pair has a listed object at either end.
+    func isListed(_ own: String, _ other: String, _ pairs: RelationshipPairs) -> String {
+        let ends = [(own, pairs.ownerEntity), (other, pairs.destinationEntity)].compactMap { column, entity in
+            source.table(forEntity: entity).map { PartialScript.isListed(column, of: $0.name) }
+        }
+        return "(\(ends.isEmpty ? "0" : ends.joined(separator: " OR ")))"
+    }
+
+    private func entity(inColumn column: JoinTable.Column) -> String? {
+        switch column.role {
+        case .source(let reference): reference.entity
+        case .reflexiveDestination(let reference): reference.entity
+        case .order, .unknown: nil
+        }
+    }
+
+    /// Whether a value may change although nobody counts it as a write of the object: what triggers compute, and the key
+    /// of an owner whose to-many has no inverse.
+    private func isUncounted(_ column: EntityTable.Column, _ contributions: [Contribution]) -> Bool {
+        switch column.role {
+        case .attribute(let entity, let name):
+            destination.model.entity(entity)?.attribute(name)?.derivation != nil
+        case .inverselessToMany, .inverselessOrder: true
+        default: false
+        }
+    }
+
+    private func isUnfilled(_ column: EntityTable.Column, _ contributions: [Contribution]) -> Bool {
+        switch column.role {
+        case .primaryKey, .entity, .optimisticLock: return false
+        case .unknown: return true
+        case .toOne(let entity, let name), .toOneEntity(let entity, let name), .order(let entity, let name),
+            .inverselessToMany(let entity, let name), .inverselessOrder(let entity, let name):
+            return links(of: .init(entity: entity, name: name)).isEmpty
+        case .attribute(let entity, let path):
+            guard let declaring = destination.model.entity(entity) else { return true }
+            let name = path.split(separator: ".", maxSplits: 1).first.map(String.init) ?? path
+            if declaring.attribute(name)?.derivation != nil { return false }
+            let sources = contributions.filter { destination.model.isKind($0.destination, of: declaring) }
+                .map { $0.mapping.attributes[name] }
+            return sources.allSatisfy { source in
+                if case .constant = source { true } else { source == nil }
+            }
+        }
+    }
+
+    private static func makeOrder(_ order: String, _ key: String, of table: String) -> StoreScript.Statement {
+        .init(makeOrder(table: table, order: order, key: key), "Give the lists in \(table) an order, by key.")
+    }
+}
+
+extension TableChange {
+    fileprivate var fills: [Fill] { if case .rebuilt(let fills) = kind { fills } else { [] } }
+}
+
+extension TableChange.Fill {
+    /// Whether a value is looked for in other rows. A text that holds the word is taken for a question: the table is
+    /// made whole then, which is slower and right.
+    fileprivate var asksOtherRows: Bool {
+        (columns.map(\.value) + [condition ?? "", key]).contains { $0.count(of: "SELECT") > 0 }
+    }
+}
+
+extension String {
+    /// How often a word occurs.
+    fileprivate func count(of word: String) -> Int {
+        var (count, rest) = (0, self[...])
+        while let range = rest.firstRange(of: word) {
+            count += 1
+            rest = rest[range.upperBound...]
+        }
+        return count
+    }
+}
