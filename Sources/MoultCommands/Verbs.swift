@@ -5,7 +5,7 @@ extension Verb {
     package static let all: [Verb] = [
         status, inspect, dump, hash, ddl, create, schema, lock, diff, answer, plan, migrate, finish, resume, validate,
         repair, quarantine,
-        backup, rollback, salvage, downgrade, doctor, runs, log, test, completions,
+        backup, rollback, salvage, downgrade, mirror, doctor, runs, log, test, completions,
     ]
 
     /// Words that other tools use, and the verb that does this here.

@@ -93,6 +93,8 @@ extension MigrationError {
         public static let insufficientStorage = Code("insufficientStorage", exit: 3)
         public static let dataConflict = Code("dataConflict", exit: 3, "NSMigrationError", 134110)
         public static let readOnly = Code("readOnly", exit: 3)
+        /// The second store of a mirror is not as the mirror left it, or is ahead of the first.
+        public static let mirrorDiverged = Code("mirrorDiverged", exit: 3)
         public static let cancelled = Code("cancelled", exit: 3, "NSMigrationCancelledError", 134120)
 
         // Wrong use of objects.

@@ -20,6 +20,8 @@ import TestSupport
 // engine-child half-copy STORE      as infer, and dies when half of the working copy is written
 // engine-child defer STORE      an inferred migration to the second of DeferrableVersions, of which most waits
 // engine-child finish STORE     what it has left
+// engine-child follow STORE     takes over what is written to a store of MirroredVersions, again and again
+// engine-child write STORE      writes to such a store as an app does, save after save
 // engine-child hold STORE       takes the lock and waits to be killed
 
 /// Prints a phase once, at once.
@@ -135,6 +137,19 @@ do {
         if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, observer) }
     case "finish":
         _ = try Migrator(options: MigrationOptions(isFrugal: true)).finishDeferred(store, .all, observer)
+    case "follow":
+        var mirror = try StoreMirror(of: store, versions: MirroredVersions.make(to: "on"))
+        while true {
+            _ = try mirror.synchronise()
+            printer.print("followed")
+        }
+    case "write":
+        let model = try MirroredVersions.make(to: "on").versions[0].model
+        let writer = try RandomWriter(store, model: model, seed: .random(in: 0...UInt64.max))
+        while true {
+            try writer.save(writes: 15)
+            printer.print("saved")
+        }
     case "hold":
         let lock = try StoreLock(store, POSIXSystem())
         printer.print("held")

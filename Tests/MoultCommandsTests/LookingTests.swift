@@ -148,6 +148,10 @@ struct ExampleTests {
             let moult = try StoreVerbTests.besideForumStore()
             // What rollback and restore go back to.
             #expect(try moult("backup", "create", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
+            if verb.name != "start", path.hasPrefix("mirror") {
+                let start = ["mirror", "start", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--at", "new.sqlite"]
+                #expect(try moult.run(Tool.path, start).exit == 0)
+            }
             if example.contains("--check") { #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0) }
             let bin = "PATH=\"\(URL(fileURLWithPath: Tool.path).deletingLastPathComponent().path):$PATH\"; "
             let result = try moult.run("/bin/bash", ["-c", bin + example])

@@ -35,6 +35,10 @@ package struct Sidecar: Sendable, Hashable {
     package var backups: String { Path.join(folder, "backups") }
     /// The objects that runs took out of the store.
     package var quarantine: String { Path.join(folder, "quarantine.sqlite") }
+    /// What is known of the store's mirror.
+    package var mirror: String { Path.join(folder, "mirror.json") }
+    /// How the mirror left the file of its second store.
+    package var mirrorSeen: String { Path.join(folder, "mirror.seen") }
     /// Where a store that could not be opened is put before a backup takes its place.
     package var damaged: String { Path.join(folder, "damaged") }
 

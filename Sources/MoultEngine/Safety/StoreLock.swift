@@ -91,7 +91,7 @@ package final class StoreLock {
 // MARK: - Who holds it
 
 extension StoreLock {
-    private static func openElsewhere(_ store: String, _ system: any System, cause: String?) -> MigrationError {
+    static func openElsewhere(_ store: String, _ system: any System, cause: String?) -> MigrationError {
         let holders = system.holders(of: store) + system.holders(of: store + "-shm")
         let names = Set(holders.map { $0.name.isEmpty ? "process \($0.identifier)" : "\($0.name) (\($0.identifier))" })
         let who = names.isEmpty ? "Another process" : names.sorted().joined(separator: ", ")

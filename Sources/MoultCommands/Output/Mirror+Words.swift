@@ -1,0 +1,80 @@
+import MoultEngine
+import MoultModel
+
+extension MirrorRecord {
+    var document: JSONValue {
+        [
+            "format": 1, "mirror": .string(identifier), "state": .string(state.rawValue), "second": .string(second),
+            "from": .string(from), "to": .string(to), "startedAt": .string(startedAt), "isOneWay": .bool(isOneWay),
+            "losses": JSONValue(losses),
+        ]
+    }
+}
+
+extension MirrorOutcome {
+    var document: JSONValue {
+        [
+            "format": 1, "means": .string(means.rawValue), "inserted": .integer(changes.inserted),
+            "updated": .integer(changes.updated), "deleted": .integer(changes.deleted), "reason": JSONValue(reason),
+            "seconds": .double(seconds),
+        ]
+    }
+
+    var lines: [String] {
+        let counts = "\(changes.inserted) new, \(changes.updated) changed, \(changes.deleted) deleted"
+        let what = changes.all == 0 ? "Nothing was written since." : "Taken over, in rows: \(counts)."
+        return [what] + (reason.map { ["Every row was compared: \($0)"] } ?? [])
+    }
+}
+
+extension MirrorStatus {
+    var document: JSONValue {
+        [
+            "format": 1, "state": .string(record.state.rawValue), "primary": .string(primary),
+            "replica": .string(replica), "from": .string(record.from), "to": .string(record.to),
+            "means": .string(means.rawValue), "transactions": transactions.map(JSONValue.integer) ?? .null,
+            "objects": objects.map(JSONValue.integer) ?? .null, "behind": .bool(isBehind), "reason": JSONValue(reason),
+            "losses": JSONValue(record.losses),
+        ]
+    }
+
+    var lines: [String] {
+        let behind: String
+        switch (isBehind, objects, transactions) {
+        case (false, _, _): behind = "It is up to date."
+        case (_, nil, let transactions?): behind = "It is \(transactions) transactions behind."
+        case (_, nil, nil): behind = "Every row has to be compared to know whether it is behind."
+        case (_, let objects?, let transactions?):
+            behind = "It is \(transactions) transactions behind, which wrote to \(objects) objects."
+        case (_, let objects?, nil): behind = "It is \(objects) objects behind."
+        }
+        return ["Apps write to \(primary).", "\(replica) follows. \(behind)"]
+            + (reason.map { ["Each sync compares every row: \($0)"] } ?? [])
+    }
+}
+
+extension MirrorVerification {
+    var document: JSONValue {
+        [
+            "format": 1, "equal": .bool(isEqual), "rows": .integer(rows), "obstacle": JSONValue(obstacle),
+            "differences": .array(
+                differences.map { difference in
+                    [
+                        "table": .string(difference.table), "missing": .integer(difference.missing),
+                        "surplus": .integer(difference.surplus),
+                        "keys": .array(difference.keys.map(JSONValue.integer)),
+                    ]
+                }), "others": JSONValue(others),
+        ]
+    }
+
+    var lines: [String] {
+        if isEqual { return ["Equal: \(rows) rows compared, value by value, with a fresh migration."] }
+        return (obstacle.map { ["Not brought up to date: \($0)"] } ?? [])
+            + differences.map { difference in
+                "\(difference.table): \(difference.missing) rows only as a fresh migration has them, "
+                    + "\(difference.surplus) only as the store that follows has them; keys "
+                    + difference.keys.map(String.init).joined(separator: ", ")
+            } + others.map { "\($0) differs." }
+    }
+}

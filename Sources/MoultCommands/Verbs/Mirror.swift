@@ -1,0 +1,149 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+import MoultSystem
+
+extension Verb {
+    static let mirror = Verb(
+        "mirror", "Keep a second store, of another version, in step with a store that is in use.",
+        discussion: """
+            The second store begins as a migration of the first. What apps write to the first afterwards is taken over by
+            each sync: from persistent history where it is on, else by a scan of keys and lock counters. Cutting over turns
+            that round: apps write to the second, the first follows, and --undo takes it back with what was written since.
+            """,
+        subverbs: [startMirror, syncMirror, mirrorStatus, verifyMirror, cutOverMirror, stopMirror])
+
+    private static let startMirror = Verb(
+        "start", "Make the second store by the migration to another version, and begin to follow.",
+        discussion: "The store is only read, and may be in use meanwhile.",
+        operands: [.store], options: mirrorInput + [place],
+        examples: ["moult mirror start forum.sqlite --model Forum.xcdatamodeld --at forum-new.sqlite"]
+    ) { invocation, console in
+        let (versions, options) = try invocation.migrationInput(console)
+        let mirror = try StoreMirror.start(
+            try invocation.required(Operand.store), versions: versions, to: invocation[value: .target],
+            at: try invocation.required(place), options: options, input: try invocation.mirrorInput())
+        console.print(mirror.record.document) { _ in
+            ["\(mirror.record.second) is of \(mirror.record.to) and follows \(mirror.store)."]
+        }
+        return .done
+    }
+
+    private static let syncMirror = Verb(
+        "sync", "Take over what was written since the last time.",
+        discussion: """
+            Both stores may be in use. With --all every row is compared, whatever history and counters say. With --overwrite
+            that is done too, and what something else has written to the store that follows is given up.
+            """,
+        operands: [.store], options: mirrorInput + [place, compares, overwrites],
+        examples: ["moult mirror sync forum.sqlite"]
+    ) { invocation, console in
+        var mirror = try invocation.mirror(console)
+        if let path = invocation[value: place] { try mirror.moveSecond(to: path) }
+        let outcome = try mirror.synchronise(all: invocation[compares], overwriting: invocation[overwrites])
+        console.print(outcome.document) { _ in outcome.lines }
+        return .done
+    }
+
+    private static let mirrorStatus = Verb(
+        "status", "Say how far the store that follows is behind.",
+        discussion: "With --check the exit code is 1 where it is.", operands: [.store],
+        options: mirrorInput + [check], examples: ["moult mirror status forum.sqlite"]
+    ) { invocation, console in
+        let status = try invocation.mirror(console).status()
+        console.print(status.document) { _ in status.lines }
+        return invocation[check] && status.isBehind ? .findings : .done
+    }
+
+    private static let verifyMirror = Verb(
+        "verify", "Prove that the store that follows is what a migration would give now.",
+        discussion: """
+            The store that follows is brought up to date; then the other is migrated afresh, and every value of every row is
+            compared both ways. Exits with 1 where anything differs; nothing is put right.
+            """,
+        operands: [.store], options: mirrorInput, examples: ["moult mirror verify forum.sqlite"]
+    ) { invocation, console in
+        let found = try invocation.mirror(console).verify()
+        console.print(found.document) { _ in found.lines }
+        return found.isEqual ? .done : .findings
+    }
+
+    private static let cutOverMirror = Verb(
+        "cutover", "Make the second store the one that apps write to; the first follows it.",
+        discussion: """
+            No app may have the first store open. Both are compared first. What is written to the second store and has no
+            place in the first could not be taken back: that is refused, with what it is, unless --accept-losses is given.
+            With --undo the first store is the one again, with what was written to the second since.
+            """,
+        operands: [.store], options: mirrorInput + [undo, accepts],
+        examples: ["moult mirror cutover forum.sqlite --accept-losses"]
+    ) { invocation, console in
+        var mirror = try invocation.mirror(console)
+        if invocation[undo] {
+            try mirror.undoCutOver()
+            console.print(mirror.record.document) { _ in ["Apps write to \(mirror.store) again; nothing was lost."] }
+            return .done
+        }
+        let losses = try mirror.cutOver(acceptingLosses: invocation[accepts])
+        console.print(mirror.record.document) { _ in
+            ["Apps write to \(mirror.record.second) from now on."]
+                + (mirror.record.isOneWay
+                    ? ["This is not taken back:"] + losses.map { "  \($0)" }
+                    : ["\(mirror.store) follows; moult mirror cutover --undo takes it back."]
+                        + (losses.isEmpty ? [] : ["Not taken back would be:"] + losses.map { "  \($0)" }))
+        }
+        return .done
+    }
+
+    private static let stopMirror = Verb(
+        "stop", "End the mirror; both stores stay.", operands: [.store], options: [],
+        examples: ["moult mirror stop forum.sqlite"]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        let (path, record) = try StoreMirror.record(of: store)
+        try StoreMirror.stop(store)
+        console.print(record.document) { _ in ["\(path) and \(record.second) go their own ways."] }
+        return .done
+    }
+
+    fileprivate static let mirrorInput: [Option] = [
+        .model, .target, .answers, .mapping, .experimental, .order,
+    ]
+    private static let place = Option.value("at", "PATH", "The path of the second store.", completes: .files)
+    private static let compares = Option.flag("all", "Compare every row.")
+    private static let overwrites = Option.flag(
+        "overwrite", "Give up what something else has written to the store that follows.")
+    private static let check = Option.flag("check", "Exit with 1 where the store that follows is behind.")
+    private static let undo = Option.flag("undo", "Take the cut-over back.")
+    private static let accepts = Option.flag(
+        "accept-losses", "Cut over although some of what is written afterwards cannot be taken back.")
+}
+
+extension Invocation {
+    private static let paths: [Option] = [.model, .answers, .mapping]
+
+    /// What `start` was given to find the model and the mapping by, for the next call; paths in full.
+    fileprivate func mirrorInput() throws -> [String: String] {
+        var input: [String: String] = [:]
+        for option in Verb.mirrorInput {
+            guard let value = option.value == nil ? (self[option] ? "" : nil) : self[value: option] else { continue }
+            input[option.name] = Self.paths.contains(option) ? try POSIXSystem().resolve(value) : value
+        }
+        return input
+    }
+
+    /// The mirror of the store, by the model that is named here, else by the one that it was begun with.
+    fileprivate func mirror(_ console: Console) throws -> StoreMirror {
+        let store = try required(Operand.store)
+        var input = try StoreMirror.record(of: store).record.input
+        for (name, value) in try mirrorInput() { input[name] = value }
+        let arguments = input.sorted { $0.key < $1.key }.map {
+            $0.value.isEmpty ? "--\($0.key)" : "--\($0.key)=\($0.value)"
+        }
+        let whole = try Invocation(
+            Verb("mirror", "", operands: [.store], options: Verb.mirrorInput, examples: []) { _, _ in .done },
+            path: path, arguments: [store] + arguments, registry: registry)
+        let (versions, options) = try whole.migrationInput(console)
+        return try StoreMirror(of: store, versions: versions, options: options)
+    }
+}

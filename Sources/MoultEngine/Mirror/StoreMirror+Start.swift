@@ -1,0 +1,149 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+extension StoreMirror {
+    /// Makes the second store and begins to follow the first.
+    ///
+    /// The first store is only read, and may be open and written to meanwhile. When this throws, there is neither a second
+    /// store nor a mirror.
+    ///
+    /// - Parameters:
+    ///   - target: the version of the second store; nil for the current one.
+    ///   - second: a path at which nothing is.
+    ///   - input: what the caller has to be told again to find model and mapping.
+    /// - Throws: `usage` where there is a mirror, or something at the path; what planning and the migration throw.
+    package static func start(
+        _ store: String, versions: ModelVersions, to target: String? = nil, at second: String,
+        options: PreparedMigration.Options = .init(), input: [String: String] = [:],
+        system: any System = POSIXSystem()
+    ) throws -> StoreMirror {
+        let path = try StoreProbe.checkFile(store, system)
+        let second = Path.join(try system.resolve(Path.folder(of: second)), Path.name(of: second))
+        let prepared = try PreparedMigration(path, versions: versions, to: target, options: options, system: system)
+        guard !prepared.plan.isEmpty else {
+            throw MigrationError(
+                .usage, "The store is of version \(prepared.plan.to.name) already.", place: store,
+                remedy: "Name another version with --to.")
+        }
+        let uuid = try StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection).uuid }
+        let record = MirrorRecord(
+            identifier: system.uniqueName(), state: .starting, second: second, uuid: uuid,
+            from: prepared.plan.from.name, to: prepared.plan.to.name, plan: prepared.plan.digest.hexadecimal,
+            startedAt: system.now.iso8601, input: input)
+        var mirror = StoreMirror(path, record, versions, options, system)
+        try mirror.checkFree()
+        try mirror.locked { try mirror.begin() }
+        return mirror
+    }
+
+    private func checkFree() throws {
+        let present = try MirrorRecord.read(sidecar, system)
+        if let present, present.state != .starting {
+            throw MigrationError(
+                .usage, "The store has a mirror already, at \(present.second).", place: store,
+                remedy: "Use it, or end it first: moult mirror stop.")
+        }
+        if let present { try removeUnfinished(present) }
+        for name in [record.second] + StoreProbe.sideFileSuffixes.map({ record.second + $0 })
+        where try system.exists(name) {
+            throw MigrationError(
+                .usage, "There is something at \(name) already.", place: name,
+                remedy: "Name a path that does not exist, or move what is there.")
+        }
+    }
+
+    /// A start that died may have put its store in place, and nothing else can have the mirror's identifier.
+    private func removeUnfinished(_ dead: MirrorRecord) throws {
+        if try system.exists(dead.second) {
+            let mark = try? StoreProbe.read(dead.second, system: system) {
+                try MirrorMark(StoreMetadata(from: $0.connection))
+            }
+            if mark?.identifier == dead.identifier {
+                try system.remove(dead.second)
+                try system.removeTree(Sidecar(store: dead.second).support)
+            }
+        }
+        try MirrorRecord.remove(sidecar, system)
+    }
+
+    private mutating func begin() throws {
+        try record.write(sidecar, system)
+        do {
+            try withWorkFolder { folder in
+                let copy = Path.join(folder, Path.name(of: record.second))
+                try self.copy(store, besideDataOf: store, to: copy)
+                let route = try forward()
+                // Before the migration, whose code may write history of its own.
+                let transaction = try Self.lastTransaction(of: copy)
+                try migrate(copy, by: route)
+                try mark(copy, of: route.to, at: transaction)
+                try putInPlace(copy)
+            }
+        } catch {
+            try? MirrorRecord.remove(sidecar, system)
+            throw error
+        }
+        record.state = .mirroring
+        try record.write(sidecar, system)
+        noteSeen(record.second)
+    }
+
+    static func lastTransaction(of path: String) throws -> Int64? {
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: patience)
+        defer { connection.close() }
+        return try connection.lastTransaction()
+    }
+
+    /// Says in a store's own metadata that it follows, and how far it is.
+    ///
+    /// - Parameter transaction: the last one of persistent history that is in its rows.
+    func mark(_ path: String, of version: ModelVersion, at transaction: Int64?) throws {
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
+        defer { connection.close() }
+        try MirrorContents.register(on: connection)
+        try connection.execute("PRAGMA synchronous = FULL")
+        let layout = try StoreLayout(actual: StoreSnapshot(connection), model: version.model)
+        try connection.transaction {
+            var metadata = try StoreMetadata(from: connection)
+            metadata.entries[MirrorMark.key] =
+                MirrorMark(
+                    identifier: record.identifier, transaction: transaction,
+                    contents: try MirrorContents.sums(connection, MirroredTable.all(of: layout))
+                ).entry
+            try metadata.write(to: connection)
+        }
+        if try connection.text("PRAGMA journal_mode") == "wal" {
+            try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+    }
+
+    private func putInPlace(_ copy: String) throws {
+        let (from, to) = (Sidecar(store: copy), Sidecar(store: record.second))
+        try system.synchronise(copy)
+        if try system.exists(from.support) {
+            for name in try system.files(below: from.support) {
+                try system.synchronise(Path.join(from.support, name))
+            }
+            try system.rename(from.support, to: to.support)
+        }
+        try system.rename(copy, to: record.second)
+        try system.synchronise(Path.folder(of: record.second))
+    }
+}
+
+extension Connection {
+    /// The number of the last transaction of persistent history, whether it is still kept or not; nil without history.
+    func lastTransaction(schema: String = "main") throws -> Int64? {
+        let name = schema.quotedName
+        guard try integer("SELECT count(*) FROM \(name).sqlite_master WHERE name IN ('ACHANGE', 'ATRANSACTION')") == 2
+        else { return nil }
+        return try integer(
+            """
+            SELECT max(coalesce((SELECT max(Z_PK) FROM \(name).ATRANSACTION), 0), \
+            coalesce((SELECT Z_MAX FROM \(name).Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION' AND Z_ENT > 16000), 0))
+            """)
+    }
+}

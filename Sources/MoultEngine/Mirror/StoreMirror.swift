@@ -1,0 +1,136 @@
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultSystem
+
+/// A second store, of another version or layout, that is kept in step with the first one.
+///
+/// The second store begins as a migration of the first, by the engine itself. From then on ``synchronise(all:overwriting:)``
+/// takes over what was inserted, updated and deleted: the keys come from persistent history, or from a scan of keys and
+/// lock counters; the rows are made by the statements that a migration would run, for these keys alone. The store that
+/// follows keeps in its own metadata how far it is, written in the transaction of the rows, so that each change is taken
+/// over once however often either process dies.
+///
+/// Nobody has to keep the stores open, and no trigger is put into either.
+package struct StoreMirror: Sendable {
+    /// The resolved path of the first store.
+    package let store: String
+    package internal(set) var record: MirrorRecord
+    let versions: ModelVersions
+    let options: PreparedMigration.Options
+    let system: any System
+
+    var sidecar: Sidecar { Sidecar(store: store) }
+
+    init(
+        _ store: String, _ record: MirrorRecord, _ versions: ModelVersions, _ options: PreparedMigration.Options,
+        _ system: any System
+    ) {
+        self.store = store
+        self.record = record
+        self.versions = versions
+        self.options = options
+        self.system = system
+    }
+
+    /// The mirror that a store has.
+    ///
+    /// - Parameters:
+    ///   - versions: those of the model that the mirror was begun with.
+    ///   - options: the same answers, mapping models and code.
+    /// - Throws: `usage` where the store has no mirror; `planStale` where the mapping is not the one it was begun with.
+    package init(
+        of store: String, versions: ModelVersions, options: PreparedMigration.Options = .init(),
+        system: any System = POSIXSystem()
+    ) throws {
+        let (path, record) = try Self.record(of: store, system)
+        self.init(path, record, versions, options, system)
+        _ = try forward()
+    }
+
+    /// What is known of a store's mirror without its model.
+    ///
+    /// - Throws: `usage` where it has none.
+    package static func record(of store: String, _ system: any System = POSIXSystem()) throws -> (
+        store: String, record: MirrorRecord
+    ) {
+        // A store that is gone has a mirror all the same.
+        let path =
+            try system.exists(store)
+            ? system.resolve(store) : Path.join(system.resolve(Path.folder(of: store)), Path.name(of: store))
+        guard let record = try MirrorRecord.read(Sidecar(store: path), system) else {
+            throw MigrationError(
+                .usage, "The store has no mirror.", place: store,
+                remedy: "Begin one: moult mirror start STORE --model MODEL --at PATH.")
+        }
+        guard record.state != .starting else {
+            throw MigrationError(
+                .usage, "The mirror was being made when the process died.", place: store,
+                remedy: "Run moult mirror start again; it begins anew.")
+        }
+        return (path, record)
+    }
+}
+
+// MARK: - The way
+
+extension StoreMirror {
+    static func plan(
+        _ versions: ModelVersions, from: String, to: String?, _ options: PreparedMigration.Options
+    ) throws -> MigrationPlan {
+        try MigrationPlan(
+            versions, from: from, to: to, answers: options.answers,
+            registered: options.registered + (try options.registry.stages(in: versions)))
+    }
+
+    /// From the first store to the second.
+    func forward() throws -> MirrorRoute {
+        let plan = try Self.plan(versions, from: record.from, to: record.to, options)
+        guard plan.digest.hexadecimal == record.plan else {
+            throw MigrationError(
+                .planStale,
+                "The mapping from \(record.from) to \(record.to) is not the one that the mirror was begun with.",
+                place: store,
+                remedy: "Use the model and the mapping that it was begun with, or stop the mirror and begin a new one.")
+        }
+        return MirrorRoute(
+            plan, hasRules: !options.registry.rules.isEmpty, store: store, second: record.second)
+    }
+
+    /// The way of the present state.
+    func route() throws -> MirrorRoute {
+        let forward = try forward()
+        guard record.state == .cutOver else { return forward }
+        guard !record.isOneWay, let mapping = forward.mapping else {
+            throw MigrationError(
+                .unsupported, "The cut-over was made as one that is not taken back: the first store does not follow.",
+                place: store, remedy: "Use the second store; moult mirror stop ends the mirror.")
+        }
+        return MirrorRoute(
+            MirrorReversal(mapping, from: forward.from.model, to: forward.to.model), of: forward)
+    }
+
+    /// Runs `body` while no other run of Moult can change either store.
+    func locked<Result>(_ body: () throws -> Result) throws -> Result {
+        let locks = try [store, record.second].map { path in
+            let sidecar = Sidecar(store: path)
+            try sidecar.make(system)
+            let lock = try RunOwner.take(sidecar, system)
+            return lock
+        }
+        defer { withExtendedLifetime(locks) {} }
+        return try body()
+    }
+
+    /// A folder for what nobody needs after the run, on the volume of the second store.
+    func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+        let second = Sidecar(store: record.second)
+        let folder = second.work("mirror")
+        try second.make(system)
+        // What a run that died has left.
+        try system.removeTree(folder)
+        try system.makeFolder(folder)
+        defer { _ = try? system.removeTree(folder) }
+        return try body(folder)
+    }
+}

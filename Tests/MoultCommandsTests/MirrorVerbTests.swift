@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `moult mirror`, as scripts use it.
+@Suite struct MirrorVerbTests {
+    private func begun() throws -> Tool {
+        let moult = try StoreVerbTests.besideForumStore()
+        let start = try moult(
+            "mirror", "start", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--at", "new.sqlite", "--json")
+        #expect(start.exit == 0, "\(start.errors)")
+        #expect(try start.document["state"] as? String == "mirroring")
+        return moult
+    }
+
+    private static func error(_ result: Tool.Result, _ key: String) throws -> String {
+        (try result.document["error"] as? [String: any Sendable])?[key] as? String ?? ""
+    }
+
+    @Test func `a mirror is begun, asked, brought up to date, verified and ended without naming the model again`()
+        throws
+    {
+        let moult = try begun()
+        let status = try moult("mirror", "status", "forum.sqlite", "--check", "--json")
+        #expect(status.exit == 0, "\(status.errors)")
+        #expect(try status.document["behind"] as? Bool == false)
+        let all = try moult("mirror", "sync", "forum.sqlite", "--all", "--json")
+        #expect(try all.document["inserted"] as? Int == 0)
+        let verified = try moult("mirror", "verify", "forum.sqlite")
+        #expect(verified.exit == 0, "\(verified.output)\(verified.errors)")
+        #expect(verified.output.hasPrefix("Equal: "))
+        #expect(try moult("status", "new.sqlite", "--model", "Forum.xcdatamodeld", "--check").exit == 0)
+        #expect(try moult("mirror", "stop", "forum.sqlite").exit == 0)
+        let ended = try moult("mirror", "sync", "forum.sqlite", "--json")
+        #expect(ended.exit == 2)
+        #expect(try Self.error(ended, "code") == "usage")
+    }
+
+    @Test func `a second store that is gone or was written to is an error with its place`() throws {
+        let moult = try begun()
+        let path = moult.folder.path + "/new.sqlite"
+        _ = try SQLiteShell.run(path, "UPDATE ZPOST SET Z_OPT = 77 WHERE Z_PK = (SELECT min(Z_PK) FROM ZPOST)")
+        let changed = try moult("mirror", "sync", "forum.sqlite", "--json")
+        #expect(changed.exit == 3)
+        #expect(try Self.error(changed, "code") == "mirrorDiverged")
+        #expect(try Self.error(changed, "place").contains("ZPOST"))
+        #expect(try moult("mirror", "verify", "forum.sqlite").exit == 1)
+        #expect(try moult("mirror", "sync", "forum.sqlite", "--overwrite").exit == 0)
+        #expect(try moult("mirror", "verify", "forum.sqlite").exit == 0)
+        try FileManager.default.removeItem(atPath: path)
+        let gone = try moult("mirror", "sync", "forum.sqlite", "--json")
+        #expect(gone.exit == 4)
+        #expect(try Self.error(gone, "place").hasSuffix("new.sqlite"))
+    }
+}

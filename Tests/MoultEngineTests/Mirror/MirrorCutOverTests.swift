@@ -1,0 +1,83 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultStore
+import TestSupport
+import Testing
+
+/// The second store takes the first one's place, and gives it back with what was written since.
+struct MirrorCutOverTests {
+    @Test(arguments: [true, false])
+    func `a cut-over that is taken back loses nothing written since`(history: Bool) throws {
+        let fixture = try MirrorFixture(to: "back", history: history, saves: 8)
+        var mirror = try fixture.start()
+        try fixture.write(seed: 20)
+        // What the first store alone has.
+        let notes = "SELECT Z_PK, ZNOTE FROM ZBOOK WHERE ZNOTE IS NOT NULL ORDER BY 1"
+        let drafts = "SELECT * FROM ZDRAFT ORDER BY 1"
+        let before = try (SQLiteShell.run(fixture.store, notes), SQLiteShell.run(fixture.store, drafts))
+        #expect(!before.0.isEmpty && !before.1.isEmpty)
+        #expect(try mirror.cutOver() == [])
+        for round in 0..<3 {
+            try fixture.write(seed: UInt64(30 + round), isSecond: true)
+            var current = try fixture.mirror()
+            _ = try current.synchronise()
+            let verified = try current.verify()
+            #expect(verified.isEqual, "\(verified)")
+        }
+        try fixture.write(seed: 40, isSecond: true)
+        let written = try MirrorFixture.hash(MirrorFixture.copy(fixture.second, to: fixture.folder.path + "/kept"))
+        mirror = try fixture.mirror()
+        try mirror.undoCutOver()
+        // All of it is in the first store: what that gives is what was written.
+        let (second, fresh) = try fixture.hashes()
+        #expect(second == fresh)
+        #expect(second == written)
+        #expect(try SQLiteShell.run(fixture.store, drafts) == before.1)
+        let known = Set(before.0.split(separator: "\n"))
+        let after = Set(try SQLiteShell.run(fixture.store, notes).split(separator: "\n"))
+        #expect(after.isSubset(of: known), "notes of books that are still there stay, and no other comes")
+        let books = Set(try SQLiteShell.run(fixture.store, "SELECT Z_PK FROM ZBOOK").split(separator: "\n"))
+        #expect(after.count == known.filter { books.contains($0.prefix { $0 != "|" }) }.count)
+        try fixture.write(seed: 50)
+        _ = try mirror.synchronise()
+        try fixture.expectEqual("followed again")
+    }
+
+    @Test func `what cannot be taken back is said, and refused unless accepted`() throws {
+        let fixture = try MirrorFixture(to: "on")
+        var mirror = try fixture.start()
+        let error = #expect(throws: MigrationError.self) { _ = try mirror.cutOver() }
+        #expect(error?.code == .unsupported)
+        #expect(error?.message.contains("authors") == true, "\(String(describing: error))")
+        try fixture.write(seed: 3)
+        _ = try mirror.synchronise()
+        try fixture.expectEqual("a refused cut-over changes nothing")
+        #expect(try !mirror.cutOver(acceptingLosses: true).isEmpty)
+        #expect(mirror.record.isOneWay)
+        #expect(throws: MigrationError.self) { try mirror.undoCutOver() }
+        try StoreMirror.stop(fixture.store)
+        #expect(throws: MigrationError.self) { try fixture.mirror() }
+    }
+
+    @Test func `a store that somebody has open is not cut over`() throws {
+        let fixture = try MirrorFixture(to: "back")
+        var mirror = try fixture.start()
+        let app = try SQLiteProcess(fixture.store)
+        _ = try app.run("BEGIN; SELECT count(*) FROM ZBOOK")
+        let error = #expect(throws: MigrationError.self) { _ = try mirror.cutOver() }
+        #expect(error?.code == .locked)
+        app.end()
+        #expect(try mirror.cutOver() == [])
+    }
+
+    @Test func `an app that still writes to the first store after the cut-over is found out`() throws {
+        let fixture = try MirrorFixture(to: "back")
+        var mirror = try fixture.start()
+        _ = try mirror.cutOver()
+        try fixture.write(saves: 1, seed: 8)
+        let error = #expect(throws: MigrationError.self) { _ = try mirror.synchronise() }
+        #expect(error?.code == .mirrorDiverged)
+        #expect(throws: MigrationError.self) { try mirror.undoCutOver() }
+    }
+}

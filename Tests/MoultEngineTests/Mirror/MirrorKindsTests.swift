@@ -1,0 +1,121 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import MoultTransform
+import TestSupport
+import Testing
+
+/// Mappings of which not every row can be followed alone, and values that lie in files.
+struct MirrorKindsTests {
+    @Test func `where code may change any object, every row is compared and the reason is said`() throws {
+        let fixture = try MirrorFixture(history: false)
+        var registry = MigrationRegistry()
+        registry.steps["shout"] = StepCode { context in
+            for book in try context.fetch(ObjectFetch(entityName: "Book")) {
+                let authors = try book.toMany("authors").count
+                try book.setAttribute("title", .string("\(authors) by whom"))
+            }
+        }
+        registry.stages = [
+            RegisteredStage(
+                from: "1", to: "on", name: "shout", sentence: "Books are named after their authors.",
+                after: [CodeStep(name: "shout", sentence: "Books are named.")])
+        ]
+        let options = PreparedMigration.Options(registry: registry)
+        var mirror = try StoreMirror.start(
+            fixture.store, versions: fixture.versions, at: fixture.second, options: options)
+        for round in 0..<2 {
+            try fixture.write(seed: UInt64(60 + round))
+            #expect(try mirror.status().reason != nil)
+            let outcome = try mirror.synchronise()
+            #expect(outcome.means == .comparison && outcome.reason != nil && outcome.changes.all > 0)
+            try fixture.expectEqual("after round \(round)", options: options)
+        }
+        #expect(try SQLiteShell.run(fixture.second, "SELECT count(*) FROM ZBOOK WHERE ZTITLE LIKE '%by whom'") != "0\n")
+        #expect(try mirror.verify().isEqual)
+        // The program without that code has another plan.
+        #expect(throws: MigrationError.self) { _ = try fixture.mirror() }
+        #expect(throws: MigrationError.self) { _ = try mirror.cutOver() }
+    }
+
+    @Test func `a value in a file of its own is beside the second store before the row is in it`() throws {
+        let fixture = try MirrorFixture(to: "back")
+        var mirror = try fixture.start()
+        let picture = (0..<(ExternalStorage.threshold + 5)).map { UInt8($0 % 241) }
+        let coordinator = ObjectCoordinator(model: fixture.first)
+        let store = try ObjectStore(fixture.store, model: fixture.first)
+        try coordinator.add(store)
+        let context = ObjectContext(coordinator: coordinator)
+        let person = try context.insert("Person")
+        try person.setAttribute("photo", .binary(picture))
+        try context.save()
+        let key = person.id.key
+        store.close()
+        _ = try mirror.synchronise()
+        let cell = try SQLiteShell.run(fixture.second, "SELECT hex(ZPHOTO) FROM ZHUMAN WHERE Z_PK = \(key)")
+        #expect(cell.hasPrefix("02"))
+        let name = try SQLiteShell.run(
+            fixture.second, "SELECT CAST(substr(ZPHOTO, 2, 36) AS TEXT) FROM ZHUMAN WHERE Z_PK = \(key)"
+        ).dropLast()
+        let file = fixture.folder.path + "/.Library_SUPPORT/_EXTERNAL_DATA/\(name)"
+        #expect(FileManager.default.contents(atPath: file) == Data(picture))
+        #expect(try mirror.verify().isEqual)
+    }
+
+    @Test func `unique values may change places, and two of one are refused`() throws {
+        let fixture = try MirrorFixture(history: false)
+        var entities = fixture.first.entities
+        let tag = try #require(entities.firstIndex { $0.name == "Tag" })
+        entities[tag].uniquenessConstraints = [["word"]]
+        let unique = ModelVersions(versions: [
+            fixture.versions.versions[0],
+            ModelVersion(names: ["unique"], model: try ManagedObjectModel(entities: entities)),
+        ])
+        _ = try SQLiteShell.run(
+            fixture.store,
+            """
+            INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT) SELECT Z_MAX + value, Z_ENT, 1 FROM Z_PRIMARYKEY,
+                generate_series(1, 3) WHERE Z_NAME = 'Tag';
+            UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 3 WHERE Z_NAME = 'Tag';
+            UPDATE ZTAG SET ZWORD = 'w' || Z_PK
+            """)
+        var mirror = try StoreMirror.start(fixture.store, versions: unique, at: fixture.second)
+        _ = try SQLiteShell.run(
+            fixture.store,
+            "UPDATE ZTAG SET ZWORD = 'w' || ((SELECT min(Z_PK) + max(Z_PK) FROM ZTAG) - Z_PK), Z_OPT = Z_OPT + 1")
+        _ = try mirror.synchronise()
+        let words = "SELECT Z_PK, ZWORD FROM ZTAG ORDER BY 1"
+        let placed = try SQLiteShell.run(fixture.second, words)
+        #expect(try placed == SQLiteShell.run(fixture.store, words))
+        #expect(try mirror.verify().isEqual)
+        _ = try SQLiteShell.run(fixture.store, "UPDATE ZTAG SET ZWORD = 'same', Z_OPT = Z_OPT + 1")
+        let error = #expect(throws: MigrationError.self) { _ = try mirror.synchronise() }
+        #expect(error?.code == .dataConflict, "\(String(describing: error))")
+        #expect(try SQLiteShell.run(fixture.second, words) == placed)
+    }
+
+    @Test func `a store with a rollback journal is followed as well`() throws {
+        let fixture = try MirrorFixture()
+        _ = try SQLiteShell.run(fixture.store, "PRAGMA journal_mode = DELETE")
+        var mirror = try fixture.start()
+        try fixture.write(seed: 70)
+        _ = try mirror.synchronise()
+        try fixture.expectEqual()
+        #expect(try mirror.verify().isEqual)
+    }
+
+    @Test func `what an app keeps in the metadata goes over`() throws {
+        let fixture = try MirrorFixture()
+        var mirror = try fixture.start()
+        let store = try ObjectStore(fixture.store, model: fixture.first)
+        try store.updateMetadata { $0["Team"] = .string("blue") }
+        store.close()
+        _ = try mirror.synchronise()
+        let metadata = try StoreProbe.read(fixture.second) { try StoreMetadata(from: $0.connection) }
+        #expect(metadata.entries["Team"]?.string == "blue")
+        #expect(try mirror.verify().isEqual)
+    }
+}
