@@ -115,8 +115,7 @@ extension StoreMirror {
         let locks = try [store, record.second].map { path in
             let sidecar = Sidecar(store: path)
             try sidecar.make(system)
-            let lock = try RunOwner.take(sidecar, system)
-            return lock
+            return try RunOwner.take(sidecar, system)
         }
         defer { withExtendedLifetime(locks) {} }
         return try body()
