@@ -12,7 +12,8 @@ extension MigrationError {
     {
         let shortened = sql.map { $0.count > 200 ? "\($0.prefix(200))…" : $0 }
         let cause = "SQLite \(result): \(message)" + (shortened.map { " in: \($0)" } ?? "")
-        let (code, found, remedy) = words(of: result & 0xff)
+        // The index of a WAL cannot grow: SQLite calls it an I/O error.
+        let (code, found, remedy) = words(of: result == IOError.shmSize ? SQLITE_FULL : result & 0xff)
         return MigrationError(code, found, place: place, remedy: remedy, cause: cause)
     }
 

@@ -70,6 +70,18 @@ struct StageTests {
         #expect(try Self.folderNames(path) == ["backups", "lock", "log.txt", "runs.jsonl"])
     }
 
+    @Test func `a lack of room that a step meets stays one, with the step's name`() throws {
+        let (folder, path, before) = try Self.store()
+        defer { withExtendedLifetime(folder) {} }
+        let full = StepCode(execute: { _ in
+            throw MigrationError(.insufficientStorage, "The volume ran full.", remedy: "Free some space.")
+        })
+        let migration = try #require(try Self.prepare(path, Self.registry(before: ["copy": full])).migration())
+        let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: path) }
+        #expect(error?.code == .insufficientStorage && error?.message.contains("copy") == true)
+        #expect(try FlightVersions.witness(path) == before)
+    }
+
     private static func folderNames(_ path: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: path + ".moult").sorted()
     }

@@ -99,6 +99,14 @@ struct RepairTests {
         try Self.expectKept(ground, .stop) { (renamed...renamed + 8).contains($0) }
     }
 
+    @Test func `an I/O error while the quarantine is put back ends the run, and keeps no object from going back`()
+        throws
+    {
+        let (folder, ground) = try Self.ground("quarantine restored")
+        defer { withExtendedLifetime(folder) {} }
+        try Self.expectKept(ground, .inputOutputOnce) { (60...72).contains($0) }
+    }
+
     @Test func `recovering a store at rest leaves nothing beside it`() throws {
         let folder = try ScratchFolder()
         let store = folder.path + "/Fleet.sqlite"

@@ -32,12 +32,13 @@ final class StepTrail {
     /// Whether a copy must stay because a step on it may have to be undone.
     func needs(_ path: String) -> Bool { entries.contains { $0.path == path && $0.step.undo != nil } }
 
-    /// What a step threw, with the step's name; that somebody ended the run is no failure.
+    /// What a step threw, with the step's name; that somebody ended the run is no failure, and a lack of room stays one.
     func failure(of step: Migration.Step, _ error: any Error) -> any Error {
         let known = error as? MigrationError
         if let known, [.cancelled, .rulesBroken, .verificationFailed].contains(known.code) { return error }
         return MigrationError(
-            .stageFailed, "The \(step.title) failed: \(known?.message ?? "\(error)")",
+            known?.code == .insufficientStorage ? .insufficientStorage : .stageFailed,
+            "The \(step.title) failed: \(known?.message ?? "\(error)")",
             place: known.flatMap { $0.place.isEmpty ? nil : $0.place } ?? step.name,
             remedy: known?.remedy ?? "Mend what it says and run the migration again; the store is as it was.",
             cause: known.map { "\($0.code)\($0.cause.map { ": \($0)" } ?? "")" })

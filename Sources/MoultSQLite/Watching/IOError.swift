@@ -11,6 +11,7 @@ enum IOError {
     static let access = SQLITE_IOERR | 13 << 8
     static let checkReservedLock = SQLITE_IOERR | 14 << 8
     static let lock = SQLITE_IOERR | 15 << 8
+    static let shmSize = SQLITE_IOERR | 19 << 8
     static let shmLock = SQLITE_IOERR | 20 << 8
     static let shmMap = SQLITE_IOERR | 21 << 8
 }

@@ -7,6 +7,19 @@ extension StoreProbe {
     ///
     /// - Returns: the path without symbolic links.
     package static func checkFile(_ path: String, _ system: any System) throws -> String {
+        for _ in 0..<10 {
+            let before = try system.status(of: path)
+            do {
+                return try checkOnce(path, system)
+            } catch let error as MigrationError where error.code == .storeCorrupted {
+                // Somebody was writing: its size was read before their commit, and its header after it.
+                guard try system.status(of: path) != before else { throw error }
+            }
+        }
+        return try checkOnce(path, system)
+    }
+
+    private static func checkOnce(_ path: String, _ system: any System) throws -> String {
         guard let status = try system.status(of: path) else {
             throw try missing(path, system)
         }

@@ -36,8 +36,10 @@ package final class StoreProbe {
         do {
             try checkContents()
         } catch {
+            // What was read while somebody wrote says nothing of the store.
+            let isDisturbed = way == .immutable && !isUndisturbed
             close()
-            throw error
+            throw isDisturbed ? Self.disturbed(path) : error
         }
     }
 
@@ -80,12 +82,21 @@ package final class StoreProbe {
         _ path: String, system: any System = POSIXSystem(), folder: String? = nil, _ body: (StoreProbe) throws -> Result
     ) throws -> Result {
         for _ in 0..<3 {
-            let probe = try StoreProbe(path, system: system, folder: folder)
+            let probe: StoreProbe
+            do {
+                probe = try StoreProbe(path, system: system, folder: folder)
+            } catch let error as MigrationError where error.message == disturbed(path).message {
+                continue
+            }
             defer { probe.close() }
             let result = Swift.Result { try body(probe) }
             if probe.way != .immutable || probe.isUndisturbed { return try result.get() }
         }
-        throw MigrationError(
+        throw disturbed(path)
+    }
+
+    private static func disturbed(_ path: String) -> MigrationError {
+        MigrationError(
             .locked, "Another process kept writing to the store while it was read.", place: path,
             remedy: "Close every app that has it open and run the command again.")
     }

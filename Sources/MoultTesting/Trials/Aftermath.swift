@@ -37,7 +37,8 @@ package struct Aftermath {
     package init(_ ground: FaultGround) { self.ground = ground }
 
     package func outcome(of ending: Ending) throws -> Outcome {
-        let left = FaultGround.Left(disk: try ground.fingerprint(), ending: ending.number)
+        let isSaid = ground.faultCase.outside != nil
+        let left = FaultGround.Left(disk: try ground.fingerprint(), ending: isSaid ? ending.words : ending.name)
         if let known = ground.outcomes[left] { return known }
         let outcome: Outcome
         do {
@@ -59,7 +60,7 @@ package struct Aftermath {
             throw Broken(words: "the store is neither old nor new: \(nearest(found))")
         }
         try checkPromise(ending, position)
-        try recover(position)
+        try recover(position, ending)
         if !ground.faultCase.isRefused || position > 0 { try runAgain() } else { try refuseAgain() }
         return position
     }
@@ -77,7 +78,7 @@ package struct Aftermath {
         }
     }
 
-    private func recover(_ position: Int) throws {
+    private func recover(_ position: Int, _ ending: Ending) throws {
         do {
             try ground.calm { try ground.faultCase.recover(ground.store, $0) }
         } catch {
@@ -91,7 +92,8 @@ package struct Aftermath {
             let words = FaultGround.difference(ground.states[position].quarantine, healed.quarantine)
             throw Broken(words: "the quarantine does not fit the store: \(words)")
         }
-        if let complaint = try ground.faultCase.outside?(ground.store, position == ground.states.count - 1) {
+        let isNew = position == ground.states.count - 1
+        if let complaint = try ground.faultCase.outside?(ground.store, isNew, ending.words) {
             throw Broken(words: complaint)
         }
     }
@@ -106,7 +108,7 @@ package struct Aftermath {
         guard let new = ground.states.last, state == new else {
             throw Broken(words: "the next run does not make the new store: \(nearest(state))")
         }
-        if let complaint = try ground.faultCase.outside?(ground.store, true) { throw Broken(words: complaint) }
+        if let complaint = try ground.faultCase.outside?(ground.store, true, "") { throw Broken(words: complaint) }
         try checkTidiness()
     }
 
@@ -141,11 +143,11 @@ package struct Aftermath {
 }
 
 extension Aftermath.Ending {
-    fileprivate var number: Int {
+    fileprivate var name: String {
         switch self {
-        case .died: 0
-        case .failed: 1
-        case .succeeded: 2
+        case .died: "died"
+        case .failed: "failed"
+        case .succeeded: "succeeded"
         }
     }
 

@@ -21,8 +21,9 @@ package struct FaultCase: Sendable {
     }
     /// What the old store and the new one must both hold, by plain SQL; nil where the work is to change it.
     package var contents: (@Sendable (_ store: String) throws -> [String])?
-    /// What is wrong outside of the store, where the work does something there: nil when all is right.
-    package var outside: (@Sendable (_ store: String, _ isNew: Bool) throws -> String?)?
+    /// What is wrong outside of the store, where the work does something there: nil when all is right. `said` is the
+    /// error that the run ended with, in words; empty where it succeeded or died.
+    package var outside: (@Sendable (_ store: String, _ isNew: Bool, _ said: String) throws -> String?)?
     /// Whether the work must end with an error and the old store, as one whose verification fails.
     package var isRefused = false
 

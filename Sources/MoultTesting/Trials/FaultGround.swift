@@ -31,7 +31,7 @@ package final class FaultGround {
     /// What a run has left, and how it ended.
     struct Left: Hashable {
         let disk: [UInt8]
-        let ending: Int
+        let ending: String
     }
 
     /// What became of each disk that a trial has left so far.

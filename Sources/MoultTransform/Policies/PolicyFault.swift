@@ -12,6 +12,8 @@ struct PolicyFault: Error {
     var remedy: String?
     /// Whether the object's own data are at fault, not the policy.
     var isData = false
+    /// Whether a volume ran full meanwhile.
+    var isOfRoom = false
     /// An error that ends the migration as it is.
     var final: MigrationError?
 
@@ -37,6 +39,7 @@ struct PolicyFault: Error {
             let parts = error.place.split(separator: ".").map(String.init)
             if parts.count == 2, parts[0] == reference?.entityName { property = parts[1] }
             if [.cancelled, .policyFailed].contains(error.code) { final = error }
+            isOfRoom = error.code == .insufficientStorage
         } else {
             self.init(message: "It threw \(type(of: error)).")
             cause = "\(error)"
@@ -52,8 +55,9 @@ struct PolicyFault: Error {
         let place = [object, property].compactMap { $0 }.joined(separator: ".")
         let at = object.map { " at \($0)\(property.map { ", property \($0)" } ?? "")" } ?? ""
         let has = value.map { " The value is \($0)." } ?? ""
+        // Room is not the policy's business: whoever can make some goes by the code.
         return MigrationError(
-            .policyFailed,
+            isOfRoom ? .insufficientStorage : .policyFailed,
             "The migration policy \(mapping.policyName) of the mapping \(mapping.entityMapping.name) failed\(at): \(message)\(has)",
             place: place.isEmpty ? mapping.entityMapping.name : place,
             remedy: remedy ?? "Correct the policy, or drop or quarantine the object; the store is as it was.",

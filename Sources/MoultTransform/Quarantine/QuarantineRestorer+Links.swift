@@ -13,12 +13,7 @@ extension QuarantineRestorer {
         do {
             try link(position, object)
             for link in try object.incoming() { try lead(link, to: position) }
-        } catch {
-            switch error {
-            case is SaveConflicts, is Refusal: break
-            case let error as MigrationError where error.code == .dataConflict: break
-            default: throw error
-            }
+        } catch  where Self.isOfObject(error) {
             try refuse(position, Self.reason(error))
         }
     }

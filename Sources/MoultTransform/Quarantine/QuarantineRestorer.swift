@@ -54,7 +54,7 @@ package final class QuarantineRestorer {
         try store.writing(author: "Moult", contextName: "quarantine restore") {
             try entries { entry, object in
                 try checkpoint()
-                insert(entry, object)
+                try insert(entry, object)
             }
             try refuseDependents()
             try entries { entry, object in
@@ -112,7 +112,7 @@ package final class QuarantineRestorer {
 // MARK: - The first pass
 
 extension QuarantineRestorer {
-    private func insert(_ entry: Int64, _ object: QuarantinedObject) {
+    private func insert(_ entry: Int64, _ object: QuarantinedObject) throws {
         let old = OldIdentity(object.entity, object.key)
         var candidate = Candidate(
             entry: entry, old: old, id: ObjectID(store: store.identifier, entityName: object.entity, key: object.key))
@@ -121,7 +121,7 @@ extension QuarantineRestorer {
             if let earlier = places[old] { try refuse(earlier, "entry \(entry) holds the same object as it was later") }
             try insert(object, &candidate)
             candidate.isInserted = true
-        } catch {
+        } catch  where Self.isOfObject(error) {
             candidate.refusal = Self.reason(error)
         }
         places[old] = candidates.count
@@ -217,6 +217,15 @@ extension QuarantineRestorer {
     struct Refusal: Error {
         let reason: String
         init(_ reason: String) { self.reason = reason }
+    }
+
+    /// Whether an error is about the object; one of the disk or of memory ends the restoration instead.
+    static func isOfObject(_ error: any Error) -> Bool {
+        let codes: [MigrationError.Code] = [
+            .dataConflict, .metadataInvalid, .unknownKey, .wrongType, .objectGone, .externalRelationship, .unsupported,
+        ]
+        return error is Refusal || error is SaveConflicts
+            || (error as? MigrationError).map { codes.contains($0.code) } ?? false
     }
 
     static func reason(_ error: any Error) -> String {

@@ -40,6 +40,15 @@ import Testing
         #expect(error.cause == "Broken()")
     }
 
+    @Test("a lack of room that a policy meets stays one, with the policy's place")
+    func room() throws {
+        let error = try failure { _, _, _ in
+            throw MigrationError(.insufficientStorage, "The volume ran full.", remedy: "Free some space.")
+        }
+        #expect(error.code == .insufficientStorage && error.place == "Thread 77")
+        #expect(error.message.contains("ThreadToThread") && error.remedy == "Free some space.")
+    }
+
     @Test("a name that the source or the new version does not have")
     func names() throws {
         #expect(try failure { source, _, _ in _ = source["unread"] }.place == "Thread 77.unread")

@@ -1,5 +1,6 @@
 import Foundation
 import MoultModel
+import MoultSQLite
 import MoultStore
 import MoultSystem
 import TestSupport
@@ -66,6 +67,18 @@ struct FullDiskTests {
         }
         print("full disk: \(refused) volumes filled up, \(done) had room")
         #expect(refused > 0 && done > 0)
+    }
+
+    @Test func `a volume without room for the index of a WAL is called full`() throws {
+        let fixture = try EngineFixture(killable: 100, isWAL: true)
+        guard let volume = try SmallVolume(kilobytes: 8_000) else { return }
+        let store = try Self.place(fixture, on: volume)
+        try POSIXSystem().copy(fixture.store + "-wal", to: store + "-wal")
+        let error = #expect(throws: MigrationError.self) {
+            try volume.withRoom(8_192) { try Connection(store, mode: .readWrite).catalogue() }
+        }
+        #expect(error?.code == .insufficientStorage, "\(String(describing: error))")
+        #expect(try Self.state(store).hasPrefix("ok\n50|"))
     }
 
     @Test func `where the room is short expired backups go, and then no backup is kept`() throws {

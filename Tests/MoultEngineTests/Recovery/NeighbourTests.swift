@@ -2,6 +2,7 @@ import Foundation
 import MoultModel
 import MoultStore
 import MoultSystem
+import Synchronization
 import TestSupport
 import Testing
 
@@ -34,6 +35,72 @@ struct NeighbourTests {
                     == "0\nok\n")
             #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
         }
+    }
+
+    /// A machine on which somebody commits between the look at a file and the reading of its header.
+    private final class GrowingSystem: ForwardingSystem, Sendable {
+        let isGrown = Mutex(false)
+
+        func read(_ path: String, prefix count: Int) throws -> [UInt8] {
+            let isFirst = isGrown.withLock { isGrown in
+                defer { isGrown = true }
+                return !isGrown
+            }
+            if isFirst {
+                _ = try SQLiteShell.run(path, "INSERT INTO ZLINK (ZPLACE) SELECT value FROM generate_series(1, 5000)")
+            }
+            return try real.read(path, prefix: count)
+        }
+    }
+
+    @Test func `a store that grows while it is looked at is not called cut off`() throws {
+        let fixture = try EngineFixture(killable: 40, isWAL: false)
+        _ = try fixture.shell("PRAGMA journal_mode = DELETE")
+        let system = GrowingSystem()
+        #expect(try StoreProbe.checkFile(fixture.store, system) == POSIXSystem().resolve(fixture.store))
+        #expect(system.isGrown.withLock { $0 })
+        let short = fixture.folder.path + "/short.sqlite"
+        try POSIXSystem().write(Array(POSIXSystem().read(fixture.store).dropLast(5_000)), to: short)
+        let error = #expect(throws: MigrationError.self) { try StoreProbe.checkFile(short, POSIXSystem()) }
+        #expect(error?.code == .storeCorrupted && error?.message.contains("cut off") == true)
+    }
+
+    /// A machine on which a commit is half done when the tables are looked at, and done right after.
+    private final class CommittingSystem: ForwardingSystem, Sendable {
+        let (store, whole): (String, [UInt8])
+        private let looks = Mutex(0)
+
+        init(_ store: String) throws {
+            self.store = try POSIXSystem().resolve(store)
+            whole = try POSIXSystem().read(store)
+        }
+
+        func status(of path: String) throws -> FileStatus? {
+            let look = looks.withLock { looks in
+                looks += path == store + "-journal" ? 1 : 0
+                return looks
+            }
+            if path == store + "-journal", look == 2 {
+                let half = whole.prefix(100) + [UInt8](repeating: 0xEE, count: 3_996) + whole.dropFirst(4_096)
+                try real.write(Array(half), to: store)
+            } else if path == store, look == 2 {
+                try real.write(whole, to: store)
+            }
+            return try real.status(of: path)
+        }
+    }
+
+    @Test func `a store in the middle of a commit is looked at again, and not called damaged`() throws {
+        let fixture = try EngineFixture(killable: 40, isWAL: false)
+        _ = try fixture.shell("PRAGMA journal_mode = DELETE")
+        let tables = try StoreProbe.read(fixture.store, system: try CommittingSystem(fixture.store)) { probe in
+            try probe.connection.catalogue().tables.count
+        }
+        #expect(tables > 3)
+        let error = #expect(throws: MigrationError.self) {
+            _ = try StoreProbe(fixture.store, system: try CommittingSystem(fixture.store))
+        }
+        #expect(error?.code == .locked)
     }
 
     @Test func `a stopped owner is named and never robbed, and what it began goes on`() throws {
