@@ -48,6 +48,9 @@ final class Worker {
         let code: Int32
         let words: String
 
+        /// Refused before anything was done, or told that what was asked for is not there any more.
+        var isRefusal: Bool { code == 2 || code == 3 }
+
         var description: String { "exit code \(code): \(words)" }
     }
 

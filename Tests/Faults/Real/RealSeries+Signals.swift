@@ -43,7 +43,7 @@ extension RealSeries {
         Foundation.kill(worker.identifier, SIGCONT)
         let ending = try worker.end()
         // One that had planned before the other's work ends with a refusal, over the new store.
-        if case .failed(let error as Worker.Failure) = ending, error.code == 3, case .success = other {
+        if case .failed(let error as Worker.Failure) = ending, error.isRefusal, case .success = other {
             return try Aftermath(ground).outcome(of: .died)
         }
         return try Aftermath(ground).outcome(of: ending)
@@ -56,7 +56,7 @@ extension RealSeries {
         for worker in workers {
             switch try worker.end() {
             case .succeeded: hasOne = true
-            case .failed(let error as Worker.Failure) where error.code == 3: break
+            case .failed(let error as Worker.Failure) where error.isRefusal: break
             case .failed(let error): throw Broken(words: "one of three ends with \(error)")
             case .died: throw Broken(words: "one of three dies")
             }
