@@ -7,6 +7,10 @@ enum Program {
     /// A text of help or of an error, with every command as it is typed here.
     static func named(_ text: String, as name: String = name) -> String {
         guard name != "moult", text.contains("moult ") else { return text }
-        return Verb.all.reduce(text) { $0.replacing("moult \($1.name)", with: "\(name) \($1.name)") }
+        return Verb.all.reduce(text) { text, verb in
+            // A name that ends with moult may stand there already.
+            text.replacing("\(name) \(verb.name)", with: "moult \(verb.name)")
+                .replacing("moult \(verb.name)", with: "\(name) \(verb.name)")
+        }
     }
 }

@@ -34,6 +34,14 @@ struct RegistryTests {
         #expect { try ordered.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
     }
 
+    @Test("a command is named as it is typed, once, whatever the tool is called")
+    func names() {
+        let text = "See moult repair --help, or forum-moult backup list."
+        #expect(
+            Program.named(text, as: "forum-moult") == "See forum-moult repair --help, or forum-moult backup list.")
+        #expect(Program.named("moult status", as: "forum") == "forum status")
+    }
+
     @Test("verbs over a model need none named in the tool of an app that has its own, and complete its own name")
     func ownTool() throws {
         let tool = Tool(folder: try ScratchFolder())

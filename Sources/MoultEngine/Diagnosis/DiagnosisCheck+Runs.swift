@@ -46,6 +46,16 @@ extension DiagnosisCheck {
     static let backups = DiagnosisCheck { site in
         let folder = try site.migrator.backups(of: site.path)
         let all = try folder.list()
+        let unreadable = try folder.unreadable()
+        if let first = unreadable.first {
+            return [
+                site.finding(
+                    "backup-unreadable", .warning, place: first.error.place,
+                    "\(unreadable.count) of \(all.count + unreadable.count) backups cannot be restored: "
+                        + first.error.message,
+                    "moult backup verify \(site.typed), then moult backup create \(site.typed)")
+            ]
+        }
         guard !all.isEmpty else {
             return site.obstacle == nil
                 ? [site.finding("no-backup", .note, "There is no backup yet.", "moult backup create \(site.typed)")]

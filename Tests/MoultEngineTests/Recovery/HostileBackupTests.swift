@@ -59,6 +59,7 @@ struct HostileBackupTests {
         #expect(manifest?.place == path && manifest?.message.contains("own checksum") == true)
         let names = try BackupFolder(Path.folder(of: backup.folder)).unreadable().map(\.name)
         #expect(names == [backup.name])
+        #expect(StoreDiagnosis(fixture.store).findings.contains { $0.code == "backup-unreadable" && $0.place == path })
         try system.write(whole, to: path)
         try system.append([0], to: backup.store)
         let file = #expect(throws: MigrationError.self) { try folder.verify(backup) }
@@ -87,7 +88,7 @@ struct HostileBackupTests {
     }
 
     @Test(arguments: [
-        "../../escaped", "/etc/passwd", ".Forum data_SUPPORT/../../x", "Forum data.sqlite-wal", "manifest.json", "",
+        "../../escaped", "/etc/passwd", ".Forum data_SUPPORT/../../x", "Forum data.sqlite-wal", "Forum.txt", "",
         "\\u0000",
     ])
     func `a manifest that names anything but external data is refused`(name: String) throws {
@@ -96,6 +97,8 @@ struct HostileBackupTests {
         json.replace(".Forum data_SUPPORT/_EXTERNAL_DATA/3F2504E0", with: name)
         json.replace("\"format\": 2", with: "\"format\": 1")
         try system.write(Array(json.utf8), to: path + "/manifest.json")
+        // It is there, and just what the manifest says.
+        if name.isPlainFileName { try system.write([1, 2, 3], to: path + "/" + name) }
         #expect(try refusal(of: path)?.code == .backupInvalid)
     }
 
