@@ -97,6 +97,11 @@ extension Quarantine.Entry {
     }
 
     private static func text(_ value: JSONValue) -> String {
+        // Links that led to the object, which it does not know of itself.
+        if let links = value.array {
+            return links.map { "\($0["from"]?.string ?? "") by \($0["relationship"]?.string ?? "")" }
+                .joined(separator: ", ")
+        }
         if let list = value["toMany"]?.array { return list.compactMap(\.string).joined(separator: ", ") }
         guard let held = value["toOne"] ?? value["value"], held != .null else { return "nil" }
         return held.string ?? held.compact

@@ -2,6 +2,7 @@ import Foundation
 import MoultEngine
 import MoultModel
 import MoultObjects
+import MoultReport
 import MoultStore
 import MoultSystem
 import MoultTransform
@@ -140,6 +141,9 @@ struct QuarantineOrderTests {
 
     @Test func `a link that leads elsewhere by now is told, and stays`() throws {
         try quarantine("Song", "title IN {'Song 0', 'Song 3'}")
+        let kept = try #require(try Quarantine(Sidecar(store: store)).entry(1))
+        let shown = try kept.lines(style: .plain).joined(separator: "\n")
+        #expect(shown.contains(" by current") && shown.contains(" by queue"), "\(shown)")
         // Player 0 has another song now.
         let other = try SQLiteShell.run(store, "SELECT Z_PK FROM ZSONG WHERE ZTITLE = 'Song 1'").dropLast()
         let player = try #require(version.model.entity("Player"))
