@@ -77,7 +77,7 @@ final class DeferredRun {
     }
 
     private func sentence(_ left: [DeferredTask]) -> String {
-        left.isEmpty ? "Nothing is left to do" : "\(left.count) tasks are left to do"
+        left.isEmpty ? "Nothing is left to do" : "\(left.count) \(left.count == 1 ? "task is" : "tasks are") left to do"
     }
 }
 

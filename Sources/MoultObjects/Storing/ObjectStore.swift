@@ -30,6 +30,8 @@ package final class ObjectStore {
     let writer: RowWriter
     let externalData: (String) throws -> [UInt8]?
     var schemaVersion: Int64
+    /// Those of the version that it was opened with.
+    let hashes: VersionHashes
     /// Takes the rows that the store's triggers compute in the transaction that is open.
     let recomputed = RecomputedRows()
     /// The permanent identities that temporary ones were promised.
@@ -120,6 +122,7 @@ package final class ObjectStore {
             try OpenedStore(connection, model: model, configuration: configuration, path: path)
         }
         schemaVersion = opened.schemaVersion
+        hashes = opened.hashes
         layout = opened.layout
         identifier = opened.identifier
         entityNames = Dictionary(

@@ -12,6 +12,8 @@ import MoultStore
 struct OpenedStore {
     let layout: StoreLayout
     let identifier: UUID
+    /// The version hashes that the store's metadata name.
+    var hashes: VersionHashes { snapshot.hashes }
     /// SQLite's counter of changes to the tables.
     let schemaVersion: Int64
     /// The rows of `Z_PRIMARYKEY` that persistent history has.
@@ -72,9 +74,10 @@ extension ObjectStore {
         statement.reset()
         guard version != schemaVersion else { return }
         let snapshot = try StoreSnapshot(connection)
-        // A vacuum, or an index that somebody made, changes the counter and nothing that matters here.
-        guard let now = try? StoreLayout(actual: snapshot, model: model), now.tables == layout.tables,
-            now.joinTables == layout.joinTables, now.entityNumbers == layout.entityNumbers,
+        // A vacuum, an index that somebody made, or the end of deferred work changes the counter and nothing that matters
+        // here: columns are asked for by name.
+        guard let now = try? StoreLayout(actual: snapshot, model: model), now.continues(layout),
+            snapshot.hashes == hashes, now.entityNumbers == layout.entityNumbers,
             now.triggers == layout.triggers, now.hasHistory == layout.hasHistory,
             snapshot.metadata.uuid == identifier.uuidString
         else {
@@ -92,5 +95,21 @@ extension ObjectStore {
         defer { if connection.isInTransaction { try? writer.statement("COMMIT").run() } }
         try checkSchema()
         return try body()
+    }
+}
+
+extension StoreLayout {
+    /// Whether each property is where it was in an earlier layout of the store, in whatever order the columns stand, and
+    /// none but columns of no property have left.
+    fileprivate func continues(_ earlier: StoreLayout) -> Bool {
+        guard tables.count == earlier.tables.count, joinTables.count == earlier.joinTables.count else { return false }
+        return tables.allSatisfy { table in
+            guard let before = earlier.tables.first(where: { $0.name == table.name }) else { return false }
+            let (now, then) = (Set(table.columns), Set(before.columns))
+            return now.isSubset(of: then) && then.subtracting(now).allSatisfy { $0.role == .unknown }
+        }
+            && joinTables.allSatisfy { join in
+                earlier.joinTables.contains { $0.name == join.name && Set($0.columns) == Set(join.columns) }
+            }
     }
 }
