@@ -64,7 +64,8 @@ struct MirrorFollowingTests {
             UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 1 WHERE Z_NAME = 'Tag'
             """)
         #expect(try mirror.status().isBehind)
-        #expect(try mirror.synchronise().changes.all >= 4)
+        #expect(try mirror.synchronise().changes.all > 0)
+        #expect(try SQLiteShell.run(fixture.second, "SELECT count(*) FROM ZTAG WHERE ZWORD = 'new'") == "1\n")
         try fixture.expectEqual()
         #expect(try !mirror.status().isBehind)
     }

@@ -61,7 +61,9 @@ struct MirrorReading {
             throw Self.ahead("It holds the transaction \(known), and the store that it follows ends with \(last).")
         }
         let times = try ["source", "replica"].map { schema in
-            try connection.value("SELECT ZTIMESTAMP FROM \(schema).ATRANSACTION WHERE Z_PK = ?", [.integer(known)])
+            try connection.rows("SELECT ZTIMESTAMP FROM \(schema).ATRANSACTION WHERE Z_PK = ?", [.integer(known)]) {
+                $0.value(0)
+            }.first
         }
         if let one = times[0], let other = times[1], one != other {
             throw Self.ahead("The transaction \(known) is not the same in both stores: they have parted before it.")
