@@ -32,7 +32,8 @@ package final class SmallVolume {
     /// For the time of the call a file leaves so many bytes of room, up to a page less.
     package func withRoom<Result>(_ room: Int, _ body: () throws -> Result) throws -> Result {
         let ballast = path + "/ballast"
-        let file = open(ballast, O_CREAT | O_WRONLY, 0o600)
+        // A child of another test would keep the room taken.
+        let file = open(ballast, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw MigrationError.system("write", ballast) }
         defer {
             close(file)
