@@ -82,13 +82,6 @@ extension Connection {
         guard try text("PRAGMA temp_store_directory") != folder else { return }
         try execute("PRAGMA temp_store_directory = \(folder.quotedLiteral)")
     }
-
-    /// The steps of SQLite's machine that a statement's program is made of, an estimate of the work for each row.
-    package func programLength(_ sql: String) throws -> Int64 {
-        var length: Int64 = 0
-        try forEachRow("EXPLAIN \(sql)") { _ in length += 1 }
-        return length
-    }
 }
 
 // MARK: - Transactions

@@ -186,8 +186,6 @@ extension Statement {
 
     /// Leaves the rows that were not read.
     package func reset() { sqlite3_reset(handle) }
-    /// The steps of SQLite's machine that the statement has taken since it was compiled.
-    package var machineSteps: Int64 { Int64(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_VM_STEP, 0)) }
     package func clearBindings() { sqlite3_clear_bindings(handle) }
 }
 

@@ -51,5 +51,8 @@ import Testing
         let gone = try moult("mirror", "sync", "forum.sqlite", "--json")
         #expect(gone.exit == 4)
         #expect(try Self.error(gone, "place").hasSuffix("new.sqlite"))
+        let nowhere = try moult("mirror", "status", "nowhere.sqlite", "--json")
+        #expect(nowhere.exit == 4)
+        #expect(try Self.error(nowhere, "code") == "fileNotFound")
     }
 }

@@ -35,7 +35,10 @@ final class DeferredRun {
     }
 
     func perform(_ snapshot: StoreSnapshot) throws -> DeferredOutcome {
-        guard snapshot.metadata.hasDeferredWork else { return outcome(left: []) }
+        guard snapshot.metadata.hasDeferredWork else {
+            try limit.check(against: (0, "Nothing waits in this store."))
+            return outcome(left: [])
+        }
         let tasks = try DeferredWork(snapshot, version: version, measuredOver: connection).tasks
         try limit.check(against: longestUnit(of: tasks))
         defer { record() }

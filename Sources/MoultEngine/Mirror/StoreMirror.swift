@@ -59,6 +59,7 @@ package struct StoreMirror: Sendable {
             try system.exists(store)
             ? system.resolve(store) : Path.join(system.resolve(Path.folder(of: store)), Path.name(of: store))
         guard let record = try MirrorRecord.read(Sidecar(store: path), system) else {
+            _ = try StoreProbe.checkFile(store, system)
             throw MigrationError(
                 .usage, "The store has no mirror.", place: store,
                 remedy: "Begin one: moult mirror start STORE --model MODEL --at PATH.")
