@@ -54,9 +54,11 @@ package final class RandomWriter {
         guard let entity = model.entity(object.entityName) else { return }
         for relationship in model.relationships(of: entity)
         where relationship.isToMany && relationship.inverseName == nil {
-            let members = try object.toMany(relationship.name)
-            let rest = members.filter { !$0.isDeleted && $0.context != nil }
-            if rest.count < members.count { try object.setToMany(relationship.name, rest) }
+            // One that was inserted since the last save and is gone is among the identities alone.
+            let rest = try object.toMany(relationship.name).filter { !$0.isDeleted && $0.context != nil }
+            if try rest.count < object.toManyIDs(relationship.name).count {
+                try object.setToMany(relationship.name, rest)
+            }
         }
     }
 

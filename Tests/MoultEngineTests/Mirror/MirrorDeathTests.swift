@@ -37,6 +37,7 @@ private struct MirrorTrial {
         while written < writes, Date().timeIntervalSince(start) < patience {
             // A mirror that dies while the store is written to.
             let follower = try EngineChild("follow", fixture.store)
+            defer { follower.kill() }
             if deaths % 3 == 0 { follower.wait(for: "followed") }
             let saves = writes > 1_000 ? 60 : 8
             try fixture.write(saves: saves, of: 15, seed: seed)
