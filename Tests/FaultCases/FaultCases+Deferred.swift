@@ -53,6 +53,7 @@ extension FaultCases {
             } run: { store, system in
                 try finish(store, .all, system)
             }
+            trial.tellsByItself = true
             trial.stops = (1...3).map { count in
                 { store, system in for _ in 0..<count { try finish(store, .one, system) } }
             }

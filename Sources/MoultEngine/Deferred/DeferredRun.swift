@@ -57,7 +57,7 @@ final class DeferredRun {
             done.append(task)
             left.removeFirst()
         }
-        try tidy()
+        tidy()
         observer.report(.done, 1, rows: done.reduce(0) { $0 + $1.rows }, sentence(left))
         return outcome(left: left)
     }
@@ -99,22 +99,31 @@ extension DeferredRun {
             try? connection.execute("PRAGMA legacy_alter_table = OFF")
         }
         try connection.registerCoreDataStubs()
-        try connection.transaction {
-            try ScriptRunner(script: script.making, observer: observer.spanning(0...0.5), system: system)
-                .run(on: connection)
-            if let rebuilt = script.rebuilt {
-                connection.onProgress(every: 20_000) { !observer.isCancelled() }
-                try RebuildVerifier(connection, rebuilt).verify()
-            }
-            try ScriptRunner(script: script.leaving, observer: observer.spanning(0.6...1), system: system)
-                .run(on: connection)
-            let now = try DeferredWork(StoreSnapshot(connection), version: version)
-            guard !now.tasks.contains(where: { $0.kind == task.kind && $0.name == task.name }) else {
-                throw Self.unchanged(task)
-            }
-            if now.tasks.isEmpty { try settle() }
-            guard !observer.isCancelled() else { throw MigrationRun.cancelled(connection.path) }
+        do {
+            try connection.transaction { try perform(task, script, observer) }
+        } catch {
+            // A log whose synchronisation failed holds the commit all the same: the next process would find it there.
+            try? lock.settle()
+            throw error
         }
+    }
+
+    /// In the transaction that is open.
+    private func perform(_ task: DeferredTask, _ script: DeferredWork.Script, _ observer: MigrationObserver) throws {
+        try ScriptRunner(script: script.making, observer: observer.spanning(0...0.5), system: system)
+            .run(on: connection)
+        if let rebuilt = script.rebuilt {
+            connection.onProgress(every: 20_000) { !observer.isCancelled() }
+            try RebuildVerifier(connection, rebuilt).verify()
+        }
+        try ScriptRunner(script: script.leaving, observer: observer.spanning(0.6...1), system: system)
+            .run(on: connection)
+        let now = try DeferredWork(StoreSnapshot(connection), version: version)
+        guard !now.tasks.contains(where: { $0.kind == task.kind && $0.name == task.name }) else {
+            throw Self.unchanged(task)
+        }
+        if now.tasks.isEmpty { try settle() }
+        guard !observer.isCancelled() else { throw MigrationRun.cancelled(connection.path) }
     }
 
     /// The tables are those of a fresh store, word for word; then nothing is pending any more.
@@ -217,8 +226,14 @@ extension DeferredRun {
         observer.report(.backup, 1, bytes: size, backup.map { "Made the backup \($0.name)" })
     }
 
-    private func tidy() throws {
-        if try StoreState(connection).usesWAL { try connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+    /// What was done is committed, so nothing may fail any more: a WAL that cannot be written back now is written back
+    /// by whoever opens the store next.
+    private func tidy() {
+        do {
+            if try StoreState(connection).usesWAL { try connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+        } catch {
+            MigrationLog(lock.sidecar, system).append("The work is done, but tidying up failed: \(error)")
+        }
     }
 
     private func record() {

@@ -119,7 +119,11 @@ extension StoreMirror {
             return try RunOwner.take(sidecar, system)
         }
         defer { withExtendedLifetime(locks) {} }
-        return try body()
+        do {
+            return try body()
+        } catch let error as MigrationError where error.code == .locked && error.cause != nil {
+            throw StoreLock.openElsewhere(error.place, system, cause: error.cause)
+        }
     }
 
     /// A folder for what nobody needs after the run, on the volume of the second store.

@@ -72,7 +72,9 @@ package struct Aftermath {
         switch ending {
         case .succeeded where position != last:
             throw Broken(words: "the run succeeded and left the state \(position) of \(last)")
-        case .failed where try position == last && last > 0 && !Migrator().isUnfinished(ground.store):
+        case .failed
+        where try position == last && last > 0 && !ground.faultCase.tellsByItself
+            && !Migrator().isUnfinished(ground.store):
             throw Broken(words: "the run failed and left the new store")
         default: break
         }

@@ -24,6 +24,9 @@ package struct FaultCase: Sendable {
     /// What is wrong outside of the store, where the work does something there: nil when all is right. `said` is the
     /// error that the run ended with, in words; empty where it succeeded or died.
     package var outside: (@Sendable (_ store: String, _ isNew: Bool, _ said: String) throws -> String?)?
+    /// Whether the store itself says what is left to do, so that where the disk fails in the last commit, and goes on
+    /// failing, no journal need say that it was tried.
+    package var tellsByItself = false
     /// Whether the work must end with an error and the old store, as one whose verification fails.
     package var isRefused = false
 
