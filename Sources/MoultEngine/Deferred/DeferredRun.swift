@@ -230,7 +230,7 @@ extension DeferredRun {
     /// by whoever opens the store next.
     private func tidy() {
         do {
-            if try StoreState(connection).usesWAL { try connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+            try connection.writeBackLog()
         } catch {
             MigrationLog(lock.sidecar, system).append("The work is done, but tidying up failed: \(error)")
         }

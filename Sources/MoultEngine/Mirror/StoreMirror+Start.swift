@@ -115,9 +115,7 @@ extension StoreMirror {
                 ).entry
             try metadata.write(to: connection)
         }
-        if try connection.text("PRAGMA journal_mode") == "wal" {
-            try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        }
+        try connection.writeBackLog()
     }
 
     private func putInPlace(_ copy: String) throws {

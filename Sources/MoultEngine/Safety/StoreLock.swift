@@ -72,8 +72,7 @@ package final class StoreLock {
     ///
     /// - Throws: what the disk says; then nobody knows which of the two the next process will find.
     func settle() throws {
-        guard try connection.text("PRAGMA journal_mode") == "wal" else { return }
-        try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        guard try connection.writeBackLog() else { return }
         // No lock of SQLite's lies on this file.
         let log = sidecar.store + "-wal"
         if try system.exists(log) { try system.synchronise(log) }

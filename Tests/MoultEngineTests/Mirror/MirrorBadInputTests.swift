@@ -92,13 +92,7 @@ struct MirrorBadInputTests {
 
     @Test func `a store that does not fit gets no mirror`() throws {
         let fixture = try MirrorFixture()
-        var entities = fixture.first.entities
-        let tag = try #require(entities.firstIndex { $0.name == "Tag" })
-        entities[tag].uniquenessConstraints = [["word"]]
-        let unique = ModelVersions(versions: [
-            fixture.versions.versions[0],
-            ModelVersion(names: ["unique"], model: try ManagedObjectModel(entities: entities)),
-        ])
+        let unique = try fixture.withUniqueWords()
         _ = try SQLiteShell.run(
             fixture.store,
             """

@@ -25,6 +25,16 @@ final class MirrorFixture {
         try write(saves: saves, seed: seed)
     }
 
+    /// The first version, and one in which no two tags have the same word.
+    func withUniqueWords() throws -> ModelVersions {
+        var entities = first.entities
+        let tag = try #require(entities.firstIndex { $0.name == "Tag" })
+        entities[tag].uniquenessConstraints = [["word"]]
+        return ModelVersions(versions: [
+            versions.versions[0], ModelVersion(names: ["unique"], model: try ManagedObjectModel(entities: entities)),
+        ])
+    }
+
     func start() throws -> StoreMirror { try StoreMirror.start(store, versions: versions, at: second) }
 
     func mirror() throws -> StoreMirror { try StoreMirror(of: store, versions: versions) }

@@ -67,13 +67,7 @@ struct MirrorKindsTests {
 
     @Test func `unique values may change places, and two of one are refused`() throws {
         let fixture = try MirrorFixture(history: false)
-        var entities = fixture.first.entities
-        let tag = try #require(entities.firstIndex { $0.name == "Tag" })
-        entities[tag].uniquenessConstraints = [["word"]]
-        let unique = ModelVersions(versions: [
-            fixture.versions.versions[0],
-            ModelVersion(names: ["unique"], model: try ManagedObjectModel(entities: entities)),
-        ])
+        let unique = try fixture.withUniqueWords()
         _ = try SQLiteShell.run(
             fixture.store,
             """

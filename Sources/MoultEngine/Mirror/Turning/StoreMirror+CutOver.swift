@@ -133,9 +133,7 @@ extension StoreMirror {
         do {
             try connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
             // Then the file alone tells whether somebody writes.
-            if try connection.text("PRAGMA journal_mode") == "wal" {
-                try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
-            }
+            try connection.writeBackLog()
         } catch let error as MigrationError where error.code == .locked {
             throw StoreLock.openElsewhere(path, system, cause: error.cause)
         }
