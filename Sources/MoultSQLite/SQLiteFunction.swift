@@ -38,53 +38,19 @@ package struct SQLiteArguments {
     let values: UnsafeMutablePointer<OpaquePointer?>?
     package let count: Int
 
-    package func isNull(_ index: Int) -> Bool { sqlite3_value_type(pointer(index)) == SQLITE_NULL }
-
-    package func storageClass(_ index: Int) -> SQLiteValue.StorageClass {
-        switch sqlite3_value_type(pointer(index)) {
-        case SQLITE_INTEGER: .integer
-        case SQLITE_FLOAT: .real
-        case SQLITE_TEXT: .text
-        case SQLITE_BLOB: .blob
-        default: .null
-        }
-    }
-
-    /// The value converted as SQLite does; zero for NULL.
-    package func integer(_ index: Int) -> Int64 { sqlite3_value_int64(pointer(index)) }
-    /// The value converted as SQLite does; zero for NULL.
-    package func real(_ index: Int) -> Double { sqlite3_value_double(pointer(index)) }
-
-    /// The value converted to text as SQLite does; nil for NULL.
-    ///
-    /// - Parameter room: bytes that can be appended to a text of more than 15 bytes without another allocation.
-    package func text(_ index: Int, room: Int = 0) -> String? {
-        guard let start = sqlite3_value_text(pointer(index)) else { return nil }
-        let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer(index))))
-        // Shorter ones lie in the String itself.
-        guard room > 0, bytes.count > 15 else { return String(decoding: bytes, as: UTF8.self) }
-        return String(unsafeUninitializedCapacity: bytes.count + room) { $0.initialize(fromContentsOf: bytes) }
-    }
-
-    /// The bytes of a blob or text where SQLite keeps them, valid inside `body` only; empty for NULL.
+    package func isNull(_ index: Int) -> Bool { cell(index).isNull }
+    package func storageClass(_ index: Int) -> SQLiteValue.StorageClass { cell(index).storageClass }
+    package func integer(_ index: Int) -> Int64 { cell(index).integer }
+    package func real(_ index: Int) -> Double { cell(index).real }
+    package func text(_ index: Int) -> String? { cell(index).text }
     package func withBytes<Result>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        let start = sqlite3_value_blob(pointer(index))
-        return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer(index)))))
+        try cell(index).withBytes(body)
     }
+    package subscript(index: Int) -> SQLiteValue { cell(index).copy }
 
-    package subscript(index: Int) -> SQLiteValue {
-        switch sqlite3_value_type(pointer(index)) {
-        case SQLITE_INTEGER: .integer(integer(index))
-        case SQLITE_FLOAT: .real(real(index))
-        case SQLITE_TEXT: .text(text(index) ?? "")
-        case SQLITE_BLOB: .blob(withBytes(index) { Array($0) })
-        default: .null
-        }
-    }
-
-    private func pointer(_ index: Int) -> OpaquePointer? {
+    package func cell(_ index: Int) -> SQLiteCell {
         precondition(index >= 0 && index < count, "a function asked for an argument that it does not declare")
-        return values?[index]
+        return SQLiteCell(value: values?[index])
     }
 }
 

@@ -192,58 +192,38 @@ extension Statement {
 // MARK: - Columns of the present row
 
 extension Statement {
+    package func cell(_ column: Int) -> SQLiteCell {
+        SQLiteCell(value: sqlite3_column_value(handle, Int32(clamping: column)))
+    }
+
     package var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
     package func columnName(_ column: Int) -> String {
         sqlite3_column_name(handle, Int32(clamping: column)).map { String(cString: $0) } ?? ""
     }
 
-    package func storageClass(_ column: Int) -> SQLiteValue.StorageClass {
-        switch sqlite3_column_type(handle, Int32(clamping: column)) {
-        case SQLITE_INTEGER: .integer
-        case SQLITE_FLOAT: .real
-        case SQLITE_TEXT: .text
-        case SQLITE_BLOB: .blob
-        default: .null
-        }
-    }
-
-    package func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(clamping: column)) == SQLITE_NULL }
+    package func storageClass(_ column: Int) -> SQLiteValue.StorageClass { cell(column).storageClass }
+    package func isNull(_ column: Int) -> Bool { cell(column).isNull }
     /// The value converted as SQLite does; zero for NULL.
-    package func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(clamping: column)) }
+    package func integer(_ column: Int) -> Int64 { cell(column).integer }
     /// The value converted as SQLite does; zero for NULL.
-    package func real(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(clamping: column)) }
-
+    package func real(_ column: Int) -> Double { cell(column).real }
     /// The value converted to text as SQLite does, bytes that are no UTF-8 replaced; nil for NULL.
-    package func text(_ column: Int) -> String? {
-        let place = Int32(clamping: column)
-        guard let start = sqlite3_column_text(handle, place) else { return nil }
-        let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, place)))
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    package func text(_ column: Int) -> String? { cell(column).text }
 
     /// A copy of the bytes of a blob or text; nil for NULL.
     package func blob(_ column: Int) -> [UInt8]? {
-        isNull(column) ? nil : withBytes(column) { Array($0) }
+        let cell = cell(column)
+        return cell.isNull ? nil : cell.bytes
     }
 
     /// The bytes of a blob or text where SQLite keeps them, valid inside `body` only; empty for NULL.
     package func withBytes<Result>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
     {
-        let place = Int32(clamping: column)
-        let start = sqlite3_column_blob(handle, place)
-        return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, place))))
+        try cell(column).withBytes(body)
     }
 
-    package func value(_ column: Int) -> SQLiteValue {
-        switch storageClass(column) {
-        case .null: .null
-        case .integer: .integer(integer(column))
-        case .real: .real(real(column))
-        case .text: .text(text(column) ?? "")
-        case .blob: .blob(blob(column) ?? [])
-        }
-    }
+    package func value(_ column: Int) -> SQLiteValue { cell(column).copy }
 
     /// Every column of the present row.
     package var row: [SQLiteValue] { (0..<columnCount).map(value) }

@@ -1,5 +1,6 @@
 import MoultData
 import MoultModel
+import TestSupport
 import Testing
 
 /// A model that no context has taken in keeps its values in itself.
@@ -34,6 +35,29 @@ import Testing
         check(\.float, 2.5, then: .greatestFiniteMagnitude)
         check(\.bool, true, then: false)
         check(\.decimal, Decimal(string: "12.34")!, then: Decimal(string: "-0.00000000000000000001")!)
+    }
+
+    /// What tells it without making a number must say what making it says.
+    @Test func `a Decimal can be what it can be made of`() {
+        var random = SeededGenerator(seed: 38)
+        let parts = ["0", "7", "99999999999999999999", "-", ".", "e", "+", " ", "٣", ""]
+        for _ in 0..<5000 {
+            let digits = (0..<Int.random(in: 0...5, using: &random)).map { _ in parts.randomElement(using: &random)! }
+            let value = AttributeValue.decimal(digits.joined())
+            #expect(Decimal.canBe(value) == (Decimal(attribute: value) != nil), "\(digits.joined())")
+        }
+        #expect(!Decimal.canBe(nil) && !Decimal.canBe(.string("1")))
+    }
+
+    @Test func `only types as wide as their column can be all that it holds`() {
+        let narrow: [any PersistentValue.Type] = [
+            Int8.self, Int16.self, Int32.self, UInt8.self, UInt16?.self, UInt32.self, Decimal.self, URL?.self,
+        ]
+        let wide: [any PersistentValue.Type] = [
+            Int.self, Int64?.self, UInt64.self, Double.self, Bool.self, String?.self, Date.self, Data.self, UUID.self,
+        ]
+        #expect(narrow.allSatisfy { !$0.fillsColumn })
+        #expect(wide.allSatisfy { $0.fillsColumn })
     }
 
     @Test func `texts, bytes, dates and identifiers keep their value`() {

@@ -11,26 +11,20 @@ final class ModelBinding {
     let keyPathsByName: [String: AnyKeyPath]
     /// What a row has to hold before an object may be made of it.
     let demands: [Demand]
-    /// The positions of the demands.
-    let demandedPositions: [Int]
     /// Whether every attribute has something to show where a row holds no value of it.
     let hasStandIns: Bool
-    private let requiredNames: Set<String>
+    /// The properties that may not be empty.
+    let requiredNames: Set<String>
 
-    /// An attribute or a to-one relationship, which not every stored value can be.
-    final class Demand {
+    /// What an attribute or a to-one relationship may not be. It holds nothing, so that looking through those of each
+    /// row counts no references.
+    struct Demand {
+        /// Of the property, among ``properties``.
         let position: Int
-        let name: String
-        let property: Schema.PropertyMetadata
         /// Whether it has no value to stand for NULL.
         let isRequired: Bool
-
-        init(_ position: Int, _ property: Schema.PropertyMetadata, isRequired: Bool) {
-            self.position = position
-            name = property.name
-            self.property = property
-            self.isRequired = isRequired
-        }
+        /// Whether the property is asked about each value.
+        let isParticular: Bool
     }
 
     init(_ type: any PersistentModel.Type, _ shape: EntityShape) {
@@ -46,32 +40,46 @@ final class ModelBinding {
         self.properties = properties
         demands = properties.enumerated().compactMap { position, property in
             guard let property, let isRequired = property.isRequired else { return nil }
-            return Demand(position, property, isRequired: isRequired)
+            return Demand(
+                position: position, isRequired: isRequired,
+                isParticular: isRequired && property.shape.isAttribute && !property.readsEveryValue)
         }
-        demandedPositions = demands.map(\.position)
-        hasStandIns = demands.allSatisfy { !$0.isRequired || $0.hasStandIn }
-        requiredNames = Set(demands.filter(\.isRequired).map(\.name))
+        let required = demands.filter(\.isRequired).compactMap { properties[$0.position] }
+        requiredNames = Set(required.map(\.name))
+        hasStandIns = required.allSatisfy { !$0.shape.isAttribute || $0.hasStandIn() }
     }
-
-    /// Whether a property of that name may not be empty.
-    func requires(_ name: String) -> Bool { requiredNames.contains(name) }
 }
 
-extension ModelBinding.Demand {
-    /// Of a relationship it is the destination that has to have them.
-    var hasStandIn: Bool {
-        if case .attribute = property.shape { property.hasStandIn() } else { true }
+extension ModelBinding {
+    /// The first demand that values of an object do not meet.
+    ///
+    /// - Parameter isFault: whether only some values were read; of the others nothing is demanded.
+    func firstUnmet(by values: [ObjectValue?], isFault: Bool) -> Demand? {
+        // A fault of which nothing was read.
+        if values.isEmpty { return nil }
+        // What was not read of a fault may be anything.
+        return demands.first { demand in
+            !isMet(demand, by: values[demand.position]) && !(isFault && values[demand.position] == nil)
+        }
     }
 
     /// - Parameter value: nil for what is no value of the property's type.
-    func isFulfilled(by value: ObjectValue?) -> Bool {
+    func isMet(_ demand: Demand, by value: ObjectValue?) -> Bool {
         switch value {
-        case .attribute(let value?)?: !isRequired || property.canRead(value)
-        case .attribute(nil)?, .toOne(nil)?: !isRequired
+        case .attribute(.none)?, .toOne(.none)?: !demand.isRequired
+        case .attribute(let value?)?: !demand.isParticular || canRead(value, at: demand.position)
         case .toOne(.some)?: true
         case .toMany?, nil: false
         }
     }
+
+    private func canRead(_ value: AttributeValue, at position: Int) -> Bool {
+        properties[position]?.canRead(value) ?? true
+    }
+}
+
+extension _PropertyShape {
+    fileprivate var isAttribute: Bool { if case .attribute = self { true } else { false } }
 }
 
 extension Schema.PropertyMetadata {

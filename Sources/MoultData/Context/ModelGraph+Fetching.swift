@@ -39,11 +39,7 @@ extension ModelGraph {
 
     /// The first property whose stored value no object can have.
     private func unfit(_ object: Object, _ binding: ModelBinding) -> String? {
-        if binding.demands.isEmpty { return nil }
-        let unfit = object.firstUnfit(binding.demandedPositions) { number, value in
-            binding.demands[number].isFulfilled(by: value)
-        }
-        return unfit.map { binding.demands[$0].name }
+        object.withValues(binding.firstUnmet).flatMap { binding.properties[$0.position]?.name }
     }
 
     // MARK: - Where nothing can be thrown

@@ -18,19 +18,28 @@ extension ModelGraph {
         guard !id.isTemporary, seen.insert(id).inserted else { return true }
         guard let binding = try? binding(object.entityName) else { return false }
         guard (try? objects.existingObject(with: id)) != nil else { return isShowableWithoutRow(binding.type) }
-        var destinations: [ObjectID] = []
-        let unfit = object.firstUnfit(binding.demandedPositions) { number, value in
-            let demand = binding.demands[number]
-            guard demand.isRequired else { return true }
-            if case .toOne(let type, _) = demand.property.shape {
-                guard case .toOne(let id?)? = value else { return isShowableWithoutRow(type) }
-                destinations.append(id)
-                return true
-            }
-            return demand.isFulfilled(by: value) || demand.hasStandIn
+        guard let destinations = object.withValues({ values, _ in requiredDestinations(values, binding) }) else {
+            return false
         }
-        return unfit == nil
-            && destinations.allSatisfy { id in (try? objects.object(with: id)).map { isShowable($0, &seen) } ?? false }
+        return destinations.allSatisfy { id in (try? objects.object(with: id)).map { isShowable($0, &seen) } ?? false }
+    }
+
+    /// Where an object leads to and may not be without; nil where one of its own values has nothing to show.
+    private func requiredDestinations(_ values: [ObjectValue?], _ binding: ModelBinding) -> [ObjectID]? {
+        var destinations: [ObjectID] = []
+        for demand in binding.demands where demand.isRequired {
+            guard let property = binding.properties[demand.position] else { continue }
+            if case .toOne(let type, _) = property.shape {
+                if case .toOne(let id?)? = values[demand.position] {
+                    destinations.append(id)
+                } else if !isShowableWithoutRow(type) {
+                    return nil
+                }
+            } else if !binding.isMet(demand, by: values[demand.position]), !property.hasStandIn() {
+                return nil
+            }
+        }
+        return destinations
     }
 
     /// Whether a model that stands for an object has something to show.
@@ -43,7 +52,9 @@ extension ModelGraph {
         guard seen.insert(ObjectIdentifier(type)).inserted else { return true }
         guard let binding = try? stack.binding(type), binding.hasStandIns else { return false }
         return binding.demands.allSatisfy { demand in
-            guard demand.isRequired, case .toOne(let next, _) = demand.property.shape else { return true }
+            guard demand.isRequired, case .toOne(let next, _)? = binding.properties[demand.position]?.shape else {
+                return true
+            }
             return isShowableWithoutRow(next, &seen)
         }
     }

@@ -60,7 +60,7 @@ final class ObjectBacking: BackingData {
     /// and until then the property has to read as something.
     private func lostDestination(_ key: String) throws -> (any PersistentModel)? {
         let binding = try graph.binding(object.entityName)
-        guard binding.requires(key) else { return nil }
+        guard binding.requiredNames.contains(key) else { return nil }
         if let model = lastDestinations[key] { return model }
         guard case .toOne(let id?)? = try object.committedValues([key])[key] else { return nil }
         return try graph.model(for: graph.objects.object(with: id))

@@ -71,7 +71,7 @@ public final class OwnValues: BackingData {
 
     private func set(_ key: String, _ value: Value) {
         // An object that a context reads begins with the nil of its optional properties, which is let go of at once.
-        if !value.isEmpty || values[key] != nil { values[key] = value }
+        if !value.isEmpty || !values.isEmpty && values[key] != nil { values[key] = value }
         if !refusals.isEmpty { refusals[key] = nil }
     }
 }

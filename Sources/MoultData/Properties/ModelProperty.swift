@@ -18,6 +18,9 @@ public protocol _ModelProperty<Value>: Sendable {
     /// Whether a stored value is one that the property can have. A context hands out no object without.
     func canRead(_ value: AttributeValue) -> Bool
 
+    /// Whether ``canRead(_:)`` holds for every value that the column can hold.
+    var readsEveryValue: Bool { get }
+
     /// What stands for a value that is missing or unreadable; nil for a type that can be made of nothing.
     var blank: Value? { get }
 }
@@ -25,6 +28,7 @@ public protocol _ModelProperty<Value>: Sendable {
 extension _ModelProperty {
     public var blank: Value? { StandIn.value(of: Value.self) }
     public func canRead(_ value: AttributeValue) -> Bool { true }
+    public var readsEveryValue: Bool { false }
 }
 
 /// What a property is in a schema, as far as its type says it.

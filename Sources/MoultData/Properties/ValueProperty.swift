@@ -10,6 +10,7 @@ public struct _ValueProperty<Value: PersistentValue>: _ModelProperty {
     }
 
     public func canRead(_ value: AttributeValue) -> Bool { Value.canBe(value) }
+    public var readsEveryValue: Bool { Value.fillsColumn }
 
     @inlinable public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         backing.setAttribute(key, value.attributeValue)

@@ -19,6 +19,8 @@ extension Schema {
         package let read: (String, any BackingData) -> Any
         /// Whether a stored value is one that the property can have.
         package let canRead: (AttributeValue) -> Bool
+        /// Whether ``canRead`` holds for every value that the column can hold.
+        package let readsEveryValue: Bool
         /// Whether there is something to show where a row holds no value of the property.
         package let hasStandIn: () -> Bool
         /// A constant of the property's type as the store has it; nil for another type, `.some(nil)` for nil.
@@ -40,6 +42,7 @@ extension Schema {
             }
             read = { property.read($0, of: $1) }
             canRead = { property.canRead($0) }
+            readsEveryValue = property.readsEveryValue
             hasStandIn = { initial != nil || property.blank != nil }
             attributeValue = { value in
                 try (value as? Property.Value).map { try property.attributeValue(of: $0) }

@@ -5,6 +5,7 @@ import MoultModel
 
 extension PersistentValue where Self: FixedWidthInteger {
     @inlinable public static var valueForNull: Self { 0 }
+    public static var fillsColumn: Bool { attributeType == .integer64 }
     /// Narrower types than the column are; a number is as it is, or the same bits.
     @inlinable public static func canBe(_ attribute: AttributeValue?) -> Bool {
         guard let number = AttributeValue.integer(attribute) else { return false }

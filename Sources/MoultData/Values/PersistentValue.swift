@@ -7,6 +7,8 @@ public protocol PersistentValue {
     /// What stands for NULL in an attribute that is not optional.
     static var valueForNull: Self { get }
 
+    /// Whether every value that a column of ``attributeType`` can hold is one of the type.
+    static var fillsColumn: Bool { get }
     /// Whether a stored value is one of the type; nil is one of an optional.
     static func canBe(_ attribute: AttributeValue?) -> Bool
 
@@ -17,6 +19,7 @@ public protocol PersistentValue {
 
 extension PersistentValue {
     public static var isOptionalAttribute: Bool { false }
+    public static var fillsColumn: Bool { true }
 
     public static func canBe(_ attribute: AttributeValue?) -> Bool { attribute != nil }
 }
@@ -24,6 +27,7 @@ extension PersistentValue {
 extension Optional: PersistentValue where Wrapped: PersistentValue {
     public static var attributeType: AttributeType { Wrapped.attributeType }
     public static var isOptionalAttribute: Bool { true }
+    public static var fillsColumn: Bool { Wrapped.fillsColumn }
     @inlinable public static var valueForNull: Wrapped? { nil }
     @inlinable public static func canBe(_ attribute: AttributeValue?) -> Bool {
         attribute == nil || Wrapped.canBe(attribute)

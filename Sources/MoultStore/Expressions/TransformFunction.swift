@@ -53,12 +53,14 @@ private final class TransformCall: Sendable {
     private let call: @Sendable (any TransformArguments) throws -> AttributeValue?
     private let type: AttributeType
     fileprivate let arguments: [(kind: ValueKind, isBytes: Bool)]
+    fileprivate let areTexts: [Bool]
 
     init(_ function: TransformFunction) {
         self.function = function
         call = function.transform.call
         type = function.attribute.type
         arguments = function.arguments.map { ($0.kind, $0.isBytes) }
+        areTexts = function.arguments.map { $0.kind == .string }
     }
 
     func result(_ row: SQLiteArguments) throws -> SQLiteValue {
@@ -118,36 +120,31 @@ private struct RowArguments: TransformArguments {
     let row: SQLiteArguments
     let call: Unmanaged<TransformCall>
 
-    private func argument(_ position: Int) -> (kind: ValueKind, isBytes: Bool) {
-        call._withUnsafeGuaranteedRef { $0.arguments[position] }
-    }
-
     func text(_ position: Int) -> String? {
-        let isText = argument(position).kind == .string && row.storageClass(position + 1) == .text
+        guard call._withUnsafeGuaranteedRef({ $0.areTexts[position] }) else { return nil }
         // What closures do most is to append.
-        return isText ? row.text(position + 1, room: 32) : nil
+        return row.cell(position + 1).ownText(room: 32)
     }
 
     func value(_ position: Int) throws -> AttributeValue? {
-        let index = position + 1
-        let argument = argument(position)
-        switch (argument.kind, row.storageClass(index)) {
+        let cell = row.cell(position + 1)
+        let argument = call._withUnsafeGuaranteedRef { $0.arguments[position] }
+        switch (argument.kind, cell.storageClass) {
         case (_, .null): return nil
-        case (.string, .text): return row.text(index).map(AttributeValue.string)
-        case (.integer, .integer), (.number, .integer): return .integer(row.integer(index))
-        case (.real, .real), (.real, .integer), (.number, .real): return .double(row.real(index))
-        case (.boolean, .integer): return .boolean(row.integer(index) != 0)
-        case (.date, .real), (.date, .integer): return .date(row.real(index))
-        case (.decimal, .integer): return .decimal(String(row.integer(index)))
+        case (.string, .text): return cell.text.map(AttributeValue.string)
+        case (.integer, .integer), (.number, .integer): return .integer(cell.integer)
+        case (.real, .real), (.real, .integer), (.number, .real): return .double(cell.real)
+        case (.boolean, .integer): return .boolean(cell.integer != 0)
+        case (.date, .real), (.date, .integer): return .date(cell.real)
+        case (.decimal, .integer): return .decimal(String(cell.integer))
         case (.decimal, .real):
-            let digits = row.real(index).description
+            let digits = cell.real.description
             return .decimal(digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits)
-        case (.decimal, .text): return row.text(index).map(AttributeValue.decimal)
-        case (.uri, .text): return row.text(index).map(AttributeValue.uri)
-        case (.uuid, .blob): return .uuid(row.withBytes(index) { Array($0) })
+        case (.decimal, .text): return cell.text.map(AttributeValue.decimal)
+        case (.uri, .text): return cell.text.map(AttributeValue.uri)
+        case (.uuid, .blob): return .uuid(cell.bytes)
         case (.data, .blob), (.opaque, .blob):
-            let bytes = row.withBytes(index) { Array($0) }
-            return argument.isBytes ? .transformable(bytes) : .binary(bytes)
+            return argument.isBytes ? .transformable(cell.bytes) : .binary(cell.bytes)
         default: throw ArgumentFault(position: position)
         }
     }

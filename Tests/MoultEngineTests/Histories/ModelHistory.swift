@@ -132,6 +132,8 @@ struct ModelHistory {
         guard let (link, end) = models[to].end(property, of: entity.id), let old = models[from].link(link.id),
             question.kind != .returned
         else { return nil }
-        return end.name == link.end.name ? old.end.name : old.inverse?.name
+        // Both ends may have one name, in two entities.
+        let isFirst = (end.entity, end.name) == (link.end.entity, link.end.name)
+        return isFirst ? old.end.name : old.inverse?.name
     }
 }

@@ -75,16 +75,9 @@ extension Object {
         kind.lock.withLock { kind.shape.position(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil } }
     }
 
-    /// The place in `positions` of the first whose value does not satisfy `isFit`, which is told that place; nil where
-    /// all do. Of a fault only what a fetch has read of it is asked about.
-    package func firstUnfit(_ positions: [Int], _ isFit: (Int, ObjectValue?) -> Bool) -> Int? {
-        kind.lock.withLock {
-            guard state.contains(.fault) else {
-                return positions.indices.first { !isFit($0, values[positions[$0]]) }
-            }
-            if values.isEmpty { return nil }
-            return positions.indices.first { place in values[positions[place]].map { !isFit(place, $0) } ?? false }
-        }
+    /// What it holds, by the positions of the shape; of a fault what a fetch has read of it, or nothing at all.
+    package func withValues<Result>(_ body: (_ values: [ObjectValue?], _ isFault: Bool) -> Result) -> Result {
+        kind.lock.withLock { body(values, state.contains(.fault)) }
     }
 
     /// Nil where the object has left its context, or the context is gone.

@@ -1,0 +1,69 @@
+import CSQLite
+import MoultModel
+
+/// One value where SQLite keeps it: a column of the present row, or an argument of a function. It is good until the
+/// statement goes on, or the function returns.
+///
+/// No other thread uses a connection at the same time, so its values may be looked into without a lock.
+package struct SQLiteCell {
+    let value: OpaquePointer?
+
+    package var isNull: Bool { sqlite3_value_type(value) == SQLITE_NULL }
+
+    package var storageClass: SQLiteValue.StorageClass {
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: .integer
+        case SQLITE_FLOAT: .real
+        case SQLITE_TEXT: .text
+        case SQLITE_BLOB: .blob
+        default: .null
+        }
+    }
+
+    /// The value converted as SQLite does; zero for NULL.
+    package var integer: Int64 { sqlite3_value_int64(value) }
+    /// The value converted as SQLite does; zero for NULL.
+    package var real: Double { sqlite3_value_double(value) }
+
+    /// The value converted to text as SQLite does, bytes that are no UTF-8 replaced; nil for NULL.
+    package var text: String? {
+        // Asking for the text first has SQLite convert another encoding to UTF-8.
+        guard let start = sqlite3_value_text(value) else { return nil }
+        return String(decoding: bytes(from: start), as: UTF8.self)
+    }
+
+    /// The text of a value that is one; nil for one of another storage class.
+    ///
+    /// - Parameter room: bytes that can be appended to a text of more than 15 bytes without another allocation.
+    package func ownText(room: Int) -> String? {
+        guard sqlite3_value_type(value) == SQLITE_TEXT, let start = sqlite3_value_text(value) else { return nil }
+        let bytes = bytes(from: start)
+        // Shorter ones lie in the String itself.
+        guard bytes.count > 15 else { return String(decoding: bytes, as: UTF8.self) }
+        return String(unsafeUninitializedCapacity: bytes.count + room) { $0.initialize(fromContentsOf: bytes) }
+    }
+
+    private func bytes(from start: UnsafePointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+    }
+
+    /// A copy of the bytes of a blob or text; empty for NULL.
+    package var bytes: [UInt8] { withBytes { Array($0) } }
+
+    /// The bytes of a blob or text where SQLite keeps them, valid inside `body` only; empty for NULL.
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        let start = sqlite3_value_blob(value)
+        return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+    }
+
+    /// A copy of the value.
+    package var copy: SQLiteValue {
+        switch storageClass {
+        case .null: .null
+        case .integer: .integer(integer)
+        case .real: .real(real)
+        case .text: .text(text ?? "")
+        case .blob: .blob(bytes)
+        }
+    }
+}
