@@ -18,6 +18,7 @@ enum BenchmarkModel {
             try Change(
                 versions: versions([first, widened]),
                 answers: Answers([Answer(from: "V1", to: "V2", entity: entity, property: "count", is: .keep)]))
+        case "deferred": try Change(versions: versions([first, fewer]))
         case "chain": try Change(versions: versions(chain))
         case "direct": try Change(versions: versions([first, chain[chain.count - 1]]))
         default:
@@ -50,6 +51,11 @@ enum BenchmarkModel {
         $0.isOptional = false
         $0.defaultValue = .string("none")
     }
+
+    /// Two columns leave and one comes, which moves the others.
+    static let fewer =
+        attributes.filter { $0.name != "note" && $0.name != "payload" }
+        + [AttributeDescription(name: "checked", type: .boolean)]
 
     /// A column changes its type and every value stays.
     static let widened = changing("count", in: attributes) { $0.type = .double }

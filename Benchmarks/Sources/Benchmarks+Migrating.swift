@@ -174,6 +174,7 @@ extension JSONValue {
 }
 
 extension Figure {
+    /// Bounds stay as they are.
     var inMilliseconds: Figure {
         var figure = self
         figure.ours = ours.map { $0 * 1000 }

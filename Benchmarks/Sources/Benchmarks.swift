@@ -31,6 +31,7 @@ final class Benchmarks {
         group("chain") { try chain(store) }
         group("planning") { try planning() }
         group("memory") { try memory(store) }
+        group("deferred") { try deferred(store) }
         group("command") { try commandLine() }
         group("objects") { try objects(.objects) }
         group("models") { try objects(.models) }

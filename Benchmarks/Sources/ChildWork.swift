@@ -13,7 +13,8 @@ enum ChildWork {
         if !["objects", "models"].contains(arguments.first) { Connection.keepNoMemoryStatistics() }
         switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
         case ("migrate", let store?, let change?):
-            try migrate(store, change, inPlace: arguments.contains("--in-place"))
+            try migrate(
+                store, change, inPlace: arguments.contains("--in-place"), isDeferred: arguments.contains("--deferred"))
         case ("backup", let store?, _): try backUp(store)
         case ("alter", let store?, _): try alter(store)
         case ("objects", let work?, let store?):
@@ -28,11 +29,12 @@ enum ChildWork {
     }
 
     /// Everything `moult migrate` does, from the look at the store to the history's entry.
-    private static func migrate(_ store: String, _ name: String, inPlace: Bool) throws {
+    private static func migrate(_ store: String, _ name: String, inPlace: Bool, isDeferred: Bool) throws {
         let change = try BenchmarkModel.change(named: name)
         let begun = Clock.now
-        let prepared = try PreparedMigration(
-            store, versions: change.versions, options: .init(answers: change.answers))
+        var options = PreparedMigration.Options(answers: change.answers)
+        options.defersWork = isDeferred
+        let prepared = try PreparedMigration(store, versions: change.versions, options: options)
         guard let migration = try prepared.migration(inPlace: inPlace) else { return }
         try run(migration, on: store, since: begun)
     }
