@@ -37,7 +37,7 @@ extension Verb {
         examples: ["moult backup list forum.sqlite"]
     ) { invocation, console in
         let folder = try invocation.migrator.backups(of: try invocation.required(Operand.store))
-        let (backups, unreadable) = (try folder.list(), try folder.unreadable())
+        let (backups, unreadable) = try folder.contents()
         let document: JSONValue = [
             "format": 1, "backups": .array(backups.map(\.document)), "unreadable": JSONValue(unreadable.map(\.name)),
         ]
@@ -64,14 +64,15 @@ extension Verb {
         examples: ["moult backup verify forum.sqlite"]
     ) { invocation, console in
         let folder = try invocation.migrator.backups(of: try invocation.required(Operand.store))
-        let backups = try invocation[name].map { [try folder.backup(named: $0)] } ?? folder.list()
+        let (backups, unreadable) =
+            try invocation[name].map { ([try folder.backup(named: $0)], []) } ?? folder.contents()
         var checked = backups.map { backup in
             (
                 backup.name,
                 Result { try folder.verify(backup) }.mapError { $0 as? MigrationError ?? .unknown($0) }.failure
             )
         }
-        if invocation[name] == nil { checked += try folder.unreadable().map { ($0.name, $0.error) } }
+        checked += unreadable.map { ($0.name, $0.error) }
         let documents = checked.map { backup, error in
             JSONValue.object(
                 [.init("name", .string(backup)), .init("sound", .bool(error == nil))]

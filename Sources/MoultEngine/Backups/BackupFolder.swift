@@ -13,27 +13,25 @@ package struct BackupFolder: Sendable {
     }
 
     /// The backups that have a readable manifest, oldest first.
-    package func list() throws -> [StoreBackup] {
-        guard try system.exists(folder) else { return [] }
-        return try system.list(folder).filter { !$0.hasPrefix(".") }
-            .compactMap { try? StoreBackup(reading: Path.join(folder, $0), system) }
-            .sorted { $0.isOlder(than: $1) }
-    }
+    package func list() throws -> [StoreBackup] { try contents().backups }
 
-    /// What lies among the backups with a manifest that cannot be read, each with what is wrong.
-    package func unreadable() throws -> [(name: String, error: MigrationError)] {
-        guard try system.exists(folder) else { return [] }
-        return try system.list(folder).filter { !$0.hasPrefix(".") }.compactMap { name in
+    /// The backups that have a readable manifest, oldest first, and what lies among them with one that cannot be read,
+    /// each with what is wrong.
+    package func contents() throws -> (backups: [StoreBackup], unreadable: [(name: String, error: MigrationError)]) {
+        guard try system.exists(folder) else { return ([], []) }
+        var backups: [StoreBackup] = []
+        var unreadable: [(name: String, error: MigrationError)] = []
+        for name in try system.list(folder) where !name.hasPrefix(".") {
             let path = Path.join(folder, name)
-            // Without a manifest it is a backup that was being removed.
-            guard try system.exists(Path.join(path, StoreBackup.manifestName)) else { return nil }
             do {
-                _ = try StoreBackup(reading: path, system)
-                return nil
+                backups.append(try StoreBackup(reading: path, system))
             } catch let error as MigrationError {
-                return (name, error)
+                // Without a manifest it is a backup that was being removed.
+                guard (try? system.exists(Path.join(path, StoreBackup.manifestName))) != false else { continue }
+                unreadable.append((name, error))
             }
         }
+        return (backups.sorted { $0.isOlder(than: $1) }, unreadable)
     }
 
     /// The backup of that name, or of that path.

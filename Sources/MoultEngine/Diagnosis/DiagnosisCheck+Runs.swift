@@ -45,8 +45,7 @@ extension DiagnosisCheck {
 
     static let backups = DiagnosisCheck { site in
         let folder = try site.migrator.backups(of: site.path)
-        let all = try folder.list()
-        let unreadable = try folder.unreadable()
+        let (all, unreadable) = try folder.contents()
         if let first = unreadable.first {
             return [
                 site.finding(

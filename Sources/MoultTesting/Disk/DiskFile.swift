@@ -46,14 +46,15 @@ extension [UInt8] {
     fileprivate mutating func apply(_ change: DiskFile.Change) {
         switch change {
         case .write(let offset, let new):
-            if count < offset + new.count { append(contentsOf: repeatElement(0, count: offset + new.count - count)) }
+            grow(to: offset + new.count)
             replaceSubrange(offset..<(offset + new.count), with: new)
         case .truncate(let size):
-            if size < count {
-                removeLast(count - size)
-            } else {
-                append(contentsOf: repeatElement(0, count: size - count))
-            }
+            if size < count { removeLast(count - size) } else { grow(to: size) }
         }
+    }
+
+    /// An array of zeros is copied whole; a lazy sequence of them is asked for each.
+    private mutating func grow(to size: Int) {
+        if count < size { append(contentsOf: [UInt8](repeating: 0, count: size - count)) }
     }
 }

@@ -34,6 +34,10 @@ package struct Fault: Sendable, Hashable {
 extension Fault.Kind {
     /// Whether nothing of the process goes on afterwards.
     package var isDeath: Bool { [.stop, .powerLoss, .tornSector].contains(self) }
+    /// Whether everything after it fails too, in a process that lives on.
+    package var goesOn: Bool { [.inputOutputOn, .fullOn, .memoryOn].contains(self) }
+    /// Whether some of what was written before it is not there afterwards.
+    var losesWrites: Bool { self == .powerLoss || self == .tornSector }
     /// Whether its moments are SQLite's allocations.
     package var isOfMemory: Bool { self == .memoryOnce || self == .memoryOn }
 

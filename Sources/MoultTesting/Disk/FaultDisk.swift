@@ -15,7 +15,8 @@ package final class FaultDisk: @unchecked Sendable {
     private let fault: Fault?
     private let real = POSIXSystem()
     private let lock = RecursiveLock()
-    private let model: DiskModel
+    /// What a machine that dies would leave; nil where the fault lets everything stay that was written.
+    private let model: DiskModel?
     private var number = 0
     private var isDead = false
     private var hasFired = false
@@ -33,7 +34,7 @@ package final class FaultDisk: @unchecked Sendable {
         self.clock = clock
         self.fault = fault
         self.lie = lie
-        model = try DiskModel(root, real)
+        model = try fault?.kind.losesWrites == true ? DiskModel(root, real) : nil
     }
 
     /// Runs `body` while this disk is what lies below its folder, and leaves there what the fault leaves.
@@ -44,7 +45,7 @@ package final class FaultDisk: @unchecked Sendable {
         }
         let result = Result { try body(FaultSystem(self)) }
         WatchedVFS.unwatch(root)
-        if isDead, let fault, fault.kind != .stop {
+        if isDead, let fault, let model {
             try model.write(fault.kind == .powerLoss ? DiskLuck(seed: fault.seed) : nil, on: real)
         }
         return result
@@ -73,7 +74,7 @@ package final class FaultDisk: @unchecked Sendable {
             switch fault.kind {
             case .stop, .powerLoss, .tornSector:
                 guard number == fault.number else { return nil }
-                if fault.kind == .tornSector {
+                if fault.kind == .tornSector, let model {
                     var luck = DiskLuck(seed: fault.seed &+ UInt64(number))
                     tear(model, &luck)
                 }
@@ -94,12 +95,12 @@ package final class FaultDisk: @unchecked Sendable {
     /// A look at the disk: it fails on a dead machine only.
     func look() -> FileCall.Failure? { lock.withLock { isDead ? .inputOutput : nil } }
 
-    func change(_ body: (DiskModel) -> Void) { lock.withLock { body(model) } }
+    func change(_ body: (DiskModel) -> Void) { lock.withLock { if let model { body(model) } } }
 
     /// - Parameter isOfSQLite: whether SQLite asks for it.
     func synchronise(_ path: String, isOfSQLite: Bool) {
         lock.withLock {
-            if lie == .none || lie == .besideSQLite && isOfSQLite { model.synchronise(path) }
+            if lie == .none || lie == .besideSQLite && isOfSQLite { model?.synchronise(path) }
         }
     }
 }

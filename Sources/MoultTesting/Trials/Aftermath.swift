@@ -33,12 +33,19 @@ package struct Aftermath {
     private struct Broken: Error { let words: String }
 
     private let ground: FaultGround
+    private let goesOn: Bool
 
-    package init(_ ground: FaultGround) { self.ground = ground }
+    /// - Parameter goesOn: whether what went wrong stayed so until the run had ended.
+    package init(_ ground: FaultGround, goesOn: Bool = false) {
+        self.ground = ground
+        // Only there it makes a difference.
+        self.goesOn = goesOn && ground.faultCase.tellsByItself
+    }
 
     package func outcome(of ending: Ending) throws -> Outcome {
         let isSaid = ground.faultCase.outside != nil
-        let left = FaultGround.Left(disk: try ground.fingerprint(), ending: isSaid ? ending.words : ending.name)
+        let left = FaultGround.Left(
+            disk: try ground.fingerprint(), ending: isSaid ? ending.words : ending.name, goesOn: goesOn)
         if let known = ground.outcomes[left] { return known }
         let outcome: Outcome
         do {
@@ -73,7 +80,7 @@ package struct Aftermath {
         case .succeeded where position != last:
             throw Broken(words: "the run succeeded and left the state \(position) of \(last)")
         case .failed
-        where try position == last && last > 0 && !ground.faultCase.tellsByItself
+        where try position == last && last > 0 && !goesOn
             && !Migrator().isUnfinished(ground.store):
             throw Broken(words: "the run failed and left the new store")
         default: break

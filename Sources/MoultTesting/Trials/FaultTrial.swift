@@ -26,6 +26,7 @@ package struct FaultTrial {
             ? allocations >= fault.number : fault.kind == .clock ? clock.count >= fault.number : disk.hasMet
         guard hasMet else { return .untouched }
         if disk.filesLeftOpen != 0 { return .broken("\(disk.filesLeftOpen) files stay open") }
-        return try Aftermath(ground).outcome(of: fault.kind.isDeath ? .died : Aftermath.Ending(result))
+        let ending = fault.kind.isDeath ? .died : Aftermath.Ending(result)
+        return try Aftermath(ground, goesOn: fault.kind.goesOn).outcome(of: ending)
     }
 }

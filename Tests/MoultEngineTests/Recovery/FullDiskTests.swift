@@ -1,5 +1,7 @@
 import Foundation
 import MoultModel
+import MoultPlan
+import MoultReport
 import MoultSQLite
 import MoultStore
 import MoultSystem
@@ -12,6 +14,14 @@ import Testing
 private struct BoastingSystem: ForwardingSystem {
     func space(at path: String) throws -> VolumeSpace {
         VolumeSpace(available: .max, volume: try real.space(at: path).volume)
+    }
+}
+
+/// A machine without room for the history, which is written once the store is the new one.
+private struct LateFullSystem: ForwardingSystem {
+    func append(_ bytes: [UInt8], to path: String) throws {
+        if path.hasSuffix("/runs.jsonl") { throw MigrationError.system("write", path, error: ENOSPC) }
+        try real.append(bytes, to: path)
     }
 }
 
@@ -147,5 +157,25 @@ struct FullDiskTests {
         try volume.remount("rw")
         _ = try Migrator().run(try Self.migration(store), on: store)
         #expect(try Self.state(store).hasSuffix("\n1\n"))
+    }
+
+    @Test func `a run without room to tidy up has migrated, and says what the next one removes`() throws {
+        let fixture = try EngineFixture(killable: 100, isWAL: false)
+        let prepared = try PreparedMigration(fixture.store, versions: try KillableVersions.make())
+        let outcome = try Migrator(system: LateFullSystem()).run(
+            try #require(try prepared.migration()), on: fixture.store)
+        #expect(outcome.untidied?.code == .insufficientStorage)
+        #expect(try Self.state(fixture.store).hasSuffix("\n1\n"))
+        let report = OutcomeReport(prepared.plan, outcome)
+        let path = fixture.sidecar + "/runs.jsonl"
+        let lines = report.lines(style: .plain).filter { $0.hasPrefix("Tidying up was left undone: ") }
+        #expect(lines.count == 1 && lines.allSatisfy { $0.contains(path) && $0.contains("The store is whole") })
+        #expect(report.document["untidied"] == .string(try #require(outcome.untidied?.message)))
+        let log = String(decoding: try POSIXSystem().read(fixture.sidecar + "/log.txt"), as: UTF8.self)
+        #expect(log.contains("The store is the new one, but tidying up failed: "))
+        #expect(try POSIXSystem().exists(fixture.sidecar + "/journal.json"))
+        #expect(try Migrator().recover(fixture.store) == .completed)
+        let names = try POSIXSystem().list(fixture.sidecar)
+        #expect(names.filter { $0 != "backups" } == ["lock", "log.txt", "runs.jsonl"], "\(names)")
     }
 }

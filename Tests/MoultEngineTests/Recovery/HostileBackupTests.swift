@@ -57,7 +57,7 @@ struct HostileBackupTests {
         try system.write(Array(rows.utf8), to: path)
         let manifest = #expect(throws: MigrationError.self) { try StoreBackup(reading: backup.folder, system) }
         #expect(manifest?.place == path && manifest?.message.contains("own checksum") == true)
-        let names = try BackupFolder(Path.folder(of: backup.folder)).unreadable().map(\.name)
+        let names = try BackupFolder(Path.folder(of: backup.folder)).contents().unreadable.map(\.name)
         #expect(names == [backup.name])
         #expect(StoreDiagnosis(fixture.store).findings.contains { $0.code == "backup-unreadable" && $0.place == path })
         try system.write(whole, to: path)
