@@ -83,6 +83,26 @@ struct MutationTests {
         #expect(error?.message.contains("A refused run changes the store") == true)
     }
 
+    /// Where the store itself says what is left, a run may end without knowing of its commit only while the disk goes on
+    /// failing.
+    @Test func `an error after the last commit is caught, also where the store tells by itself`() throws {
+        var late = FaultCase("late", prepare: try Self.faultCase("rollback journal").prepare) { store, system in
+            let connection = try Connection(store, mode: .readWrite)
+            defer { connection.close() }
+            try connection.execute("DELETE FROM ZITEM WHERE Z_PK = 3")
+            try system.append([10], to: store + ".log")
+        }
+        late.tellsByItself = true
+        late.recover = { _, _ in }
+        let (folder, ground) = try Self.ground(late)
+        defer { withExtendedLifetime(folder) {} }
+        let end = try #require(ground.operations.lastIndex(of: .append)) + 1
+        for kind in [Fault.Kind.inputOutputOnce, .fullOnce, .inputOutputOn, .fullOn] {
+            let outcome = try FaultTrial(ground, Fault(kind, at: end)).run()
+            #expect((outcome == .kept(state: ground.last)) == kind.goesOn, "\(kind): \(outcome)")
+        }
+    }
+
     // MARK: - Swaps
 
     /// Changes a copy of the store's own file and renames it over the store; the WAL is forgotten.
