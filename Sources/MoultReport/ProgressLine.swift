@@ -10,10 +10,12 @@ package struct ProgressLine: Sendable, Hashable {
     /// Seconds since the run began, and since its first row.
     package var elapsed: Double
     package var elapsedOnRows: Double
+    /// Seconds that the run still takes, where that is known.
+    package var remaining: Double?
 
     package init(
         phase: String, fraction: Double, rows: Int = 0, totalRows: Int = 0, bytes: Int = 0, elapsed: Double,
-        elapsedOnRows: Double = 0
+        elapsedOnRows: Double = 0, remaining: Double? = nil
     ) {
         self.phase = phase
         self.fraction = fraction.isFinite ? min(max(fraction, 0), 1) : 0
@@ -22,6 +24,7 @@ package struct ProgressLine: Sendable, Hashable {
         self.bytes = bytes
         self.elapsed = elapsed
         self.elapsedOnRows = elapsedOnRows
+        self.remaining = remaining
     }
 
     /// `change: 61 %, 460,900 of 752,865 rows, 120,000 rows/s, 3.9 s left`
@@ -50,9 +53,9 @@ package struct ProgressLine: Sendable, Hashable {
         } else if bytes > 0 {
             facts.append(Quantity.bytes(bytes))
         }
-        // Before one percent a guess would be worth nothing.
-        if fraction >= 0.01, fraction < 1, elapsed >= 0.5 {
-            facts.append("\(Quantity.duration(elapsed / fraction * (1 - fraction))) left")
+        // What takes less than that needs no guess, and before one percent it would be worth nothing.
+        if let remaining, fraction >= 0.01, fraction < 1, elapsed >= 0.5 {
+            facts.append("\(Quantity.duration(remaining)) left")
         }
         return facts
     }

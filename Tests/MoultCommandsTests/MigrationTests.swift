@@ -49,6 +49,23 @@ struct MigrationTests {
         #expect(try moult.listing() == before)
     }
 
+    @Test("with --events every report is a JSON object on standard error, and the last one says that it is done")
+    func events() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let result = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--events", "--json"] + model)
+        #expect(try result.document["to"] as? String == "Forum 3")
+        let events = try result.errors.split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+        let fractions = events.compactMap { $0["fraction"] as? Double }
+        #expect(fractions.count == events.count && fractions == fractions.sorted() && fractions.last == 1)
+        #expect(events.allSatisfy { $0["event"] as? String == "progress" && $0["format"] as? Int == 1 })
+        #expect(events.first?["phase"] as? String == "lock" && events.last?["phase"] as? String == "done")
+        #expect(events.first?["estimatedTimeRemaining"] is NSNull)
+        #expect(events.last?["estimatedTimeRemaining"] as? Double == 0)
+        #expect(events.contains { ($0["message"] as? String)?.hasPrefix("Made the backup ") == true })
+    }
+
     @Test("a kept plan runs on the store it was made for, and on no other")
     func keptPlan() throws {
         let moult = try StoreVerbTests.besideForumStore()

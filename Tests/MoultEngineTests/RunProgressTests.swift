@@ -1,3 +1,4 @@
+import Foundation
 import MoultModel
 import MoultStore
 import MoultSystem
@@ -56,6 +57,40 @@ struct RunProgressTests {
         check(finishing.all, "finishing")
     }
 
+    @Test(
+        "whatever is done, the fraction never goes back and ends at 1, and phases come in their order",
+        arguments: CancellableKind.all)
+    func recorded(kind: CancellableKind) throws {
+        let folder = try ScratchFolder()
+        let store = folder.path + "/Forum.sqlite"
+        try kind.prepare(store)
+        let before = try Set(Migrator().backups(of: store).list().map(\.name))
+        let told = Mutex<[MigrationProgress]>([])
+        let unmade = Mutex<[String]>([])
+        try kind.run(
+            store, HurriedSystem(),
+            MigrationObserver(onProgress: { progress in
+                told.withLock { $0.append(progress) }
+                // What is said to be done was done before it was said (B-34).
+                guard let name = progress.message.flatMap({ $0.wholeMatch(of: /Made the backup (.+)/)?.1 }) else {
+                    return
+                }
+                let names = try? FileManager.default.contentsOfDirectory(atPath: store + ".moult/backups")
+                if names?.contains(String(name)) != true { unmade.withLock { $0.append(String(name)) } }
+            }))
+        let all = told.withLock { $0 }
+        let fractions = all.map(\.fraction)
+        #expect(fractions == fractions.sorted() && fractions.last == 1)
+        #expect(all.allSatisfy { ($0.estimatedTimeRemaining ?? 0) >= 0 } && all.last?.estimatedTimeRemaining == 0)
+        #expect(unmade.withLock { $0 } == [])
+        let made = try Set(Migrator().backups(of: store).list().map(\.name)).subtracting(before)
+        let said = all.compactMap(\.message).filter { $0.hasPrefix("Made the backup ") }
+        #expect(kind.name == "backed up" || Set(said) == Set(made.map { "Made the backup \($0)" }))
+        // A way that stops at each version goes through the phases once for each.
+        let phases = all.map { MigrationProgress.Phase.allCases.firstIndex(of: $0.phase) ?? 0 }
+        #expect(phases == phases.sorted() || kind.name == "three stages, a stop at each version")
+    }
+
     @Test("a migration that died again and again is not begun once more by itself")
     func crashLoop() throws {
         let versions = try DeferrableVersions.make()
@@ -84,15 +119,4 @@ struct RunProgressTests {
         _ = try Migrator(options: options).run(#require(try prepared.migration()), on: store.path)
         #expect(try history.records().last?.result == .done)
     }
-}
-
-/// A machine on which a tenth of a second passes between two looks at the clock, however fast it is.
-private struct HurriedSystem: ForwardingSystem {
-    private let looks = Looks()
-
-    private final class Looks: Sendable {
-        let count = Atomic<UInt64>(0)
-    }
-
-    var monotonicNanoseconds: UInt64 { looks.count.add(100_000_000, ordering: .relaxed).newValue }
 }

@@ -4,11 +4,12 @@ import Testing
 @Suite("A line of progress")
 struct ProgressLineTests {
     let line = ProgressLine(
-        phase: "change", fraction: 0.5, rows: 50_000, totalRows: 100_000, elapsed: 4, elapsedOnRows: 2)
+        phase: "change", fraction: 0.5, rows: 50_000, totalRows: 100_000, elapsed: 4, elapsedOnRows: 2,
+        remaining: 3.5)
 
     @Test("has rows, rate and time left")
     func text() {
-        #expect(line.text == "change: 50 %, 50,000 of 100,000 rows, 25,000 rows/s, 4.0 s left")
+        #expect(line.text == "change: 50 %, 50,000 of 100,000 rows, 25,000 rows/s, 3.5 s left")
     }
 
     @Test("has a bar that fits the terminal, and none where there is no room")
@@ -22,7 +23,10 @@ struct ProgressLineTests {
 
     @Test("guesses nothing at the beginning, and takes no harm from nonsense")
     func edges() {
-        #expect(ProgressLine(phase: "backup", fraction: 0.001, bytes: 5000, elapsed: 3).text == "backup: 0 %, 5.0 kB")
+        #expect(
+            ProgressLine(phase: "backup", fraction: 0.001, bytes: 5000, elapsed: 3, remaining: 9).text
+                == "backup: 0 %, 5.0 kB")
+        #expect(ProgressLine(phase: "copy", fraction: 0.5, elapsed: 3).text == "copy: 50 %")
         #expect(ProgressLine(phase: "x", fraction: .nan, elapsed: .infinity).text == "x: 0 %")
         #expect(ProgressLine(phase: "done", fraction: 7, elapsed: 1).text == "done: 100 %")
     }

@@ -62,10 +62,7 @@ struct RepairTests {
         let renamed = try #require(ground.operations.lastIndex(of: .rename))
         let write = try #require(ground.operations[renamed...].firstIndex(of: .write))
         let system = POSIXSystem()
-        try system.removeTree(ground.store)
-        try system.write(Array(damaged), to: ground.store)
-        try system.removeTree(ground.store + ".moult")
-        try system.copyTree(folder.path + "/template/store.sqlite.moult", to: ground.store + ".moult")
+        try ground.reset()
         let disk = try FaultDisk(Path.folder(of: ground.store), Fault(.fullOnce, at: write + 1))
         let result = try disk.run { try faultCase.run(ground.store, $0) }
         #expect(throws: MigrationError.self) { try result.get() }

@@ -19,13 +19,14 @@ package final class SQLiteProcess {
         count += 1
         let mark = "done-\(count)\n"
         try process.write("\(sql)\n;\n.print done-\(count)\n")
-        var text = ""
-        while !text.hasSuffix(mark) {
-            let bytes = process.readSome()
-            if bytes.isEmpty { break }
-            text += String(decoding: bytes, as: UTF8.self)
+        // Decoded as a whole: a piece may end within a character.
+        var bytes: [UInt8] = []
+        while !bytes.suffix(mark.utf8.count).elementsEqual(mark.utf8) {
+            let some = process.readSome()
+            if some.isEmpty { break }
+            bytes += some
         }
-        return String(text.dropLast(mark.count))
+        return String(decoding: bytes.dropLast(mark.utf8.count), as: UTF8.self)
     }
 
     /// Dies without a chance to tidy up.

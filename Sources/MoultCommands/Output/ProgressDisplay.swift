@@ -1,8 +1,10 @@
 import MoultEngine
+import MoultModel
 import MoultReport
 import Synchronization
 
-/// Shows how far a run is, on standard error: a bar on a terminal, a plain line now and then elsewhere.
+/// Shows how far a run is, on standard error: a bar on a terminal, a plain line now and then elsewhere, or one JSON
+/// object for each report.
 final class ProgressDisplay: Sendable {
     private struct State {
         var begun = ContinuousClock.now
@@ -15,12 +17,16 @@ final class ProgressDisplay: Sendable {
 
     private let console: Console
     private let isDebugging: Bool
+    private let tellsEvents: Bool
     private let state = Mutex(State())
 
-    /// - Parameter isDebugging: whether to say what Core Data says under its migration debug flag.
-    init(_ console: Console, isDebugging: Bool = Environment.isDebuggingMigration) {
+    /// - Parameters:
+    ///   - isDebugging: whether to say what Core Data says under its migration debug flag.
+    ///   - tellsEvents: whether a program reads what is told.
+    init(_ console: Console, isDebugging: Bool = Environment.isDebuggingMigration, tellsEvents: Bool = false) {
         self.console = console
-        self.isDebugging = isDebugging
+        self.isDebugging = isDebugging && !tellsEvents
+        self.tellsEvents = tellsEvents
     }
 
     /// An observer that shows, and that ends the run when somebody wishes so.
@@ -30,6 +36,7 @@ final class ProgressDisplay: Sendable {
     }
 
     private func show(_ progress: MigrationProgress) {
+        guard !tellsEvents else { return console.say(progress.document.compact) }
         state.withLock { state in
             let now = ContinuousClock.now
             if progress.rows > 0, state.firstRow == nil { state.firstRow = now }
@@ -70,7 +77,8 @@ final class ProgressDisplay: Sendable {
             phase: progress.phase.rawValue, fraction: progress.fraction, rows: Int(clamping: rows),
             totalRows: Int(clamping: progress.totalRows), bytes: Int(clamping: progress.bytes),
             elapsed: state.begun.duration(to: now).seconds,
-            elapsedOnRows: state.firstRow.map { $0.duration(to: now).seconds } ?? 0)
+            elapsedOnRows: state.firstRow.map { $0.duration(to: now).seconds } ?? 0,
+            remaining: progress.estimatedTimeRemaining)
     }
 
     /// A sentence of Core Data's own, for those who look for it.
@@ -92,6 +100,23 @@ final class ProgressDisplay: Sendable {
         console.sayRaw("\r\u{1B}[K")
         state.isBarShown = false
     }
+}
+
+extension MigrationProgress {
+    /// One report, for a program that reads them line by line.
+    fileprivate var document: JSONValue {
+        [
+            "format": 1, "event": "progress", "phase": .string(phase.rawValue), "fraction": .double(fraction),
+            "rows": .integer(rows), "totalRows": .integer(totalRows), "bytes": .integer(bytes),
+            "estimatedTimeRemaining": estimatedTimeRemaining.map(JSONValue.double) ?? .null,
+            "message": JSONValue(message),
+        ]
+    }
+}
+
+extension Option {
+    static let events = flag(
+        "events", "Tell the progress as JSON on standard error, one object a line, for programs.")
 }
 
 extension Duration {

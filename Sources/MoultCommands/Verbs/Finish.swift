@@ -11,7 +11,7 @@ extension Verb {
             call goes on. Before the first task that drops values the store is backed up, unless --frugal is given; until
             then moult downgrade brings the older version back. Without --model the store's own model is used.
             """,
-        operands: [.store], options: [.model, one, .budget, .frugal, .backups, .order],
+        operands: [.store], options: [.model, one, .budget, .frugal, .backups, .order, .events],
         examples: ["moult finish forum.sqlite --one", "moult finish forum.sqlite --budget 5s"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
@@ -21,7 +21,7 @@ extension Verb {
             throw invocation.wrong("--one and --budget exclude each other.")
         }
         let limit = budget.map(DeferredLimit.seconds) ?? (invocation[one] ? .one : .all)
-        let progress = ProgressDisplay(console)
+        let progress = ProgressDisplay(console, tellsEvents: invocation[.events])
         defer { progress.end() }
         let outcome = try invocation.migrator.finishDeferred(store, versions: versions, limit, progress.observer)
         progress.end()

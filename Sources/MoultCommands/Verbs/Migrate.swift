@@ -31,7 +31,7 @@ extension Verb {
         .cloudKit,
         .experimental,
         .backups,
-        .order,
+        .order, .events,
     ]
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
@@ -44,7 +44,7 @@ extension Verb {
             console.print(OutcomeReport(nothingToDoAt: plan.to.name).document) { PlanReport(prepared).lines(style: $0) }
             return .done
         }
-        let progress = ProgressDisplay(console)
+        let progress = ProgressDisplay(console, tellsEvents: invocation[.events])
         defer { progress.end() }
         progress.debug("Migrating from version \(plan.from.name) to version \(plan.to.name)")
         progress.debug("Inferred mapping model")

@@ -9,6 +9,10 @@ public struct MigrationProgress: Sendable, Hashable {
     /// Rows done so far, and all rows.
     public let rows: Int64
     public let totalRows: Int64
+    /// Bytes copied so far, of backup and commit together.
+    public let bytes: Int64
+    /// Seconds that the migration still takes, 0 when it is done; nil before anything of it was measured.
+    public let estimatedTimeRemaining: Double?
     /// What has just been done, in one sentence; nil between two such moments.
     public let message: String?
 
@@ -17,6 +21,8 @@ public struct MigrationProgress: Sendable, Hashable {
         fractionCompleted = progress.fraction
         rows = progress.rows
         totalRows = progress.totalRows
+        bytes = progress.bytes
+        estimatedTimeRemaining = progress.estimatedTimeRemaining
         message = progress.message
     }
 }

@@ -99,6 +99,8 @@ extension BackupFolder {
             observer.report(.backup, Double(done) / Double(max(all, 1)), bytes: Int64(done) * pageSize)
             return !observer.isCancelled()
         }
+        // What is small is copied in one step, and nobody was asked.
+        guard !observer.isCancelled() else { throw MigrationRun.cancelled(path) }
     }
 
     /// Synchronises a file that no connection writes to, checks it and computes its SHA-256.

@@ -111,12 +111,14 @@ package struct BackupFolder: Sendable {
         guard !expired.isEmpty else { return [] }
         let newestGood = all.last { (try? verify($0)) != nil }
         let going = expired.filter { $0 != newestGood }
-        for backup in going {
-            // Without its manifest it is no backup any more, should the removal stop half-way.
-            try system.remove(Path.join(backup.folder, StoreBackup.manifestName))
-            try system.removeTree(backup.folder)
-        }
+        for backup in going { try remove(backup) }
         try system.synchronise(folder)
         return going
+    }
+
+    func remove(_ backup: StoreBackup) throws {
+        // Without its manifest it is no backup any more, should the removal stop half-way.
+        try system.remove(Path.join(backup.folder, StoreBackup.manifestName))
+        try system.removeTree(backup.folder)
     }
 }

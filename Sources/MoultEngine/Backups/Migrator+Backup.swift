@@ -16,6 +16,8 @@ extension Migrator {
     ) throws -> StoreBackup {
         let path = try StoreProbe.checkFile(store, system)
         try Preflight.checkFile(path, system)
+        let observer = observer.timed(
+            by: RunEstimate(restoring: 0, over: try system.status(of: path)?.size ?? 0), system)
         let backup = try exclusively(path, version, reason, observer) ?? besideWriters(path, version, reason, observer)
         MigrationLog(Sidecar(store: path), system).append("Made the backup \(backup.name).")
         return backup

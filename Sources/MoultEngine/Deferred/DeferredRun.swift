@@ -12,7 +12,7 @@ final class DeferredRun {
     private let limit: DeferredLimit
     private let started: UInt64
     private let startedAt: Timestamp
-    private let observer: MigrationObserver
+    private var observer: MigrationObserver
     private var done: [DeferredTask] = []
     private var backup: StoreBackup?
 
@@ -30,7 +30,7 @@ final class DeferredRun {
         self.migrator = migrator
         self.limit = limit
         self.started = started
-        self.observer = observer.neverGoingBack()
+        self.observer = observer
         startedAt = migrator.system.now
     }
 
@@ -41,6 +41,10 @@ final class DeferredRun {
         }
         let tasks = try DeferredWork(snapshot, version: version, measuredOver: connection).tasks
         try limit.check(against: longestUnit(of: tasks))
+        observer = observer.timed(
+            by: RunEstimate(
+                finishing: tasks.reduce(0) { $0 + $1.seconds },
+                backup: needsBackup(before: tasks) ? try StoreState(connection).size : 0), system)
         defer { record() }
         if tasks.isEmpty { try connection.transaction { try settle() } }
         try makeBackup(before: tasks)

@@ -86,6 +86,15 @@ package struct Quarantine: Sendable {
     /// Takes back what a run that did not commit has written.
     func remove(run: String) throws {
         try change { try $0.run("DELETE FROM \($1) WHERE run = ?", [.text(run)]) }
+        // The run has made the file, and for nothing.
+        if try isEmpty() { try system.remove(sidecar.quarantine) }
+    }
+
+    private func isEmpty() throws -> Bool {
+        guard try system.exists(sidecar.quarantine) else { return false }
+        let file = try open()
+        defer { file.close() }
+        return try tables(of: file).allSatisfy { try file.integer("SELECT EXISTS (SELECT 1 FROM \($0))") == 0 }
     }
 
     /// Lists what was put back since a moment again: the store is as it was then.

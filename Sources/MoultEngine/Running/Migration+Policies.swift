@@ -12,6 +12,7 @@ extension Migration {
         let (mapping, from, to) = (plan.mapping, plan.source.model, plan.destination.model)
         let names = Set(mapping.entityMappings.filter { $0.policy != nil }.compactMap(\.sourceEntityName))
         let all = Double(max(names.reduce(0) { $0 + plan.rowCounts[$1, default: 0] }, 1))
+        objectsByCode += Int64(all)
         code.append { site in
             let run = PolicyRun(
                 mapping, from: from, to: to, registry: registry, external: site.external, batchSize: batchSize,

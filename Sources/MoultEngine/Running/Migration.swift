@@ -18,6 +18,8 @@ package struct Migration: Sendable {
     /// Code that makes what the statements leave to it, such as migration policies: after the script and before
     /// `verify`, in order.
     package var code: [@Sendable (MigrationSite) throws -> Void] = []
+    /// About how many objects that code goes through, one by one.
+    package var objectsByCode: Int64 = 0
     /// What the migration policies of all passes have made, kept by the pieces of code that run them.
     package var policies = PolicyLedger()
     /// Steps that change objects freely, after `verify`; nothing of the old store can be asked of what they leave.

@@ -1,23 +1,11 @@
+import MoultSQLite
 import MoultStore
-import Synchronization
+import MoultSystem
 
 /// Where a run is: told often, cheap to make, and never ahead of what has happened (B-34).
 package struct MigrationProgress: Sendable, Equatable {
     package enum Phase: String, Sendable, CaseIterable {
         case lock, backup, copy, change, verify, commit, done
-
-        /// The part of the whole that the phase takes, after W-20: backup made at 0.1, change from 0.2 to 0.9.
-        var range: ClosedRange<Double> {
-            switch self {
-            case .lock: 0...0
-            case .backup: 0...0.1
-            case .copy: 0.1...0.2
-            case .change: 0.2...0.8
-            case .verify: 0.8...0.9
-            case .commit: 0.9...1
-            case .done: 1...1
-            }
-        }
     }
 
     package var phase: Phase
@@ -30,6 +18,8 @@ package struct MigrationProgress: Sendable, Equatable {
     package var bytes: Int64
     /// What has just been done, in one sentence; nil between two such moments.
     package var message: String?
+    /// Seconds that the run still takes, 0 when it is done; nil before anything of it was measured.
+    package var estimatedTimeRemaining: Double?
 }
 
 /// Who watches a run, and may end it.
@@ -43,6 +33,9 @@ package struct MigrationObserver: Sendable {
     var totalRows: Int64 = 0
     /// The part of the phase `change` that reports of it are about, 0 to 1.
     private var span: ClosedRange<Double> = 0...1
+    /// How the whole is shared among the phases.
+    private var estimate = RunEstimate.milestones
+    private var clock: RunClock?
 
     package init(
         onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in },
@@ -56,29 +49,29 @@ package struct MigrationObserver: Sendable {
 
     func withTotalRows(of script: StoreScript) -> MigrationObserver {
         var observer = self
-        observer.totalRows = script.statements.reduce(0) { $0 + $1.rows }
+        observer.totalRows = script.rows
         return observer
     }
 
-    /// Tells no part of the whole that is less than one told before.
-    func neverGoingBack() -> MigrationObserver {
-        let highest = HighestFraction()
+    /// Tells fractions that follow the time that was expected and never go back, and the time left.
+    func timed(by estimate: RunEstimate, _ system: any System) -> MigrationObserver {
+        let clock = RunClock(estimate, system)
         var observer = self
-        observer.onProgress = { [onProgress] progress in
-            var progress = progress
-            progress.fraction = highest.reach(progress.fraction)
-            onProgress(progress)
-        }
+        (observer.estimate, observer.clock) = (estimate, clock)
+        observer.onProgress = { [onProgress] in onProgress(clock.timing($0)) }
         return observer
     }
 
-    /// For what does one of several equal pieces of a pass's work.
-    func piece(_ number: Int, of count: Int, in pass: Migration) -> MigrationObserver {
+    /// For what does one of several pieces of a pass's work.
+    ///
+    /// - Parameter weights: how long each piece takes beside the others.
+    func piece(_ number: Int, of weights: [Double], in pass: Migration) -> MigrationObserver {
+        let all = weights.reduce(0, +)
+        guard all > 0, weights.indices.contains(number) else { return self }
+        let before = weights.prefix(number).reduce(0, +)
         var observer = self
-        let width = (pass.span.upperBound - pass.span.lowerBound) / Double(max(count, 1))
-        let start = min(pass.span.lowerBound + width * Double(number), 1)
-        observer.span = start...min(start + width, 1)
-        return observer
+        observer.span = pass.span
+        return observer.spanning(min(before / all, 1)...min((before + weights[number]) / all, 1))
     }
 
     /// For what does a part of this part of the phase `change`, 0 to 1.
@@ -94,7 +87,7 @@ package struct MigrationObserver: Sendable {
     func report(
         _ phase: MigrationProgress.Phase, _ part: Double, rows: Int64 = 0, bytes: Int64 = 0, _ message: String? = nil
     ) {
-        let range = phase.range
+        let range = estimate.range(of: phase)
         let part = min(max(part, 0), 1)
         let share = phase == .change ? span.lowerBound + (span.upperBound - span.lowerBound) * part : part
         let fraction = range.lowerBound + (range.upperBound - range.lowerBound) * share
@@ -102,16 +95,24 @@ package struct MigrationObserver: Sendable {
             MigrationProgress(
                 phase: phase, fraction: fraction, rows: rows, totalRows: totalRows, bytes: bytes, message: message))
     }
-}
 
-/// The most that was told of a run, which two threads may tell.
-private final class HighestFraction: Sendable {
-    private let value = Mutex(0.0)
-
-    func reach(_ fraction: Double) -> Double {
-        value.withLock { value in
-            value = max(value, fraction)
-            return value
+    /// Runs what tells nothing of itself, such as a verification: how far it is follows from the time, and cancelling
+    /// ends the statement that runs on the connection.
+    ///
+    /// - Parameter phase: nil where it is no phase of its own.
+    func watching<Result>(
+        _ connection: Connection, as phase: MigrationProgress.Phase?, _ body: () throws -> Result
+    ) rethrows -> Result {
+        if let phase { report(phase, 0, rows: totalRows) }
+        var last = clock?.now ?? 0
+        connection.onProgress(every: 20_000) {
+            if let phase, let clock, clock.now &- last > 50_000_000 {
+                last = clock.now
+                report(phase, clock.expectedPart(of: phase), rows: totalRows)
+            }
+            return !isCancelled()
         }
+        defer { connection.onProgress(nil) }
+        return try body()
     }
 }

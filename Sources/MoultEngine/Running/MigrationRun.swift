@@ -42,12 +42,14 @@ final class MigrationRun {
         self.recovery = recovery
         self.options = options
         self.system = system
-        self.observer = observer.withTotalRows(of: migration.script).neverGoingBack()
         trail = StepTrail(store: lock.sidecar.store, system: system)
         backups = BackupFolder(options.backupFolder ?? lock.sidecar.backups, system)
         startedAt = system.now
         identifier = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
         before = try StoreState(lock.connection)
+        let costs = migration.script.costs(over: lock.connection)
+        self.observer = observer.withTotalRows(of: migration.script).timed(
+            by: RunEstimate(migration, costs, size: before.size), system)
         journal = Journal(
             run: identifier, operation: .migrate, state: .started, from: migration.from, to: migration.to,
             startedAt: startedAt.iso8601, schemaVersion: before.schemaVersion, oldChecksum: before.checksum,
@@ -108,7 +110,7 @@ extension MigrationRun {
             defer { _ = try? proof.wait() }
             try measure(.change) { try copy.run(migration, observer) }
             backup = try measure(.backup) { try finish(draft, proof) }
-            try measure(.verify) { try migration.verify(copy.connection) }
+            try verify(migration, copy.connection)
             try runSteps(of: migration, on: copy)
             try keepQuarantined(by: copy)
             try copy.connection.detach("source")
@@ -133,7 +135,7 @@ extension MigrationRun {
             defer { copy.close() }
             pass = try next(copy.connection)
             try measure(.change) { try copy.run(pass, observer) }
-            try measure(.verify) { try pass.verify(copy.connection) }
+            try verify(pass, copy.connection)
             try runSteps(of: pass, on: copy)
             try keepQuarantined(by: copy)
             try copy.connection.detach("source")
@@ -161,6 +163,18 @@ extension MigrationRun {
         try quarantine.noteRestored(from: copy.connection, run: identifier)
     }
 
+    /// A verification that is cancelled ends at once.
+    private func verify(_ pass: Migration, _ connection: Connection) throws {
+        do {
+            try measure(.verify) {
+                let isLast = pass.next == nil && pass.steps.isEmpty
+                try observer.watching(connection, as: isLast ? .verify : nil) { try pass.verify(connection) }
+            }
+        } catch let error as MigrationError where error.code == .cancelled {
+            throw Self.cancelled(sidecar.store)
+        }
+    }
+
     private func makeCopy(of path: String) throws -> WorkingCopy {
         try system.makeFolder(work)
         let copy = try WorkingCopy(
@@ -177,7 +191,8 @@ extension MigrationRun {
         guard !options.isFrugal else { return nil }
         let backup = try backups.finish(draft, proof)
         journal.backup = backup.name
-        observer.piece(0, of: migration.pieces, in: migration)
+        let start = migration.span.lowerBound
+        observer.spanning(start...start)
             .report(.change, 1, rows: observer.totalRows, "Made the backup \(backup.name)")
         return backup
     }
@@ -194,7 +209,9 @@ extension MigrationRun {
         let pageSize = before.pageSize
         try committing {
             try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
-                observer.report(.commit, Double(done) / Double(max(all, 1)), bytes: Int64(done) * pageSize)
+                // What is in the log has still to be written into the store's own file.
+                let part = Double(done) / Double(max(all, 1)) * (before.usesWAL ? 0.5 : 0.9)
+                observer.report(.commit, part, bytes: Int64(done) * pageSize)
                 return true
             }
         }
@@ -250,7 +267,7 @@ extension MigrationRun {
         try connection.execute("BEGIN IMMEDIATE")
         do {
             try measure(.change) { try runner.run(on: connection) }
-            try measure(.verify) { try migration.verify(connection) }
+            try verify(migration, connection)
             guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
             journal.state = .committing
             journal.newChecksum = try StoreState(connection).checksum
@@ -374,6 +391,7 @@ extension MigrationRun {
         let result: RunRecord.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
         try? Recovery.removeNewExternalFiles(journal, sidecar, system)
         _ = try? system.removeTree(work)
+        if result == .cancelled { removeBackup() }
         try? RunHistory(sidecar, system).append(record(result, error))
         log.append("Run \(identifier): \(result.rawValue): \(error)")
         do {
@@ -382,6 +400,17 @@ extension MigrationRun {
             try Journal.remove(sidecar, system)
         } catch {
             log.append("Run \(identifier): tidying up failed: \(error)")
+        }
+    }
+
+    /// The store is as it was, and would have one more copy for each time that somebody changes his mind.
+    private func removeBackup() {
+        guard let name = journal.backup, let backup = try? backups.backup(named: name) else { return }
+        do {
+            try backups.remove(backup)
+            journal.backup = nil
+        } catch {
+            log.append("Run \(identifier): the backup \(name) could not be removed: \(error)")
         }
     }
 

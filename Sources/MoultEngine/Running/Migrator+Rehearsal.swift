@@ -28,13 +28,16 @@ extension Migrator {
     package func rehearse(
         _ migration: Migration, on store: String, scratch: String? = nil, _ observer: MigrationObserver = .none
     ) throws -> RehearsalOutcome {
-        let observer = observer.withTotalRows(of: migration.script).neverGoingBack()
         let folder = Path.join(scratch ?? system.temporaryFolder, "moult-rehearsal-\(system.uniqueName())")
         return try StoreProbe.read(store, system: system, folder: scratch) { probe in
             try system.makeFolder(folder)
             defer { _ = try? system.removeTree(folder) }
             migration.policies.begin()
             try migration.precondition(probe.connection)
+            let costs = migration.script.costs(over: probe.connection)
+            let observer = observer.withTotalRows(of: migration.script).timed(
+                by: RunEstimate(
+                    migration, costs, size: try StoreState(probe.connection).size, keepsNothing: true), system)
             let trail = StepTrail(store: probe.path, system: system)
             let outcome: RehearsalOutcome
             do {
@@ -68,7 +71,6 @@ extension Migrator {
             defer {
                 let seconds = Double(system.monotonicNanoseconds &- start) / 1e9
                 timings.append(.init(phase: phase, seconds: seconds))
-                observer.report(phase, 1)
             }
             return try body()
         }
@@ -88,13 +90,17 @@ extension Migrator {
             // A further pass is bound to what the one before it made.
             let bound = path == source ? current : try current.next?(copy.connection) ?? current
             try measure(.change) { try copy.run(bound, observer) }
-            try measure(.verify) { try bound.verify(copy.connection) }
+            try measure(.verify) {
+                try observer.watching(copy.connection, as: nil) { try bound.verify(copy.connection) }
+            }
             try measure(.change) { try copy.runSteps(of: bound, noting: trail, observer) }
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }
             size = try StoreState(copy.connection).size
             path = copy.path
             pass = bound.next == nil ? nil : bound
         }
+        observer.report(.verify, 1, rows: observer.totalRows)
+        observer.report(.done, 1, rows: observer.totalRows)
         return RehearsalOutcome(
             rows: observer.totalRows, bytesBefore: before.size, bytesAfter: size,
             seconds: timings, space: space, way: probe.way, rules: migration.ruleLog?.reports ?? [],

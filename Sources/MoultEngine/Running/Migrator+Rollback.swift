@@ -36,14 +36,19 @@ extension Migrator {
         let lock = try StoreLock(path, system, patience: options.patience, makesStore: isNew)
         defer { lock.release() }
         _ = try Recovery.heal(lock, system, isEmpty: isNew)
+        let observer = observer.timed(
+            by: RunEstimate(
+                restoring: backup.manifest.size, over: isNew ? 0 : try StoreState(lock.connection).size), system)
         let saved =
             try isNew ? nil : backups(of: path).make(of: lock, version: currentVersion, for: .rollback, observer)
         if let saved { observer.report(.backup, 1, "Made the backup \(saved.name)") }
         let run = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
         do {
+            guard !observer.isCancelled() else { throw MigrationRun.cancelled(path) }
             try restore(backup, run, from: currentVersion, isNew ? nil : StoreState(lock.connection), lock, observer)
         } catch {
             if isNew { takeBack(lock, setAside: setAside) }
+            if let saved, (error as? MigrationError)?.code == .cancelled { try? backups(of: path).remove(saved) }
             throw error
         }
         let seconds = system.now.seconds(since: startedAt)
@@ -111,6 +116,8 @@ extension Migrator {
             }
             try system.synchronise(Path.folder(of: store))
             if let setAside { try system.remove(setAside) }
+            let damaged = lock.sidecar.damaged
+            if try system.exists(damaged), try system.list(damaged).isEmpty { try system.remove(damaged) }
             try Journal.remove(lock.sidecar, system)
         } catch {
             MigrationLog(lock.sidecar, system).append("Taking back a failed restore failed: \(error)")

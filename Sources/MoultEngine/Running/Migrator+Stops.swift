@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSystem
 
 extension Migrator {
     /// Runs everything that a prepared migration needs: one run, or one for each version where it stops at each.
@@ -30,7 +31,8 @@ extension Migrator {
                     prepared.store, versions: prepared.versions, to: edge.to, options: options,
                     system: system)
                 guard let migration = try next.migration() else { continue }
-                outcomes.append(try run(adjusting(migration), on: prepared.store, observer.part(number, of: count)))
+                outcomes.append(
+                    try run(adjusting(migration), on: prepared.store, observer.part(number, of: count, system)))
             } catch var error as MigrationError where number > 0 {
                 error.message += " The store stays at \(edge.from), the last version that it has reached."
                 throw error
@@ -42,11 +44,18 @@ extension Migrator {
 
 extension MigrationObserver {
     /// For one of several runs that are one to the person who watches.
-    fileprivate func part(_ number: Int, of count: Int) -> MigrationObserver {
+    ///
+    /// Those that are still to come are expected to take as long as this one.
+    fileprivate func part(_ number: Int, of count: Int, _ system: any System) -> MigrationObserver {
         var observer = self
+        let begun = system.monotonicNanoseconds
         observer.onProgress = { [onProgress] progress in
             var progress = progress
             progress.fraction = (Double(number) + progress.fraction) / Double(count)
+            if let left = progress.estimatedTimeRemaining {
+                let whole = Double(system.monotonicNanoseconds &- begun) / 1e9 + left
+                progress.estimatedTimeRemaining = left + whole * Double(count - number - 1)
+            }
             if progress.phase == .done, number + 1 < count { progress.phase = .commit }
             onProgress(progress)
         }

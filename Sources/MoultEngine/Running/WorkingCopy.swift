@@ -14,6 +14,8 @@ final class WorkingCopy {
     /// The store that is migrated, beside which its external data lie.
     private let store: String
     private let system: any System
+    /// How long the pieces of the pass take beside each other.
+    private var weights: [Double] = []
 
     /// - Parameters:
     ///   - source: a closed database file that nobody changes.
@@ -51,11 +53,12 @@ final class WorkingCopy {
     /// Runs the script of one pass, in one transaction, and then the code that belongs to it.
     func run(_ pass: Migration, _ observer: MigrationObserver) throws {
         for function in pass.functions { try connection.register(function) }
+        weights = pass.work(pass.script.costs(over: connection))
         let runner = ScriptRunner(
-            script: pass.script, observer: observer.piece(0, of: pass.pieces, in: pass), system: system)
+            script: pass.script, observer: observer.piece(0, of: weights, in: pass), system: system)
         try connection.transaction { try runner.run(on: connection) }
         for (number, code) in pass.code.enumerated() {
-            let observer = observer.piece(number + 1, of: pass.pieces, in: pass)
+            let observer = observer.piece(number + 1, of: weights, in: pass)
             try journalled { try code(site(observer)) }
             observer.report(.change, 1)
         }
@@ -76,7 +79,7 @@ final class WorkingCopy {
         let digest = try StoreSnapshot(connection).catalogueDigest
         for (number, step) in pass.steps.enumerated() {
             guard !observer.isCancelled() else { throw MigrationRun.cancelled(store) }
-            let observer = observer.piece(1 + pass.code.count + number, of: pass.pieces, in: pass)
+            let observer = observer.piece(1 + pass.code.count + number, of: weights, in: pass)
             trail.begin(step, on: self)
             do {
                 try journalled { try step.execute(site(observer)) }
@@ -108,35 +111,41 @@ final class WorkingCopy {
     }
 }
 
-extension Migration {
-    /// The script, each piece of code and each step are pieces of a pass's work.
-    var pieces: Int { 1 + code.count + steps.count }
-}
-
 /// Runs the statements of a script in order, with progress and cancellation inside each.
 struct ScriptRunner {
     let script: StoreScript
     let observer: MigrationObserver
     let system: any System
 
-    var totalRows: Int64 { script.statements.reduce(0) { $0 + $1.rows } }
+    /// How far the script is.
+    private struct Place {
+        /// Rows that are done.
+        var rows: Int64 = 0
+        /// The part of the script that is done, 0 to 1, and that of the statement that comes.
+        var part = 0.0
+        var next = 0.0
+    }
 
     /// In the transaction that is open.
     func run(on connection: Connection) throws {
-        var done: Int64 = 0
+        var place = Place()
+        let costs = script.costs(over: connection)
+        let all = max(costs.reduce(0, +), 1e-9)
         defer { connection.onProgress(nil) }
-        for statement in script.statements {
-            try run(statement, after: done, on: connection)
-            done += statement.rows
-            observer.report(.change, part(done), rows: done, statement.sentence)
+        for (statement, cost) in zip(script.statements, costs) {
+            place.next = cost / all
+            try run(statement, at: place, on: connection)
+            place.rows += statement.rows
+            place.part += place.next
+            observer.report(.change, place.part, rows: place.rows, statement.sentence)
         }
     }
 
-    private func run(_ statement: StoreScript.Statement, after done: Int64, on connection: Connection) throws {
+    private func run(_ statement: StoreScript.Statement, at place: Place, on connection: Connection) throws {
         do {
             let compiled = try connection.prepare(statement.sql)
             defer { compiled.finalise() }
-            watch(compiled, statement, after: done, try estimatedSteps(statement, connection))
+            watch(compiled, statement, at: place, try estimatedSteps(statement, connection))
             try compiled.run()
         } catch let error as MigrationError where error.code == .sqlite {
             throw MigrationError(
@@ -157,26 +166,20 @@ struct ScriptRunner {
         return Double(statement.rows) * Double(max(loops, 1))
     }
 
-    private func watch(_ compiled: Statement, _ statement: StoreScript.Statement, after done: Int64, _ steps: Double) {
+    private func watch(_ compiled: Statement, _ statement: StoreScript.Statement, at place: Place, _ steps: Double) {
         let (observer, system) = (observer, system)
         var last = system.monotonicNanoseconds
         // SQLite adds a statement's steps up when it pauses, and these never do.
         var taken = 0.0
-        let part = part
         compiled.connection.onProgress(every: 20_000) {
             taken += 20_000
             let now = system.monotonicNanoseconds
             guard now &- last > 50_000_000 else { return true }
             last = now
             let share = min(taken / steps, 0.99)
-            let rows = done + Int64(share * Double(statement.rows))
-            observer.report(.change, part(rows), rows: rows)
+            let rows = place.rows + Int64(share * Double(statement.rows))
+            observer.report(.change, place.part + share * place.next, rows: rows)
             return !observer.isCancelled()
         }
-    }
-
-    private var part: (Int64) -> Double {
-        let total = Double(max(totalRows, 1))
-        return { Double($0) / total }
     }
 }

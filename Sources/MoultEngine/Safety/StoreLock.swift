@@ -27,9 +27,10 @@ package final class StoreLock {
         self.system = system
         try sidecar.make(system)
         file = try RunOwner.take(sidecar, system)
+        let hasLog = try system.exists(store + "-wal")
         connection = try Connection(store, mode: makesStore ? .create : .readWrite, busyTimeout: patience)
         do {
-            try seize()
+            try seize(keepingLog: hasLog)
         } catch let error as MigrationError where error.code == .locked {
             connection.close()
             throw Self.openElsewhere(store, system, cause: error.cause)
@@ -57,11 +58,11 @@ package final class StoreLock {
         }
     }
 
-    private func seize() throws {
+    private func seize(keepingLog: Bool) throws {
         // Before the first read: then SQLite keeps the WAL's index in memory and never gives a lock back.
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        // A run that is refused leaves even a WAL as it was.
-        try connection.keepWALOnClose(true)
+        // A run that is refused leaves even a WAL as it was, and none where there was none.
+        try connection.keepWALOnClose(keepingLog)
         try connection.execute("BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
     }
 

@@ -163,7 +163,8 @@ private struct CoreDataModel: DataModel {
 
         let description = PersistentStoreDescription(url: url)
         description.migrationProgress = { progress in
-            print("\(progress.phase): \(Int(progress.fractionCompleted * 100)) %")
+            let left = progress.estimatedTimeRemaining.map { ", \(Int($0.rounded(.up))) s left" } ?? ""
+            print("\(progress.phase): \(Int(progress.fractionCompleted * 100)) %\(left)")
         }
         description.afterMigration = { context in
             for book in try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")) {

@@ -1,0 +1,103 @@
+import MoultSystem
+import Synchronization
+
+/// How far a run is and how long it still takes, from what its phases were expected to take and what they have taken.
+///
+/// The phase under way is judged by its own pace as soon as a tenth of it is done; those that are still to come by what
+/// was expected of them, times how much longer than expected the run has taken so far.
+final class RunClock: Sendable {
+    private struct State {
+        var phase = MigrationProgress.Phase.lock
+        /// When the phase was told of first, and which part of it was done by then.
+        var begun: UInt64
+        var start = 0.0
+        /// The most that was told; two threads may tell.
+        var highest = 0.0
+        /// Seconds that phases without code have taken, and those that were expected of them.
+        var taken = 0.0
+        var expected = 0.0
+    }
+
+    private let estimate: RunEstimate
+    private let system: any System
+    private let state: Mutex<State>
+
+    init(_ estimate: RunEstimate, _ system: any System) {
+        self.estimate = estimate
+        self.system = system
+        state = Mutex(State(begun: system.monotonicNanoseconds))
+    }
+
+    var now: UInt64 { system.monotonicNanoseconds }
+
+    /// The progress with a fraction that is never less than one told before, and the time left.
+    func timing(_ progress: MigrationProgress) -> MigrationProgress {
+        let now = now
+        return state.withLock { state in
+            var progress = progress
+            progress.fraction = max(progress.fraction, state.highest)
+            if order(progress.phase) > order(state.phase) { enter(progress, at: now, &state) }
+            state.highest = progress.fraction
+            progress.estimatedTimeRemaining = remaining(progress, at: now, state)
+            return progress
+        }
+    }
+
+    /// The part of a phase that is done by now if it takes as long as was expected, for one that tells nothing of
+    /// itself; it comes ever closer to 1.
+    func expectedPart(of phase: MigrationProgress.Phase) -> Double {
+        let now = now
+        return state.withLock { state in
+            let whole = estimate.seconds[phase, default: 0] * pace((state.taken, state.expected))
+            guard state.phase == phase, whole > 0 else { return 0 }
+            let part = seconds(since: state.begun, now) / whole
+            return part < 0.8 ? part : 1 - 0.04 / (part - 0.6)
+        }
+    }
+
+    // MARK: - Parts
+
+    private func order(_ phase: MigrationProgress.Phase) -> Int {
+        MigrationProgress.Phase.allCases.firstIndex(of: phase) ?? 0
+    }
+
+    private func enter(_ progress: MigrationProgress, at now: UInt64, _ state: inout State) {
+        (state.taken, state.expected) = measured(to: progress.fraction, at: now, state)
+        (state.phase, state.begun, state.start) = (progress.phase, now, progress.fraction)
+    }
+
+    /// Seconds that were taken so far, and those that were expected; an app's code is left out.
+    private func measured(to fraction: Double, at now: UInt64, _ state: State) -> (taken: Double, expected: Double) {
+        if state.phase == .change && estimate.hasCode { return (state.taken, state.expected) }
+        return (
+            state.taken + seconds(since: state.begun, now),
+            state.expected + max(0, fraction - state.start) * estimate.total
+        )
+    }
+
+    /// How much longer than expected phases take here: what was measured, and a little of all as expected.
+    private func pace(_ measured: (taken: Double, expected: Double)) -> Double {
+        let known = estimate.total * 0.02
+        return known > 0 ? (measured.taken + known) / (measured.expected + known) : 1
+    }
+
+    /// Nil before anything was measured.
+    private func remaining(_ progress: MigrationProgress, at now: UInt64, _ state: State) -> Double? {
+        guard progress.phase != .done else { return 0 }
+        guard progress.phase != .lock, estimate.total > 0, progress.fraction > 0 else { return nil }
+        let range = estimate.range(of: progress.phase)
+        let tellsItself = progress.phase != .verify && progress.phase != .copy
+        let pace = pace(
+            tellsItself ? measured(to: progress.fraction, at: now, state) : (state.taken, state.expected))
+        let later = max(0, 1 - max(range.upperBound, progress.fraction)) * estimate.total * pace
+        let left = max(0, range.upperBound - progress.fraction)
+        let expected = left * estimate.total * pace
+        let (done, width) = (progress.fraction - state.start, range.upperBound - range.lowerBound)
+        guard tellsItself, done > 0, width > 0 else { return later + expected }
+        let measured = seconds(since: state.begun, now) / done * left
+        let weight = min(1, done / width * 10)
+        return later + weight * measured + (1 - weight) * expected
+    }
+
+    private func seconds(since start: UInt64, _ now: UInt64) -> Double { Double(now &- start) / 1e9 }
+}

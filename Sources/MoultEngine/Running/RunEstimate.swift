@@ -1,0 +1,132 @@
+import MoultSQLite
+import MoultStore
+
+/// The seconds that each phase of a run is expected to take, from bytes and rows.
+///
+/// Only their proportions count: how fast the machine is shows while the run goes on (``RunClock``). The figures are
+/// those that Documentation/Performance.md says how to measure.
+struct RunEstimate: Sendable, Equatable {
+    let seconds: [MigrationProgress.Phase: Double]
+    /// Whether an app's code does part of the phase `change`, whose pace says nothing of SQLite's.
+    let hasCode: Bool
+
+    init(_ seconds: [MigrationProgress.Phase: Double], hasCode: Bool = false) {
+        self.seconds = seconds
+        self.hasCode = hasCode
+    }
+
+    /// Where nothing is known: W-20's parts, the backup made at 0.1, the change from 0.2 on.
+    static let milestones = RunEstimate([.backup: 0.1, .copy: 0.1, .change: 0.6, .verify: 0.1, .commit: 0.1])
+
+    var total: Double { seconds.values.reduce(0, +) }
+
+    /// The part of the whole that a phase is, 0 to 1.
+    func range(of phase: MigrationProgress.Phase) -> ClosedRange<Double> {
+        let total = total
+        guard total > 0, phase != .done else { return phase == .done ? 1...1 : 0...0 }
+        let before = MigrationProgress.Phase.allCases.prefix { $0 != phase }.reduce(0) { $0 + seconds[$1, default: 0] }
+        let start = min(before / total, 1)
+        return start...max(start, min((before + seconds[phase, default: 0]) / total, 1))
+    }
+}
+
+// MARK: - What is known before a run
+
+extension RunEstimate {
+    /// Seconds a byte of the store.
+    private enum Pace {
+        static let backup = 1.05e-9
+        static let proof = 2.8e-9
+        static let copy = 1.1e-9
+        static let verify = 5.5e-9
+        static let commit = 3.7e-9
+    }
+
+    /// A migration of a store of `size` bytes.
+    ///
+    /// - Parameters:
+    ///   - costs: seconds of each statement of the first pass.
+    ///   - keepsNothing: whether it is a rehearsal, without a commit.
+    init(_ migration: Migration, _ costs: [Double], size: Int64, keepsNothing: Bool = false) {
+        let size = Double(size)
+        let work = migration.work(costs).reduce(0, +)
+        if migration.script.isInPlace {
+            self.init([
+                .backup: migration.script.isDeferred ? 0 : size * (Pace.backup + Pace.proof), .change: work + 1e-3,
+                .verify: 1e-3, .commit: keepsNothing ? 0 : 1e-2,
+            ])
+            return
+        }
+        // Each further pass copies and verifies once more.
+        let passes = 1 / max(migration.span.upperBound - migration.span.lowerBound, 0.01)
+        let further = (passes - 1) * size * (Pace.copy + Pace.verify)
+        let wait = keepsNothing ? 0 : max(0, size * (Pace.proof - Pace.copy) - work)
+        self.init(
+            [
+                .backup: size * Pace.backup, .copy: size * Pace.copy, .change: work * passes + further + wait,
+                .verify: size * Pace.verify, .commit: keepsNothing ? 0 : size * Pace.commit,
+            ], hasCode: !migration.code.isEmpty || !migration.steps.isEmpty)
+    }
+
+    /// A backup put back: of the bytes of the present store, which is backed up, and of those of the backup.
+    init(restoring size: Int64, over present: Int64) {
+        self.init([.backup: Double(present) * (Pace.backup + Pace.proof), .commit: Double(size) * Pace.commit])
+    }
+
+    /// Deferred tasks of so many seconds, after a backup of so many bytes.
+    init(finishing seconds: Double, backup size: Int64) {
+        self.init([.backup: Double(size) * (Pace.backup + Pace.proof), .change: seconds + 1e-3])
+    }
+}
+
+extension Migration {
+    /// Seconds of each piece of the phase `change` of this pass: the script, each piece of code, each step.
+    func work(_ costs: [Double]) -> [Double] {
+        // An object that goes through an app's code, in a build with optimisation.
+        let objects = Double(max(objectsByCode, 1)) * 2e-5
+        return [costs.reduce(1e-3, +)] + (code.map { _ in objects / Double(code.count) })
+            + steps.map { _ in Double(max(script.rows, 1)) * 1e-5 }
+    }
+}
+
+extension StoreScript {
+    /// Rows of all statements, the unit of progress.
+    var rows: Int64 { statements.reduce(0) { $0 + $1.rows } }
+
+    /// About how many seconds each statement takes.
+    ///
+    /// - Parameter connection: to the store, or the copy, before the script has run.
+    func costs(over connection: Connection) -> [Double] {
+        let sizes = connection.tableSizes
+        var last: Int64 = 0
+        return statements.map { statement in
+            if statement.rows > 1 { last = statement.rows }
+            return Double(statement.rowsTouched(sizes, last)) * statement.secondsForEachRow
+        }
+    }
+}
+
+extension StoreScript.Statement {
+    /// One whose rows nobody counted, such as an index, goes through the largest table that it names.
+    fileprivate func rowsTouched(_ sizes: [String: Int64], _ last: Int64) -> Int64 {
+        guard rows == 1 else { return rows }
+        let named = sizes.filter { sql.contains("\"\($0.key)\"") || sql.contains(" \($0.key) (") }
+        return named.values.max() ?? last
+    }
+
+    fileprivate var secondsForEachRow: Double {
+        if sql.hasPrefix("INSERT") { return 1.2e-6 }
+        return sql.hasPrefix("UPDATE") ? 0.6e-6 : 0.4e-6
+    }
+}
+
+extension Connection {
+    /// About how many rows each table has, without counting them: its highest key.
+    fileprivate var tableSizes: [String: Int64] {
+        let names = try? rows("SELECT name FROM main.sqlite_master WHERE type = 'table'") { $0.text(0) ?? "" }
+        let sizes = (names ?? []).compactMap { name in
+            (try? integer("SELECT max(rowid) FROM main.\(name.quotedName)")).flatMap { $0 }.map { (name, $0) }
+        }
+        return Dictionary(sizes, uniquingKeysWith: max)
+    }
+}

@@ -1,0 +1,21 @@
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Somebody changes his mind at 512 random instants, 32 for each kind of work; at a few in the quick tests.
+@Suite("Cancelling at any instant")
+struct CancellationFaultTests {
+    @Test("leaves the old store, or the whole new one, and nothing beside it", arguments: CancellableKind.all)
+    func cancelled(kind: CancellableKind) throws {
+        let trial = try CancellationTrial(kind)
+        var random = SeededGenerator(seed: 500)
+        var (cancelled, done) = (0, 0)
+        for round in Tier.faults.rounds(quick: 2, full: 32, sharedBy: CancellableKind.all.count) {
+            let instant = trial.instant(round, using: &random)
+            if try trial.run(at: instant) { cancelled += 1 } else { done += 1 }
+        }
+        if Tier.faults.isAsked { print("\(kind.name): cancelled \(cancelled) times, done by then \(done) times") }
+        #expect(cancelled > 0 || !Tier.faults.isAsked)
+    }
+}
