@@ -45,6 +45,7 @@ extension StoreMirror {
         }
         let connection = try Connection(Path.join(folder, "rows"), mode: .create, busyTimeout: Self.patience)
         defer { connection.close() }
+        watch(connection)
         try connection.attach(route.primary, as: "source", mode: .readWrite)
         try connection.attach(route.replica, as: "replica", mode: .readWrite)
         var reading = MirrorReading(connection, script, mark)

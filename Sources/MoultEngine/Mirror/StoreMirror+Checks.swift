@@ -13,6 +13,7 @@ extension StoreMirror {
         let isSeen = try isAsSeen(route.replica)
         let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience)
         defer { connection.close() }
+        watch(connection)
         let snapshot = try StoreSnapshot(connection)
         guard let mark = MirrorMark(snapshot.metadata), mark.identifier == record.identifier else {
             throw diverged(

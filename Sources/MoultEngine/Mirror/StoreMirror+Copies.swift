@@ -14,7 +14,7 @@ extension StoreMirror {
         defer { source.close() }
         // A read that is open keeps the pages as they are: the copy does not begin again at each write.
         try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")
-        try BackupFolder(Path.folder(of: copy), system).copyPages(from: source, to: copy, .none)
+        try BackupFolder(Path.folder(of: copy), system).copyPages(from: source, to: copy, observer)
         try source.execute("COMMIT")
         let (from, to) = (ExternalStorage(store: external), ExternalStorage(store: copy))
         guard try system.exists(from.folder) else { return }
@@ -50,7 +50,7 @@ extension StoreMirror {
         guard route.keepsUnfilled, let mapping = route.mapping else {
             let prepared = try PreparedMigration(
                 path, versions: versions, to: record.to, options: options, system: system)
-            _ = try migrator.run(prepared)
+            _ = try migrator.run(prepared, observer)
             return
         }
         let bound = try StoreProbe.read(path, system: system) { probe in
@@ -59,6 +59,6 @@ extension StoreMirror {
                 connection: probe.connection, experimental: true)
         }
         let migration = try Migration(bound, on: system.resolve(path), from: route.from.name, system: system)
-        _ = try migrator.run(migration, on: path)
+        _ = try migrator.run(migration, on: path, observer)
     }
 }

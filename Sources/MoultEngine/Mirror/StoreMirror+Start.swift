@@ -18,7 +18,7 @@ extension StoreMirror {
     package static func start(
         _ store: String, versions: ModelVersions, to target: String? = nil, at second: String,
         options: PreparedMigration.Options = .init(), input: [String: String] = [:],
-        system: any System = POSIXSystem()
+        system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws -> StoreMirror {
         let path = try StoreProbe.checkFile(store, system)
         let second = Path.join(try system.resolve(Path.folder(of: second)), Path.name(of: second))
@@ -34,6 +34,7 @@ extension StoreMirror {
             from: prepared.plan.from.name, to: prepared.plan.to.name, plan: prepared.plan.digest.hexadecimal,
             startedAt: system.now.iso8601, input: input)
         var mirror = StoreMirror(path, record, versions, options, system)
+        mirror.isCancelled = isCancelled
         try mirror.checkFree()
         try mirror.locked { try mirror.begin() }
         return mirror
@@ -80,6 +81,7 @@ extension StoreMirror {
                 let transaction = try Self.lastTransaction(of: copy)
                 try migrate(copy, by: route)
                 try mark(copy, of: route.to, at: transaction)
+                try checkCancelled()
                 try putInPlace(copy)
             }
         } catch {

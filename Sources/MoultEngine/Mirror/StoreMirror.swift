@@ -1,5 +1,6 @@
 import MoultModel
 import MoultPlan
+import MoultSQLite
 import MoultStore
 import MoultSystem
 
@@ -19,6 +20,8 @@ package struct StoreMirror: Sendable {
     let versions: ModelVersions
     let options: PreparedMigration.Options
     let system: any System
+    /// Asked often; where it is true, work ends with the error `cancelled` and both stores as they were.
+    var isCancelled: @Sendable () -> Bool = { false }
 
     var sidecar: Sidecar { Sidecar(store: store) }
 
@@ -41,10 +44,11 @@ package struct StoreMirror: Sendable {
     /// - Throws: `usage` where the store has no mirror; `planStale` where the mapping is not the one it was begun with.
     package init(
         of store: String, versions: ModelVersions, options: PreparedMigration.Options = .init(),
-        system: any System = POSIXSystem()
+        system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws {
         let (path, record) = try Self.record(of: store, system)
         self.init(path, record, versions, options, system)
+        self.isCancelled = isCancelled
         _ = try forward()
     }
 
@@ -70,6 +74,24 @@ package struct StoreMirror: Sendable {
                 remedy: "Run moult mirror start again; it begins anew.")
         }
         return (path, record)
+    }
+}
+
+// MARK: - Cancelling
+
+extension StoreMirror {
+    var observer: MigrationObserver { MigrationObserver(isCancelled: isCancelled) }
+
+    /// Has a statement that runs on the connection end when the work is cancelled.
+    func watch(_ connection: Connection) {
+        connection.onProgress(every: 20_000) { [isCancelled] in !isCancelled() }
+    }
+
+    func checkCancelled() throws {
+        guard isCancelled() else { return }
+        throw MigrationError(
+            .cancelled, "The work on the mirror was cancelled; both stores are as they were.", place: store,
+            remedy: "Run the command again when you want it done.")
     }
 }
 

@@ -5,7 +5,6 @@ import MoultPlan
 import MoultStore
 import MoultSystem
 import MoultTransform
-import Synchronization
 
 /// What a store says of its version.
 public struct StoreVersionStatus: Sendable, Hashable {
@@ -52,7 +51,7 @@ extension VersionRegistry {
         registry: MigrationRegistry = MigrationRegistry(),
         progressHandler: @escaping @Sendable (Double, String) -> Void = { _, _ in }
     ) async throws -> [VersionedMigration] {
-        try await offThread { isCancelled in
+        try await BlockingWork.run("VersionRegistry") { isCancelled in
             let status = try self.status(ofStoreAt: url, target: target)
             let path = try self.path(from: status.version, to: status.target)
             guard !path.isEmpty else { return [] }
@@ -75,33 +74,13 @@ extension VersionRegistry {
     ///
     /// - Throws: `backupNotFound` where there is none of that version; `backupInvalid` before anything is done.
     public func rollBack(storeAt url: URL, to version: SemanticVersion) async throws {
-        try await offThread { _ in
+        try await BlockingWork.run("VersionRegistry") { _ in
             let migrator = Migrator()
             let backup = try migrator.backups(of: url.path).newest(ofVersion: version.description)
             let present = try? self.status(ofStoreAt: url).version.description
             _ = try migrator.rollback(url.path, to: backup, currentVersion: present ?? "")
         }
     }
-
-    /// - Parameter body: asks its argument whether the task was cancelled.
-    private func offThread<Value: Sendable>(
-        _ body: @escaping @Sendable (@escaping @Sendable () -> Bool) throws -> Value
-    ) async throws -> Value {
-        let flag = CancellationFlag()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-                DispatchQueue(label: "VersionRegistry", qos: .userInitiated).async {
-                    continuation.resume(with: Result { try body { flag.isSet.load(ordering: .relaxed) } })
-                }
-            }
-        } onCancel: {
-            flag.isSet.store(true, ordering: .relaxed)
-        }
-    }
-}
-
-private final class CancellationFlag: Sendable {
-    let isSet = Atomic(false)
 }
 
 extension VersionRegistry {

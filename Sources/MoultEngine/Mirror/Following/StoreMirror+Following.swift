@@ -46,6 +46,7 @@ extension StoreMirror {
         fresh: String? = nil
     ) throws -> MirrorOutcome {
         let start = system.monotonicNanoseconds
+        try checkCancelled()
         let mark = try checkReplica(route, overwriting: overwriting)
         try requireFile(source)
         let snapshot = try snapshot(of: source)

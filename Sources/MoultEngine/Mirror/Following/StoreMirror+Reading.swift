@@ -37,6 +37,7 @@ extension StoreMirror {
         let path = Path.join(folder, "rows")
         let connection = try Connection(path, mode: .create, busyTimeout: Self.patience)
         defer { connection.close() }
+        watch(connection)
         try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE")
         try connection.attach(source, as: "source", mode: .readWrite)
         try connection.attach(route.replica, as: "replica", mode: .readWrite)

@@ -8,6 +8,7 @@ extension StoreMirror {
     func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark) throws -> MirrorChanges {
         let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience)
         defer { connection.close() }
+        watch(connection)
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = FILE")
         try connection.registerCoreDataStubs()
         try MirrorContents.register(on: connection)
@@ -49,6 +50,7 @@ extension StoreMirror {
         metadata.entries[MirrorMark.key] =
             MirrorMark(identifier: record.identifier, transaction: step.transaction, contents: contents).entry
         if metadata != present { try metadata.write(to: connection) }
+        try checkCancelled()
         return application.changes
     }
 

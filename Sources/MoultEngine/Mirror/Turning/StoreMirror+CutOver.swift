@@ -52,6 +52,8 @@ extension StoreMirror {
         record.losses = []
         try record.write(sidecar, system)
         noteSeen(record.second)
+        // The direction is turned, which nobody cancels any more.
+        isCancelled = { false }
         _ = try synchronise()
     }
 
@@ -122,6 +124,7 @@ extension StoreMirror {
                 .locked, "Somebody wrote to the store meanwhile.", place: route.primary,
                 remedy: "Close every app that uses it and run the command again; nothing was changed.")
         }
+        try checkCancelled()
         guard isTakenBack else { return }
         try mark(route.primary, of: route.from, at: Self.lastTransaction(of: route.primary))
     }

@@ -63,6 +63,7 @@ extension StoreMirror {
         let comparison = try MirrorComparison(fresh: fresh, replica: route.replica)
         defer { comparison.connection.close() }
         let connection = comparison.connection
+        watch(connection)
         try connection.checkSoundness(schema: "replica", place: route.replica)
         var differences: [MirrorVerification.Difference] = []
         var rows: Int64 = 0

@@ -1,0 +1,116 @@
+import Foundation
+import MoultEngine
+
+extension PersistentStoreMirror {
+    /// How what was written is known.
+    public enum Means: String, Sendable, Hashable, CaseIterable {
+        /// The transactions of persistent history.
+        case history
+        /// A scan of the keys and lock counters of both stores.
+        case scan
+        /// Every row was compared.
+        case comparison
+    }
+
+    /// What one step has done to the store that follows.
+    public struct Sync: Sendable, Hashable {
+        public let means: Means
+        /// Rows of the store that follows.
+        public let inserted: Int
+        public let updated: Int
+        public let deleted: Int
+        /// Why every row had to be compared, in a sentence; nil where that was not so, or was wished for.
+        public let reason: String?
+        public let seconds: Double
+
+        init(_ outcome: MirrorOutcome) {
+            means = Means(outcome.means)
+            inserted = Int(clamping: outcome.changes.inserted)
+            updated = Int(clamping: outcome.changes.updated)
+            deleted = Int(clamping: outcome.changes.deleted)
+            reason = outcome.reason
+            seconds = outcome.seconds
+        }
+    }
+
+    /// Where a mirror stands.
+    public struct Status: Sendable, Hashable {
+        /// The store that apps write to, and the one that follows.
+        public let primaryURL: URL
+        public let replicaURL: URL
+        /// The versions of the first store and of the second.
+        public let version: String
+        public let mirrorVersion: String
+        /// Whether apps write to the second store.
+        public let isCutOver: Bool
+        /// Whether there is anything to take over.
+        public let isBehind: Bool
+        public let means: Means
+        /// Transactions that are still to be taken over; nil without history.
+        public let transactions: Int?
+        /// Objects that were written since; nil where every row would have to be compared.
+        public let objects: Int?
+        /// Why single objects cannot be followed, in a sentence; nil where they can.
+        public let reason: String?
+        /// What could not be taken back at the cut-over, in sentences.
+        public let losses: [String]
+
+        init(_ status: MirrorStatus) {
+            primaryURL = URL(fileURLWithPath: status.primary)
+            replicaURL = URL(fileURLWithPath: status.replica)
+            (version, mirrorVersion) = (status.record.from, status.record.to)
+            isCutOver = status.record.state == .cutOver
+            isBehind = status.isBehind
+            means = Means(status.means)
+            transactions = status.transactions.map(Int.init(clamping:))
+            objects = status.objects.map(Int.init(clamping:))
+            reason = status.reason
+            losses = status.record.losses
+        }
+    }
+
+    /// What the full comparison has shown.
+    public struct Verification: Sendable, Hashable {
+        public let isEqual: Bool
+        /// The rows of the fresh migration that were compared.
+        public let rows: Int
+        public let differences: [Difference]
+        /// Other things that differ: tables and indexes by name, metadata by key, files of external data.
+        public let others: [String]
+        /// Why the store that follows could not be brought up to date; nil where it could.
+        public let obstacle: String?
+
+        /// A table of the store that follows.
+        public struct Difference: Sendable, Hashable {
+            public let table: String
+            /// Rows that only a fresh migration has, or has so.
+            public let missing: Int
+            /// Rows that only the store that follows has, or has so.
+            public let surplus: Int
+            /// The first keys of either.
+            public let keys: [Int]
+        }
+
+        init(_ verification: MirrorVerification) {
+            isEqual = verification.isEqual
+            rows = Int(clamping: verification.rows)
+            others = verification.others
+            obstacle = verification.obstacle
+            differences = verification.differences.map {
+                Difference(
+                    table: $0.table, missing: Int(clamping: $0.missing), surplus: Int(clamping: $0.surplus),
+                    keys: $0.keys.map(Int.init(clamping:)))
+            }
+        }
+    }
+}
+
+extension PersistentStoreMirror.Means {
+    init(_ means: MirrorMeans) {
+        switch means {
+        case .history: self = .history
+        case .scan: self = .scan
+        case .comparison: self = .comparison
+        }
+    }
+}

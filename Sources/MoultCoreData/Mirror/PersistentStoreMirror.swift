@@ -1,0 +1,152 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultSystem
+import MoultTransform
+
+/// A second store, of another version of the model, that is kept in step with a store that is in use.
+///
+///     let mirror = try await PersistentStoreMirror.start(storeAt: url, versions: versions, at: newURL)
+///     try await mirror.sync()
+///     if try await mirror.verify().isEqual { try await mirror.cutOver() }
+///
+/// The value is a name for what lies beside the first store: every call reads there where the mirror stands, so it may be
+/// made anew at each launch (``init(ofStoreAt:versions:registry:)``), and used beside `moult mirror`. What a mirror
+/// promises, and what it refuses, is in Documentation/Mirror.md.
+///
+/// Every call does its work on a thread of its own, and may be cancelled with its task: then it throws `cancelled`, and
+/// both stores are as they were. Apps may write to the first store meanwhile, this one too, but for ``start`` and the
+/// calls that turn the direction.
+public struct PersistentStoreMirror: Sendable {
+    /// The first store.
+    public let url: URL
+    private let versions: ModelVersions
+    private let registry: MigrationRegistry
+
+    /// The mirror that a store has.
+    ///
+    /// - Parameters:
+    ///   - versions: those that the mirror was begun with.
+    ///   - registry: the same code and mapping models.
+    /// - Throws: `usage` where the store has no mirror; `planStale` where the way from one version to the other is not the
+    ///   one that it was begun with.
+    public init(
+        ofStoreAt url: URL, versions: ModelVersions, registry: MigrationRegistry = MigrationRegistry()
+    ) throws {
+        (self.url, self.versions, self.registry) = (url, versions, registry)
+        _ = try mirror { false }
+    }
+
+    private init(_ url: URL, _ versions: ModelVersions, _ registry: MigrationRegistry) {
+        (self.url, self.versions, self.registry) = (url, versions, registry)
+    }
+
+    /// Makes the second store by the migration to another version, and begins to follow the first.
+    ///
+    /// - Parameters:
+    ///   - url: the first store, which this process does not have open; others may.
+    ///   - version: that of the second store; nil for the current one.
+    ///   - mirrorURL: a place where nothing is.
+    /// - Throws: `usage` where there is a mirror, or something at the place; `locked` where this process has the store
+    ///   open; what planning and the migration throw. Then there is neither a second store nor a mirror.
+    public static func start(
+        storeAt url: URL, versions: ModelVersions, to version: String? = nil, at mirrorURL: URL,
+        registry: MigrationRegistry = MigrationRegistry()
+    ) async throws -> PersistentStoreMirror {
+        try await BlockingWork.run("PersistentStoreMirror") { isCancelled in
+            try checkIsClosed(url)
+            _ = try StoreMirror.start(
+                url.path, versions: versions, to: version, at: mirrorURL.path, options: .init(registry: registry),
+                isCancelled: isCancelled)
+            return PersistentStoreMirror(url, versions, registry)
+        }
+    }
+
+    /// Looking at a store opens and closes its file, at which this process would lose the locks of its connections.
+    private static func checkIsClosed(_ url: URL) throws {
+        let system = POSIXSystem()
+        guard try system.exists(url.path), OpenStores.shared.contains(try system.resolve(url.path)) else { return }
+        throw MigrationError(
+            .locked, "This process has the store open.", place: url.path,
+            remedy: "Begin before the store is loaded, or remove it from its coordinator first.")
+    }
+
+    // MARK: - In step
+
+    /// Takes over what was written since the last time.
+    ///
+    /// - Parameters:
+    ///   - comparingAll: compare every row, whatever history and lock counters say.
+    ///   - overwriting: give up what something else has written to the store that follows; compares every row too.
+    /// - Throws: `locked`, `fileNotFound`; `mirrorDiverged` where something else has written to the store that follows, or
+    ///   the other was migrated; `dataConflict` where rows do not fit the other version.
+    @discardableResult
+    public func sync(comparingAll: Bool = false, overwriting: Bool = false) async throws -> Sync {
+        try await run { Sync(try $0.synchronise(all: comparingAll, overwriting: overwriting)) }
+    }
+
+    /// Says where the mirror stands, without writing to either store.
+    ///
+    /// - Throws: as ``sync(comparingAll:overwriting:)``, where nothing could be taken over.
+    public func status() async throws -> Status { try await run { Status(try $0.status()) } }
+
+    /// Brings the store that follows up to date, and compares every value of every row with what a fresh migration of the
+    /// other gives. Nothing is put right.
+    public func verify() async throws -> Verification { try await run { Verification(try $0.verify()) } }
+
+    /// Says where the second store is now, after it was moved.
+    ///
+    /// - Throws: `mirrorDiverged` where another store is at the place.
+    public func moveSecond(to mirrorURL: URL) async throws {
+        try await run { mirror in
+            try Self.checkIsClosed(mirrorURL)
+            try mirror.moveSecond(to: mirrorURL.path)
+        }
+    }
+
+    // MARK: - Turning round
+
+    /// Makes the second store the one that apps write to; the first follows it from then on.
+    ///
+    /// Nobody may have the first store open, this process included.
+    ///
+    /// - Parameter acceptingLosses: cut over although some of what is written to the second store afterwards, or all of
+    ///   it, could not be taken back.
+    /// - Returns: what cannot be taken back, in sentences.
+    /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` where the stores differ;
+    ///   `locked`.
+    @discardableResult
+    public func cutOver(acceptingLosses: Bool = false) async throws -> [String] {
+        try await run { try $0.cutOver(acceptingLosses: acceptingLosses) }
+    }
+
+    /// Takes the cut-over back: apps write to the first store again, which has what was written to the second since.
+    ///
+    /// Nobody may have the second store open.
+    ///
+    /// - Throws: `unsupported` where the cut-over was made as one that is not taken back; as ``cutOver(acceptingLosses:)``.
+    public func undoCutOver() async throws { try await run { try $0.undoCutOver() } }
+
+    /// Ends the mirror; both stores stay.
+    ///
+    /// - Throws: `usage` where the store has none.
+    public static func stop(storeAt url: URL) async throws {
+        try await BlockingWork.run("PersistentStoreMirror") { _ in try StoreMirror.stop(url.path) }
+    }
+
+    // MARK: - Parts
+
+    private func mirror(_ isCancelled: @escaping @Sendable () -> Bool) throws -> StoreMirror {
+        try StoreMirror(
+            of: url.path, versions: versions, options: .init(registry: registry), isCancelled: isCancelled)
+    }
+
+    private func run<Value: Sendable>(
+        _ body: @escaping @Sendable (inout StoreMirror) throws -> Value
+    ) async throws -> Value {
+        try await BlockingWork.run("PersistentStoreMirror") { isCancelled in
+            var mirror = try mirror(isCancelled)
+            return try body(&mirror)
+        }
+    }
+}

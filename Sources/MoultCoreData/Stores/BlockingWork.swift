@@ -1,0 +1,25 @@
+import Dispatch
+import Synchronization
+
+/// Work that blocks, on a thread of its own, for which a task waits.
+enum BlockingWork {
+    /// - Parameter body: asks its argument whether the task was cancelled.
+    static func run<Value: Sendable>(
+        _ label: String, _ body: @escaping @Sendable (@escaping @Sendable () -> Bool) throws -> Value
+    ) async throws -> Value {
+        let flag = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+                DispatchQueue(label: label, qos: .userInitiated).async {
+                    continuation.resume(with: Result { try body { flag.isSet.load(ordering: .relaxed) } })
+                }
+            }
+        } onCancel: {
+            flag.isSet.store(true, ordering: .relaxed)
+        }
+    }
+}
+
+private final class CancellationFlag: Sendable {
+    let isSet = Atomic(false)
+}
