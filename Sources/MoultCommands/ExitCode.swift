@@ -13,6 +13,8 @@ package struct ExitCode: Sendable, Hashable {
     package static let unusable = ExitCode(number: 4)
     /// Failed; the store is as it was.
     package static let failed = ExitCode(number: 5)
+    /// The budget was used up; called again, it goes on. The store is as it was.
+    package static let unfinished = ExitCode(number: 6)
     /// A fault of Moult's own.
     package static let fault = ExitCode(number: 70)
 }

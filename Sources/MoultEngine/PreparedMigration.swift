@@ -30,6 +30,9 @@ package struct PreparedMigration: Sendable {
         package var allowsCloudKit: Bool
         /// Whether this is one of several commits on the way to a version.
         var isStop = false
+        /// Whether what an earlier call with a budget has found in the rows is taken as it is, where nobody has written
+        /// to the store since.
+        package var goesOn = false
 
         package init(
             answers: Answers = .none, registered: [RegisteredStage] = [],
@@ -56,6 +59,8 @@ package struct PreparedMigration: Sendable {
     package let size: Int64
     /// Whether each version on the way is a backup and a commit of its own.
     package var stopsAtEachVersion: Bool { options.stopsAtEachVersion && plan.edges.count > 1 }
+    /// Whether the rows were not asked, because an earlier call has (``Options/goesOn``).
+    let goesOn: Bool
     let options: Options
     let versions: ModelVersions
     let system: any System
@@ -73,7 +78,7 @@ package struct PreparedMigration: Sendable {
         self.options = options
         self.versions = versions
         self.system = system
-        (self.store, plan, bound, storeFindings, size) = try StoreProbe.read(store, system: system) { probe in
+        (self.store, plan, bound, storeFindings, size, goesOn) = try StoreProbe.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(
@@ -81,30 +86,31 @@ package struct PreparedMigration: Sendable {
                 identifiers: snapshot.metadata.versionIdentifiers, to: target, answers: options.answers,
                 registered: options.registered + (try options.registry.stages(in: versions)),
                 stops: options.stopsAtEachVersion)
+            let known = options.goesOn ? try MigrationCheckpoint.rowFacts(of: probe.path, plan, system) : nil
             let bound = try plan.passes.first.map { pass in
                 try Self.bind(
                     pass, over: snapshot, probe.connection, options,
-                    deferring: options.defersWork && Self.reasonsAgainstDeferring(plan, options).isEmpty)
+                    deferring: options.defersWork && Self.reasonsAgainstDeferring(plan, options).isEmpty, known)
             }
-            return (probe.path, plan, bound, snapshot.findings, snapshot.file.size)
+            return (probe.path, plan, bound, snapshot.findings, snapshot.file.size, known != nil)
         }
     }
 
     /// A pass without a schema change is bound as the mapping that leaves everything as it is.
     private static func bind(
         _ pass: MigrationPass, over snapshot: StoreSnapshot, _ connection: Connection, _ options: Options,
-        deferring: Bool = false
+        deferring: Bool = false, _ known: BoundPlan.RowFacts? = nil
     ) throws -> BoundPlan {
         switch pass.work {
         case .mapping(let mapping):
             try BoundPlan(
                 mapping, from: pass.older, to: pass.newer, over: snapshot, connection: connection,
-                experimental: options.isExperimental, defersWork: deferring)
+                experimental: options.isExperimental, defersWork: deferring, known: known)
         case .none:
             // It writes no hash.
             try BoundPlan(
                 ResolvedMapping(identityOf: pass.older.model), from: pass.older, to: pass.older, over: snapshot,
-                connection: connection, experimental: true)
+                connection: connection, experimental: true, known: known)
         }
     }
 
@@ -133,6 +139,7 @@ package struct PreparedMigration: Sendable {
         var migration = try migration(bound, first, ledger, inPlace: inPlace)
         migration.from = plan.from.name
         migration.to = plan.to.name
+        migration.rowFacts = bound.rowFacts
         migration.span = span(of: 0)
         migration.keptCopies = plan.passes.dropLast().count { pass in
             pass.steps.contains { options.registry.steps[$0.name]?.undo != nil }

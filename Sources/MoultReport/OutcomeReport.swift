@@ -41,7 +41,7 @@ package struct OutcomeReport: Sendable {
 
     package var document: JSONValue {
         [
-            "format": 1, "from": .string(from), "to": .string(to), "dryRun": .bool(rehearsal != nil),
+            "format": 1, "finished": true, "from": .string(from), "to": .string(to), "dryRun": .bool(rehearsal != nil),
             "changed": .bool(outcome != nil), "verified": .bool(!timings.isEmpty), "run": JSONValue(outcome?.run),
             "rows": .integer(rows), "bytesBefore": .integer(bytesBefore), "bytesAfter": .integer(bytesAfter),
             "seconds": .double(seconds),

@@ -31,6 +31,7 @@ package struct PlanReport: Sendable {
             .init("bytes", .integer(prepared.size)), .init("findings", .array(findings.map(\.document))),
             .init("binding", prepared.bound?.binding.document ?? .null),
             .init("deferral", prepared.deferral?.document ?? .null),
+            .init("longestUnit", prepared.longestUnit?.document ?? .null),
         ]
         if let script { members.append(.init("statements", .array(script.statements.map(\.document)))) }
         return .object(members)
@@ -51,6 +52,13 @@ package struct PlanReport: Sendable {
             lines += [""] + edge.lines(style: style)
         }
         if let deferral = prepared.deferral { lines += [""] + deferral.lines(style: style) }
+        if let unit = prepared.longestUnit {
+            lines += [
+                "",
+                "The longest piece that cannot be interrupted takes about \(Quantity.duration(unit.seconds)): "
+                    + unit.sentence.printable,
+            ]
+        }
         let notable = findings.filter { $0.severity > .note }
         if !notable.isEmpty { lines += [""] + notable.flatMap { $0.lines(style: style) } }
         if let script {
@@ -67,6 +75,10 @@ extension StoreScript.Statement {
     fileprivate var document: JSONValue {
         ["sql": .string(sql), "sentence": .string(sentence), "rows": .integer(rows)]
     }
+}
+
+extension MigrationUnit {
+    fileprivate var document: JSONValue { ["sentence": .string(sentence), "seconds": .double(seconds)] }
 }
 
 extension BoundPlan.Binding {

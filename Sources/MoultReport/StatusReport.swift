@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultModel
 import MoultPlan
 import MoultStore
@@ -13,12 +14,16 @@ package struct StatusReport: Sendable {
     private let pendingWork: [String]
     private let deferredTasks: [DeferredTask]
     private let leftOutside: String?
+    /// How far a migration has come that waits for its next call.
+    private let paused: MigrationCheckpoint?
     private let findings: [Finding]
 
     package init(
         _ recognition: StoreRecognition, of snapshot: StoreSnapshot, in versions: ModelVersions, target: String?,
-        isRunUnfinished: Bool, deferredTasks: [DeferredTask] = [], leftOutside: String? = nil
+        isRunUnfinished: Bool, deferredTasks: [DeferredTask] = [], leftOutside: String? = nil,
+        paused: MigrationCheckpoint? = nil
     ) throws {
+        self.paused = paused
         self.deferredTasks = deferredTasks
         self.leftOutside = leftOutside
         self.recognition = recognition
@@ -28,7 +33,7 @@ package struct StatusReport: Sendable {
         order = versions.versions.map(\.name)
         pendingWork =
             (snapshot.metadata.hasDeferredWork ? ["deferredMigration"] : [])
-            + (isRunUnfinished ? ["unfinishedRun"] : [])
+            + (isRunUnfinished ? ["unfinishedRun"] : []) + (paused == nil ? [] : ["pausedMigration"])
         findings = versions.findings + snapshot.findings + recognition.findings
     }
 
@@ -36,7 +41,7 @@ package struct StatusReport: Sendable {
     package init(_ status: VersionStatus, in versions: ModelVersions, target: String?) throws {
         self.status = status
         latest = versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
-        (names, recognition, pendingWork, deferredTasks, leftOutside) = ([], nil, [], [], nil)
+        (names, recognition, pendingWork, deferredTasks, leftOutside, paused) = ([], nil, [], [], nil, nil)
         order = versions.versions.map(\.name)
         findings = versions.findings
     }
@@ -49,6 +54,7 @@ package struct StatusReport: Sendable {
             .init("pendingWork", JSONValue(pendingWork)),
             .init("deferredTasks", .array(deferredTasks.map(\.document))),
             .init("longestUnit", .double(deferredTasks.longestUnit)), .init("leftOutside", JSONValue(leftOutside)),
+            .init("pausedAt", paused.map { .double(($0.fraction * 1000).rounded() / 1000) } ?? .null),
             .init("versions", JSONValue(order)),
             .init("recognisedBy", JSONValue(recognition?.basis.rawValue)),
             .init("configuration", JSONValue(recognition?.configuration)),
@@ -85,6 +91,11 @@ package struct StatusReport: Sendable {
         }
         if pendingWork.contains("unfinishedRun") {
             lines.append("A run of Moult has not ended: moult resume heals it.")
+        }
+        if let paused {
+            lines.append(
+                "\(Int(paused.fraction * 100)) % of a migration from \(paused.from.printable) to \(paused.to.printable) is "
+                    + "done: moult migrate --budget goes on.")
         }
         if let leftOutside { lines.append(leftOutside.printable) }
         return lines + findings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }

@@ -19,7 +19,7 @@ package struct MigrationVerifier {
     }
 
     let connection: Connection
-    let expectation: MigrationExpectation
+    package let expectation: MigrationExpectation
 
     package init(_ connection: Connection, expectation: MigrationExpectation) {
         self.connection = connection
@@ -30,10 +30,18 @@ package struct MigrationVerifier {
     ///
     /// - Throws: `verificationFailed` where a row is missing, is one too many, or has another value.
     package func verify() throws -> [EntityCount] {
+        for rows in expectation.rows { try verify(rows) }
+        let counts = try verifyCounts()
+        for pairs in expectation.pairs { try verify(pairs) }
+        return counts
+    }
+
+    /// The numbers of ``verify()`` alone: no value is compared, and no pair.
+    package func verifyCounts() throws -> [EntityCount] {
         var counts: [EntityCount] = []
         var made: [Made: [(rows: MigrationExpectation.Entity, count: Int64)]] = [:]
         for rows in expectation.rows {
-            for (entity, count) in try verify(rows) {
+            for (entity, count) in try count(rows) {
                 counts.append(count)
                 made[Made(table: rows.table, number: entity.number), default: []].append((entity, count.kept))
             }
@@ -46,7 +54,6 @@ package struct MigrationVerifier {
                 return EntityCount(name: removed.name, source: count, kept: 0, dropped: count)
             }
         }
-        for pairs in expectation.pairs { try verify(pairs) }
         return counts.sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
@@ -57,11 +64,16 @@ package struct MigrationVerifier {
         let number: Int
     }
 
-    /// What came of the rows of each entity.
-    private func verify(_ rows: MigrationExpectation.Rows) throws -> [(MigrationExpectation.Entity, EntityCount)] {
-        let all = try self.counts("source", rows.sourceTable, rows.entities.map(\.sourceNumber))
-        let differing = try connection.integer(comparison(rows, "count(*)")) ?? 0
+    /// Compares rows, all or those of the source whose keys lie in a range.
+    package func verify(_ rows: MigrationExpectation.Rows, keys: ClosedRange<Int64>? = nil) throws {
+        let condition = keys.map { " AND s.Z_PK BETWEEN \($0.lowerBound) AND \($0.upperBound)" } ?? ""
+        let differing = try connection.integer(comparison(rows, "count(*)") + condition) ?? 0
         if differing > 0 { throw try difference(rows, differing) }
+    }
+
+    /// What came of the rows of each entity.
+    private func count(_ rows: MigrationExpectation.Rows) throws -> [(MigrationExpectation.Entity, EntityCount)] {
+        let all = try self.counts("source", rows.sourceTable, rows.entities.map(\.sourceNumber))
         return try rows.entities.map { entity in
             let before = all[entity.sourceNumber, default: 0]
             let kept = entity.isPicked ? try picked(entity, rows) : before
@@ -167,7 +179,7 @@ package struct MigrationVerifier {
 
     // MARK: - Pairs
 
-    private func verify(_ pairs: MigrationExpectation.Pairs) throws {
+    package func verify(_ pairs: MigrationExpectation.Pairs) throws {
         let invented = try connection.integer(
             """
             SELECT count(*) FROM \(all(pairs.destination, "main")) AND NOT EXISTS \

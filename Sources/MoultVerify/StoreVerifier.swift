@@ -23,11 +23,28 @@ package struct StoreVerifier {
     /// The faults of the catalogue and the entity numbers.
     package func structure() throws -> [Finding] { try objects() + numbers() }
 
+    /// One of the questions that are asked of the rows.
+    package enum RowCheck: String, Sendable, CaseIterable {
+        case strangers, references, inverses, required, unique, external
+    }
+
     /// The faults of the rows.
     package func rows(externalFileExists: ((String) throws -> Bool)? = nil) throws -> [Violation] {
-        var violations = try strangers() + references() + inverses() + required() + unique()
-        if let externalFileExists { violations += try external(exists: externalFileExists) }
-        return violations
+        try RowCheck.allCases.flatMap { try rows($0, externalFileExists: externalFileExists) }
+    }
+
+    /// The faults that one check finds.
+    package func rows(
+        _ check: RowCheck, externalFileExists: ((String) throws -> Bool)? = nil
+    ) throws -> [Violation] {
+        switch check {
+        case .strangers: try strangers()
+        case .references: try references()
+        case .inverses: try inverses()
+        case .required: try required()
+        case .unique: try unique()
+        case .external: try externalFileExists.map { try external(exists: $0) } ?? []
+        }
     }
 
     /// SQLite's own check of every page: `quick_check`, or `integrity_check`, which compares indexes with tables too.

@@ -22,6 +22,8 @@ import TestSupport
 // engine-child finish STORE     what it has left
 // engine-child follow STORE     takes over what is written to a store of MirroredVersions, again and again
 // engine-child write STORE      writes to such a store as an app does, save after save
+// engine-child paced STORE      as infer, in calls of one piece each
+// engine-child budget STORE     one call of it, of as many seconds as STORE.budget says; prints its time and memory
 // engine-child hold STORE       takes the lock and waits to be killed
 
 /// Prints a phase once, at once.
@@ -44,6 +46,15 @@ struct HalfCopy: ForwardingSystem {
         let size = Int(try status(of: path)?.size ?? 0)
         try write(try read(path, prefix: size / 2), to: copy)
         kill(getpid(), SIGKILL)
+    }
+}
+
+enum PacedCalls {
+    static var options: MigrationOptions {
+        var options = MigrationOptions()
+        options.keysPerPiece = 500
+        options.maximumAttempts = .max
+        return options
     }
 }
 
@@ -98,6 +109,30 @@ do {
         let homeless = ValidationRule("homeless", of: "Topic", .orphan(relationship: "forum"), fix: .quarantine)
         let audit = try RuleAudit(store, [homeless], version: BrokenForum.versions().versions[0])
         if let migration = try audit.mending() { _ = try Migrator().run(migration, on: store, observer) }
+    case "paced":
+        let migrator = Migrator(options: PacedCalls.options)
+        while true {
+            var options = PreparedMigration.Options()
+            options.goesOn = true
+            let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
+            guard case .paused = try migrator.run(prepared, within: .one, observer) else { break }
+        }
+    case "budget":
+        let started = POSIXSystem().monotonicNanoseconds
+        let text = try String(contentsOfFile: store + ".budget", encoding: .utf8)
+        var options = PreparedMigration.Options()
+        options.goesOn = true
+        let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
+        let outcome = try Migrator().run(prepared, within: .seconds(Double(text) ?? 0), since: started)
+        let seconds = Double(POSIXSystem().monotonicNanoseconds - started) / 1e9
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let memory = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+        let kibibytes = memory.filter(\.isNumber)
+        if case .paused(let pause) = outcome {
+            print("paused", seconds, kibibytes, pause.next)
+        } else {
+            print("finished", seconds, kibibytes)
+        }
     case "half-backup":
         let dying = MigrationObserver(onProgress: { progress in
             guard progress.phase == .backup else { return }

@@ -13,7 +13,7 @@ extension FaultCases {
     /// A store of the first of ``KillableVersions``.
     ///
     /// - Parameter isWAL: the last rows lie in a WAL that a dead process left; else the store has a rollback journal.
-    private static func makeItems(at store: String, isWAL: Bool) throws {
+    static func makeItems(at store: String, isWAL: Bool) throws {
         let maker = try StoreMaker(KillableVersions.make().versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
@@ -28,7 +28,7 @@ extension FaultCases {
         last.kill()
     }
 
-    private static let items = """
+    static let items = """
         SELECT Z_PK, ZNAME, ZRATE, hex(ZDATA) FROM ZITEM ORDER BY 1; SELECT Z_PK, ZPLACE FROM ZLINK ORDER BY 1;
         SELECT Z_PK, ZNAME FROM ZAUTHOR ORDER BY 1; SELECT Z_UUID FROM Z_METADATA
         """

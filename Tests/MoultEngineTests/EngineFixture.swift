@@ -112,6 +112,15 @@ final class EngineChild {
         }
     }
 
+    /// All that the child prints until it ends.
+    func output() -> String {
+        while true {
+            let bytes = process.readSome()
+            guard !bytes.isEmpty else { return text }
+            text += String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
     func kill() { process.kill() }
 
     func end() -> Int32 { process.wait() }

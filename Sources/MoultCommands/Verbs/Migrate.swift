@@ -18,16 +18,22 @@ extension Verb {
             With --deferred the store is changed in place, in milliseconds whatever its size and without a backup, where
             no row has to be written; what takes long waits for moult finish, and until then nothing is lost. Where rows
             have to be written, all is done at once, as without it; moult plan --deferred says which and why.
+
+            With --budget the call ends inside the time given, with the exit code 6 where the migration is not finished;
+            the same call goes on from there, and the last one puts the new store in place. A store that was written to
+            in between is migrated from the start. moult plan says the shortest budget.
             """,
         operands: [.store], options: migrateOptions + [.rules, .fix],
         examples: [
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --dry-run",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld",
+            "moult migrate forum.sqlite --model Forum.xcdatamodeld --budget 5s",
         ]
     ) { try migrate($0, $1) }
 
     static let migrateOptions: [Option] = [
-        .model, .target, .dryRun, .stops, .answers, .mapping, .plan, .inPlace, .deferred, .frugal, .makeRoom, .again,
+        .model, .target, .dryRun, .stops, .budget, .answers, .mapping, .plan, .inPlace, .deferred, .frugal, .makeRoom,
+        .again,
         .cloudKit,
         .experimental,
         .backups,
@@ -35,6 +41,7 @@ extension Verb {
     ]
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        if let budget = try invocation.seconds(.budget) { return try migrate(invocation, within: budget, console) }
         let kept = try invocation.keptPlan()
         try kept?.checkCode(invocation.registry)
         let prepared = try invocation.preparedMigration(console)

@@ -77,6 +77,7 @@ extension Invocation {
             answers: try answers(), registered: registered, registry: registry, stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
         options.defersWork = self[.deferred]
+        options.goesOn = self[value: .budget] != nil
         return (versions, options)
     }
 }

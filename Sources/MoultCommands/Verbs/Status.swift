@@ -43,7 +43,7 @@ extension Verb {
             return try StatusReport(
                 recognition, of: snapshot, in: versions, target: target, isRunUnfinished: isUnfinished,
                 deferredTasks: tasks,
-                leftOutside: try Migrator().leftOutside(store))
+                leftOutside: try Migrator().leftOutside(store), paused: try Migrator().paused(store))
         } catch let error as MigrationError {
             guard let status = VersionStatus(error) else { throw error }
             return try StatusReport(status, in: versions, target: target)

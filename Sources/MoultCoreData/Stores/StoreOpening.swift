@@ -96,17 +96,43 @@ package struct StoreOpening {
 
 extension StoreOpening {
     private func bringUpToDate(_ path: String) throws {
+        guard let (migrator, prepared) = try preparedMigration(path) else { return }
+        _ = try migrator.run(prepared, observer, adjusting: adjusted)
+    }
+
+    /// As much of the migration as there is time for.
+    ///
+    /// - Parameter budget: seconds.
+    /// - Throws: `budgetTooSmall`, and what ``open()`` does.
+    func migrate(within budget: Double) throws -> BudgetOutcome {
+        let started = system.monotonicNanoseconds
+        guard type == .sqlite, let url, url.path != "/dev/null", try system.exists(url.path),
+            let (migrator, prepared) = try preparedMigration(url.path, goesOn: true)
+        else { return .nothingToDo }
+        return try migrator.run(prepared, within: .seconds(budget), since: started, observer, adjusting: adjusted)
+    }
+
+    /// Nil where the store fits.
+    ///
+    /// - Parameter goesOn: whether an earlier call may have looked at the rows.
+    private func preparedMigration(
+        _ path: String, goesOn: Bool = false
+    ) throws -> (Migrator, PreparedMigration)? {
         let path = try system.resolve(path)
-        if OpenStores.shared.contains(path) { return try checkOpenStore(path) }
+        if OpenStores.shared.contains(path) {
+            try checkOpenStore(path)
+            return nil
+        }
         var engine = MigrationOptions(patience: max(options.busyTimeout, 0))
         if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
         let migrator = Migrator(options: engine, system: system)
-        if try !options.isReadOnly && migrator.isUnfinished(path) { _ = try migrator.recover(path) }
+        // A call with a budget heals what it does not go on from.
+        if try !goesOn && !options.isReadOnly && migrator.isUnfinished(path) { _ = try migrator.recover(path) }
         let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
         var registry = description?.migrationRegistry ?? MigrationRegistry()
         let versions = try versions(for: snapshot, addingStagesTo: &registry)
         let fits = try snapshot.hashes.fits(modelVersion().hashes)
-        if fits && !isBehindByName(snapshot, versions) { return }
+        if fits && !isBehindByName(snapshot, versions) { return nil }
         try checkMayMigrate(path, snapshot, versions)
         if let willMigrate {
             let start = versions.position(
@@ -117,9 +143,10 @@ extension StoreOpening {
         var preparation = PreparedMigration.Options(
             answers: answers, registry: registry, stopsAtEachVersion: description?.stopsAtEachVersion ?? false)
         preparation.defersWork = options.defersMigration
+        preparation.goesOn = goesOn
         let prepared = try PreparedMigration(
             path, versions: versions, to: target(in: versions), options: preparation, system: system)
-        _ = try migrator.run(prepared, observer, adjusting: adjusted)
+        return (migrator, prepared)
     }
 
     /// Whether the store is of an earlier one of several versions with the model's hashes, as its metadata say.

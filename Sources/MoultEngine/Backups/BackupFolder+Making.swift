@@ -17,7 +17,7 @@ extension BackupFolder {
     }
 
     /// What reading a draft's file once more has shown.
-    struct Proof: Sendable {
+    struct Proof: Sendable, Equatable {
         let size: Int64
         let sha256: String
     }

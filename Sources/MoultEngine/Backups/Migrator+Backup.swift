@@ -34,7 +34,7 @@ extension Migrator {
             return nil
         }
         defer { lock.release() }
-        _ = try Recovery.heal(lock, system)
+        _ = try Recovery.heal(lock, system, keepsPaused: true)
         return try backups(of: path).make(of: lock, version: version, for: reason, observer)
     }
 

@@ -5,6 +5,14 @@ import MoultSystem
 extension DiagnosisCheck {
     static let unfinishedRun = DiagnosisCheck { site in
         guard let journal = try Journal.read(site.sidecar, site.system) else { return [] }
+        if journal.state == .paused {
+            return [
+                site.finding(
+                    "run-paused", .warning, place: site.sidecar.journal,
+                    "The migration from \(journal.from) to \(journal.to) waits for its next call. The store is as it "
+                        + "was.", "moult migrate \(site.typed) --model MODEL --budget TIME")
+            ]
+        }
         let outside = journal.leftOutside.map { " \($0)" } ?? ""
         return [
             site.finding(

@@ -14,6 +14,9 @@ package struct Journal: Sendable, Equatable {
     package enum State: String, Sendable {
         /// Backup and working copy are being made; the store is untouched.
         case started
+        /// The budget of a call was used up; the store is untouched, and the next call goes on
+        /// (``MigrationCheckpoint``).
+        case paused
         /// From here the store may be the old one or the new one.
         case committing
     }

@@ -5,6 +5,8 @@ import MoultSystem
 package struct RunRecord: Sendable, Equatable {
     package enum Result: String, Sendable {
         case done, failed, cancelled
+        /// It ended on its budget, for the next call to go on.
+        case paused
         /// It died before its commit, and the store stayed the old one.
         case undone
         /// It died after its commit, and the next run found the new store.

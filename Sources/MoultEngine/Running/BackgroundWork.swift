@@ -22,4 +22,7 @@ final class BackgroundWork<Value: Sendable>: @unchecked Sendable {
         guard let result else { throw CancellationError() }
         return try result.get()
     }
+
+    /// Does nothing for a while.
+    static func wait(seconds: Double) { _ = DispatchSemaphore(value: 0).wait(timeout: .now() + seconds) }
 }

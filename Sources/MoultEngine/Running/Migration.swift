@@ -32,11 +32,17 @@ package struct Migration: Sendable {
     package var span: ClosedRange<Double> = 0...1
     /// How many working copies are kept until the end, because steps may have to be undone on them.
     package var keptCopies = 0
+    /// What was found in the rows when this was planned; nil where nobody looked.
+    package var rowFacts: BoundPlan.RowFacts?
     /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
     package var precondition: @Sendable (Connection) throws -> Void
     /// Throws where the new store is not what it should be: `main` is the new store, the schema `source` the old one.
     /// In place there is no `source`.
     package var verify: @Sendable (Connection) throws -> Void
+    /// `verify` piece by piece, but for the pages, for a run that may end between them: nil where it is all or nothing.
+    var verificationPieces: (@Sendable (Connection) throws -> [VerificationPiece])?
+    /// The pages of the new store, which the pieces leave out.
+    var verifyPages: @Sendable (Connection) throws -> Void = { _ in }
     /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.
     package var verifySteps: @Sendable (Connection, _ catalogueDigest: [UInt8]) throws -> Void = { _, _ in }
     /// The pass after this one, bound to what this one has made, where a way through the versions takes several. All of
@@ -90,6 +96,8 @@ package struct MigrationOptions: Sendable {
     package var maximumAttempts = 5
     /// Whether everything is done on one thread, so that a run makes the same calls in the same order each time.
     package var isSequential = false
+    /// How many keys the first piece of a long statement has, in a run with a budget.
+    package var keysPerPiece: Int64 = 20_000
 
     package init(
         backupFolder: String? = nil, isFrugal: Bool = false, retention: RetentionPolicy = RetentionPolicy(),

@@ -54,8 +54,10 @@ package struct MigrationObserver: Sendable {
     }
 
     /// Tells fractions that follow the time that was expected and never go back, and the time left.
-    func timed(by estimate: RunEstimate, _ system: any System) -> MigrationObserver {
-        let clock = RunClock(estimate, system)
+    ///
+    /// - Parameter start: the part of the run that was done before.
+    func timed(by estimate: RunEstimate, from start: Double = 0, _ system: any System) -> MigrationObserver {
+        let clock = RunClock(estimate, from: start, system)
         var observer = self
         (observer.estimate, observer.clock) = (estimate, clock)
         observer.onProgress = { [onProgress] in onProgress(clock.timing($0)) }

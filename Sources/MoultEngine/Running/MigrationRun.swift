@@ -13,47 +13,61 @@ final class MigrationRun {
     let backups: BackupFolder
     let identifier: String
     let before: StoreState
-    private let recovery: Recovery.Outcome
-    private let startedAt: Timestamp
-    private var timings: [MigrationOutcome.Timing] = []
-    private var journal: Journal
+    let recovery: Recovery.Outcome
+    let startedAt: Timestamp
+    var timings: [MigrationOutcome.Timing] = []
+    var journal: Journal
     /// Whether the new store may be in place.
-    private var isCommitted = false
+    var isCommitted = false
     /// Whether nobody can tell, because the disk failed in the commit and afterwards.
-    private var isUnsettled = false
-    private var bytes: Int64 = 0
-    private let trail: StepTrail
+    var isUnsettled = false
+    var bytes: Int64 = 0
+    let trail: StepTrail
     /// Files of external data that code has written, beside the working copy.
     private var stagedFiles: [String] = []
     /// Objects that this run has put into the quarantine.
     private var quarantined: Int64 = 0
+    /// For a run that has to end in time.
+    private let pace: MigrationPace?
+    /// How far it has been told that the run is.
+    let fraction = ReachedFraction()
+    /// Whether whoever watches wants it to end.
+    let isAskedToEnd: @Sendable () -> Bool
 
     var sidecar: Sidecar { lock.sidecar }
     var work: String { sidecar.work(identifier) }
-    private var log: MigrationLog { MigrationLog(sidecar, system) }
+    var log: MigrationLog { MigrationLog(sidecar, system) }
     private var runner: ScriptRunner { ScriptRunner(script: migration.script, observer: observer, system: system) }
 
     init(
         _ migration: Migration, _ lock: StoreLock, _ recovery: Recovery.Outcome, _ options: MigrationOptions,
-        _ system: any System, _ observer: MigrationObserver
+        _ system: any System, _ observer: MigrationObserver, within budget: MigrationBudget? = nil
     ) throws {
         self.migration = migration
         self.lock = lock
         self.recovery = recovery
         self.options = options
         self.system = system
+        isAskedToEnd = observer.isCancelled
         trail = StepTrail(store: lock.sidecar.store, system: system)
         backups = BackupFolder(options.backupFolder ?? lock.sidecar.backups, system)
-        startedAt = system.now
-        identifier = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
+        let checkpoint = budget?.checkpoint
+        let begun = checkpoint?.startedAt ?? system.now
+        let name = checkpoint?.run ?? "\(begun.iso8601Basic)-\(system.uniqueName().prefix(8))"
+        (startedAt, identifier) = (begun, name)
         before = try StoreState(lock.connection)
-        let costs = migration.script.costs(over: lock.connection)
-        self.observer = observer.withTotalRows(of: migration.script).timed(
-            by: RunEstimate(migration, costs, size: before.size), system)
+        timings = checkpoint?.timings ?? []
+        fraction.reach(checkpoint?.fraction ?? 0)
+        pace = budget.map { [before] in
+            MigrationPace($0, migration, run: name, startedAt: begun, size: before.size, system)
+        }
+        let estimate = RunEstimate(migration, migration.script.costs(over: lock.connection), size: before.size)
+        self.observer = observer.withTotalRows(of: migration.script)
+            .timed(by: estimate, from: fraction.value, system).noting(fraction, ending: pace)
         journal = Journal(
             run: identifier, operation: .migrate, state: .started, from: migration.from, to: migration.to,
             startedAt: startedAt.iso8601, schemaVersion: before.schemaVersion, oldChecksum: before.checksum,
-            newChecksum: nil, backup: nil, backups: backups.folder,
+            newChecksum: nil, backup: checkpoint?.backup, backups: backups.folder,
             newExternalFiles: migration.newExternalFiles.map(\.name))
     }
 
@@ -64,13 +78,16 @@ final class MigrationRun {
             let space = try checkSpace()
             try journal.write(sidecar, system)
             log.append("Run \(identifier): migrating from \(migration.from) to \(migration.to).")
-            let backup = try migration.script.isInPlace ? changeInPlace() : changeOnCopy()
-            return finish(backup, space)
+            return finish(try change(), space)
         } catch {
+            let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }
+            // The work is kept for the next call.
+            if case .success(let kept?) = end { throw kept }
+            let cause = end.failure ?? error
             // After the commit there is nothing to undo, and nothing that throws.
-            let error = isCommitted || isUnsettled ? error : trail.undoing(after: error) { log.append($0) }
-            abandon(error)
-            throw error
+            let final = isCommitted || isUnsettled ? cause : trail.undoing(after: cause) { log.append($0) }
+            abandon(final)
+            throw final
         }
     }
 }
@@ -78,6 +95,12 @@ final class MigrationRun {
 // MARK: - On a copy
 
 extension MigrationRun {
+    private func change() throws -> StoreBackup? {
+        guard let pace else { return try migration.script.isInPlace ? changeInPlace() : changeOnCopy() }
+        guard migration.script.isInPlace else { return try changeInPieces(pace) }
+        return try pace.perform(MigrationUnits(migration, size: before.size).whole) { try changeInPlace() }
+    }
+
     private func changeOnCopy() throws -> StoreBackup? {
         let draft = try measure(.backup) {
             try backups.draft(
@@ -92,7 +115,7 @@ extension MigrationRun {
         }
     }
 
-    private func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
+    func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
         // The draft is proven on the other core while the script reads it; both only read.
         let proof = BackgroundWork(isSequential: options.isSequential) { [system, path = draft.store] in
             try BackupFolder.prove(path, system)
@@ -175,7 +198,7 @@ extension MigrationRun {
         }
     }
 
-    private func makeCopy(of path: String) throws -> WorkingCopy {
+    func makeCopy(of path: String) throws -> WorkingCopy {
         try system.makeFolder(work)
         let copy = try WorkingCopy(
             of: path, at: Path.join(work, sidecar.nameOfCopy), for: sidecar.store, options, system)
@@ -184,8 +207,7 @@ extension MigrationRun {
     }
 
     /// Waits for the proof and gives the backup its name; a frugal run keeps none.
-    private func finish(_ draft: BackupFolder.Draft, _ proof: BackgroundWork<BackupFolder.Proof>) throws -> StoreBackup?
-    {
+    func finish(_ draft: BackupFolder.Draft, _ proof: BackgroundWork<BackupFolder.Proof>) throws -> StoreBackup? {
         let proof = try proof.wait()
         bytes += proof.size
         guard !options.isFrugal else { return nil }
@@ -198,7 +220,7 @@ extension MigrationRun {
     }
 
     /// Copies the finished pages into the store through SQLite: one transaction in the same file (DESIGN 5.5).
-    private func commit(_ path: String) throws {
+    func commit(_ path: String) throws {
         try noteStagedFiles(path)
         try writeExternalFiles()
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
@@ -299,9 +321,11 @@ extension MigrationRun {
             remedy: "Run the command again when you want it done.")
     }
 
-    private func checkSpace() throws -> SpaceRequirement {
+    func checkSpace() throws -> SpaceRequirement {
         // The catalogue alone changes.
         if migration.script.isDeferred { return SpaceRequirement(parts: []) }
+        // An earlier call has made sure of the room, and has taken a part of it.
+        if pace?.isResumed == true { return SpaceRequirement(parts: []) }
         try backups.makeFolder()
         let space = SpaceRequirement(
             sidecar: sidecar, backups: backups.folder, temporary: options.temporaryFolder ?? system.temporaryFolder,
@@ -341,7 +365,7 @@ extension MigrationRun {
             cause: known?.cause ?? "\(error)")
     }
 
-    private func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
+    func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
         let start = system.monotonicNanoseconds
         defer {
             let seconds = Double(system.monotonicNanoseconds &- start) / 1e9
@@ -390,6 +414,7 @@ extension MigrationRun {
         guard !isUnsettled else { return log.append("Run \(identifier): \(error)") }
         let result: RunRecord.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
         try? Recovery.removeNewExternalFiles(journal, sidecar, system)
+        if let draft = pace?.checkpoint.draft { _ = try? system.removeTree(Path.join(backups.folder, draft.name)) }
         _ = try? system.removeTree(work)
         if result == .cancelled { removeBackup() }
         try? RunHistory(sidecar, system).append(record(result, error))
@@ -414,7 +439,7 @@ extension MigrationRun {
         }
     }
 
-    private func record(_ result: RunRecord.Result, _ error: (any Error)?) -> RunRecord {
+    func record(_ result: RunRecord.Result, _ error: (any Error)?) -> RunRecord {
         RunRecord(
             run: identifier, operation: .migrate, result: result, from: migration.from, to: migration.to,
             startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds,

@@ -39,13 +39,14 @@ package struct Migrator: Sendable {
         return try run.perform()
     }
 
-    /// Heals what a run that died left, without running anything; says what became of it.
+    /// Heals what a run that died left, without running anything; says what became of it. A migration that waits for its
+    /// next call goes on waiting.
     package func recover(_ store: String) throws -> Recovery.Outcome {
         let path = try StoreProbe.checkFile(store, system)
         try Preflight.checkFile(path, system)
         let lock = try StoreLock(path, system, patience: options.patience)
         defer { lock.release() }
-        let outcome = try Recovery.heal(lock, system)
+        let outcome = try Recovery.heal(lock, system, keepsPaused: true)
         // Nothing of a WAL has to be kept for anybody, as after a run.
         try lock.connection.keepWALOnClose(false)
         return outcome
@@ -53,7 +54,16 @@ package struct Migrator: Sendable {
 
     /// Whether a run died on that store and has not been healed yet.
     package func isUnfinished(_ store: String) throws -> Bool {
-        try system.exists(Sidecar(store: try system.resolve(store)).journal)
+        let sidecar = Sidecar(store: try system.resolve(store))
+        guard try system.exists(sidecar.journal) else { return false }
+        return (try? Journal.read(sidecar, system))?.state != .paused
+    }
+
+    /// How far a migration has come that waits for its next call; nil where none does.
+    package func paused(_ store: String) throws -> MigrationCheckpoint? {
+        let sidecar = Sidecar(store: try system.resolve(store))
+        guard (try? Journal.read(sidecar, system))?.state == .paused else { return nil }
+        return MigrationCheckpoint.read(sidecar, system)
     }
 
     /// What the steps of a run that died, and has not been healed yet, may have left outside of the store; nil where

@@ -10,9 +10,9 @@ final class RunClock: Sendable {
         var phase = MigrationProgress.Phase.lock
         /// When the phase was told of first, and which part of it was done by then.
         var begun: UInt64
-        var start = 0.0
+        var start: Double
         /// The most that was told; two threads may tell.
-        var highest = 0.0
+        var highest: Double
         /// Seconds that phases without code have taken, and those that were expected of them.
         var taken = 0.0
         var expected = 0.0
@@ -22,10 +22,11 @@ final class RunClock: Sendable {
     private let system: any System
     private let state: Mutex<State>
 
-    init(_ estimate: RunEstimate, _ system: any System) {
+    /// - Parameter start: the part that an earlier call has done.
+    init(_ estimate: RunEstimate, from start: Double = 0, _ system: any System) {
         self.estimate = estimate
         self.system = system
-        state = Mutex(State(begun: system.monotonicNanoseconds))
+        state = Mutex(State(begun: system.monotonicNanoseconds, start: start, highest: start))
     }
 
     var now: UInt64 { system.monotonicNanoseconds }

@@ -97,5 +97,5 @@ extension StepTrail {
 }
 
 extension Result {
-    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

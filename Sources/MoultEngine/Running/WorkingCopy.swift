@@ -21,21 +21,27 @@ final class WorkingCopy {
     ///   - source: a closed database file that nobody changes.
     ///   - path: where the copy is made.
     ///   - store: the store that is migrated.
+    ///   - isKept: whether a process that dies leaves the copy to the next one, which goes on with it; then it is
+    ///     journalled.
+    ///   - isMade: whether the copy is there already.
     init(
-        of source: String, at path: String, for store: String, _ options: MigrationOptions, _ system: any System
+        of source: String, at path: String, for store: String, _ options: MigrationOptions, _ system: any System,
+        isKept: Bool = false, isMade: Bool = false
     ) throws {
         self.path = path
         self.source = source
         self.store = store
         self.system = system
-        try system.copy(source, to: path)
-        try system.setMode(0o600, of: path)
+        if !isMade {
+            try system.copy(source, to: path)
+            try system.setMode(0o600, of: path)
+        }
         connection = try Connection(path, mode: .readWrite)
         let kibibytes = max(options.cacheSize / 1024, 64)
         try connection.execute(
             """
             PRAGMA locking_mode = EXCLUSIVE;
-            PRAGMA journal_mode = OFF;
+            PRAGMA journal_mode = \(isKept ? "TRUNCATE" : "OFF");
             PRAGMA synchronous = OFF;
             PRAGMA secure_delete = OFF;
             PRAGMA temp_store = FILE;
@@ -117,35 +123,56 @@ struct ScriptRunner {
     let observer: MigrationObserver
     let system: any System
 
-    /// How far the script is.
-    private struct Place {
-        /// Rows that are done.
-        var rows: Int64 = 0
-        /// The part of the script that is done, 0 to 1, and that of the statement that comes.
-        var part = 0.0
-        var next = 0.0
+    /// Where a statement, or a piece of one, stands in the whole script.
+    struct Place {
+        /// Rows that are done before it, and its own.
+        let rowsBefore: Int64
+        let rows: Int64
+        /// The part of the script that is done before it, 0 to 1, and its own.
+        let start: Double
+        let part: Double
+
+        /// The piece of so many of its rows that follows others.
+        func piece(after done: Int64, rows count: Int64) -> Place {
+            let share = part / Double(max(rows, 1))
+            let done = min(done, rows)
+            return Place(
+                rowsBefore: rowsBefore + done, rows: min(count, rows - done), start: start + share * Double(done),
+                part: share * Double(min(count, rows - done)))
+        }
+    }
+
+    /// The place of each statement, by what it is expected to cost.
+    ///
+    /// - Parameter connection: to the copy, before the script has run.
+    func places(on connection: Connection) -> [Place] {
+        let costs = script.costs(over: connection)
+        let all = max(costs.reduce(0, +), 1e-9)
+        var (rows, start): (Int64, Double) = (0, 0)
+        return zip(script.statements, costs).map { statement, cost in
+            defer { (rows, start) = (rows + statement.rows, start + cost / all) }
+            return Place(rowsBefore: rows, rows: statement.rows, start: start, part: cost / all)
+        }
     }
 
     /// In the transaction that is open.
     func run(on connection: Connection) throws {
-        var place = Place()
-        let costs = script.costs(over: connection)
-        let all = max(costs.reduce(0, +), 1e-9)
         defer { connection.onProgress(nil) }
-        for (statement, cost) in zip(script.statements, costs) {
-            place.next = cost / all
+        for (statement, place) in zip(script.statements, places(on: connection)) {
             try run(statement, at: place, on: connection)
-            place.rows += statement.rows
-            place.part += place.next
-            observer.report(.change, place.part, rows: place.rows, statement.sentence)
+            report(endOf: place, statement.sentence)
         }
     }
 
-    private func run(_ statement: StoreScript.Statement, at place: Place, on connection: Connection) throws {
+    func report(endOf place: Place, _ message: String? = nil) {
+        observer.report(.change, place.start + place.part, rows: place.rowsBefore + place.rows, message)
+    }
+
+    func run(_ statement: StoreScript.Statement, at place: Place, on connection: Connection) throws {
         do {
             let compiled = try connection.prepare(statement.sql)
             defer { compiled.finalise() }
-            watch(compiled, statement, at: place, try estimatedSteps(statement, connection))
+            watch(compiled, at: place, try estimatedSteps(statement, connection))
             try compiled.run()
         } catch let error as MigrationError where error.code == .sqlite {
             throw MigrationError(
@@ -166,7 +193,7 @@ struct ScriptRunner {
         return Double(statement.rows) * Double(max(loops, 1))
     }
 
-    private func watch(_ compiled: Statement, _ statement: StoreScript.Statement, at place: Place, _ steps: Double) {
+    private func watch(_ compiled: Statement, at place: Place, _ steps: Double) {
         let (observer, system) = (observer, system)
         var last = system.monotonicNanoseconds
         // SQLite adds a statement's steps up when it pauses, and these never do.
@@ -177,8 +204,8 @@ struct ScriptRunner {
             guard now &- last > 50_000_000 else { return true }
             last = now
             let share = min(taken / steps, 0.99)
-            let rows = place.rows + Int64(share * Double(statement.rows))
-            observer.report(.change, place.part + share * place.next, rows: rows)
+            let rows = place.rowsBefore + Int64(share * Double(place.rows))
+            observer.report(.change, place.start + share * place.part, rows: rows)
             return !observer.isCancelled()
         }
     }

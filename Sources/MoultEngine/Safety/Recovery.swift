@@ -19,12 +19,17 @@ package enum Recovery {
     /// - Parameters:
     ///   - lock: held, without an open transaction.
     ///   - isEmpty: whether the store has just been made, so that nothing can be asked of it.
-    package static func heal(_ lock: StoreLock, _ system: any System, isEmpty: Bool = false) throws -> Outcome {
+    ///   - keepsPaused: whether a migration that waits for its next call may go on then, because the store will not be
+    ///     changed now.
+    package static func heal(
+        _ lock: StoreLock, _ system: any System, isEmpty: Bool = false, keepsPaused: Bool = false
+    ) throws -> Outcome {
         let sidecar = lock.sidecar
         guard let journal = try readJournal(sidecar, system) else {
             try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
             return .nothing
         }
+        if keepsPaused, journal.state == .paused { return .nothing }
         // A restore that died may have made the file and nothing in it.
         let isEmpty = try isEmpty || lock.connection.catalogue().entries.isEmpty
         let state = isEmpty ? nil : try StoreState(lock.connection)
@@ -38,18 +43,30 @@ package enum Recovery {
         try removeLeftovers(sidecar, BackupFolder(journal.backups, system), system)
         try RunHistory(sidecar, system).append(
             RunRecord(
-                run: journal.run, operation: journal.operation, result: outcome == .completed ? .recovered : .undone,
+                run: journal.run, operation: journal.operation, result: result(of: journal, outcome),
                 from: journal.from, to: journal.to, startedAt: journal.startedAt, endedAt: system.now.iso8601,
                 seconds: 0, backup: journal.backup, rows: 0, bytes: state?.size ?? 0,
                 error: outcome == .undone ? journal.leftOutside : nil,
                 quarantined: try quarantine.count(run: journal.run)))
-        MigrationLog(sidecar, system).append(
-            outcome == .completed
-                ? "Run \(journal.run) had committed before it died; the store is the new one."
-                : "Run \(journal.run) died before its commit; the store is as it was."
-                    + (journal.leftOutside.map { " \($0)" } ?? ""))
+        MigrationLog(sidecar, system).append(sentence(about: journal, outcome))
         try Journal.remove(sidecar, system)
         return outcome
+    }
+
+    private static func result(of journal: Journal, _ outcome: Outcome) -> RunRecord.Result {
+        // A call that ended on its budget has not died.
+        outcome == .completed ? .recovered : journal.state == .paused ? .cancelled : .undone
+    }
+
+    private static func sentence(about journal: Journal, _ outcome: Outcome) -> String {
+        if outcome == .completed {
+            return "Run \(journal.run) had committed before it died; the store is the new one."
+        }
+        if journal.state == .paused {
+            return "Run \(journal.run) waited for its next call; what it had done was thrown away."
+        }
+        return "Run \(journal.run) died before its commit; the store is as it was."
+            + (journal.leftOutside.map { " \($0)" } ?? "")
     }
 
     /// Whether the commit happened. A store whose checksum differs from the journal's two was changed by somebody else

@@ -34,12 +34,16 @@ extension Migration {
             precondition: { try StoreVerification.requireUnchanged(binding, of: store, $0) },
             verify: script.isInPlace ? verification.verifyInPlace : verification.verify)
         verifySteps = verification.verifySteps
+        if !script.isInPlace {
+            verificationPieces = { try VerificationPiece.all(of: verification, $0) }
+            verifyPages = verification.verifyPages
+        }
     }
 }
 
 /// Verifies what a plan has made of a store.
 struct StoreVerification: Sendable {
-    private let plan: BoundPlan
+    let plan: BoundPlan
     private let store: String
     private let system: any System
 
@@ -109,6 +113,29 @@ struct StoreVerification: Sendable {
         else {
             throw failure("The new store's metadata are not those of \(plan.target.name).", place: "Z_METADATA")
         }
+    }
+
+    // MARK: - In pieces
+
+    func verifyPages(_ connection: Connection) throws {
+        let second = try Connection(connection.path, mode: .immutable)
+        defer { second.close() }
+        try refuse(StoreVerifier(second, shape: StoreShape(plan.destination, withObjects: false)).pages())
+    }
+
+    func verifyStructure(_ connection: Connection) throws {
+        try refuse(StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: true)).structure())
+        try verifyMetadata(connection)
+    }
+
+    func verifyMapping(_ connection: Connection) throws {
+        try MappingVerification(plan, connection) { try externalData($0, connection) }.verify()
+    }
+
+    func verify(_ check: StoreVerifier.RowCheck, _ connection: Connection) throws {
+        let verifier = StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false))
+        let found = try verifier.rows(check) { try externalFileExists($0, connection) }
+        try refuseNew(found, over: connection)
     }
 
     /// A fault that the old store had is not the migration's; one more than it had is.

@@ -29,6 +29,17 @@ package struct BoundPlan: Sendable {
         }
     }
 
+    /// What only a look at every row tells, kept by a migration that is done in several calls.
+    package struct RowFacts: Sendable, Equatable {
+        package var rowCounts: [String: Int64]
+        package var disjoint: Set<[Int]>
+
+        package init(rowCounts: [String: Int64], disjoint: Set<[Int]>) {
+            self.rowCounts = rowCounts
+            self.disjoint = disjoint
+        }
+    }
+
     package let mapping: ResolvedMapping
     package let target: ModelVersion
     package let binding: Binding
@@ -64,11 +75,14 @@ package struct BoundPlan: Sendable {
     ///   - defersWork: whether what takes long is to wait. Where all of it can, no row is read: rows are estimated, and
     ///     nothing is found of what leaves, because it stays for now.
     ///   - isUndoing: whether what an earlier deferred migration has left takes its place again; with `defersWork`.
+    ///   - known: what an earlier plan has found in the rows, which have not changed since; nothing stood in its way, and
+    ///     no row is read.
     /// - Throws: `unsupported` where the hashes of the target are not certain, or where it lacks the configuration
     ///   that the store was opened with.
     package init(
         _ mapping: ResolvedMapping, from source: ModelVersion, to target: ModelVersion, over snapshot: StoreSnapshot,
-        connection: Connection, experimental: Bool = false, defersWork: Bool = false, isUndoing: Bool = false
+        connection: Connection, experimental: Bool = false, defersWork: Bool = false, isUndoing: Bool = false,
+        known: RowFacts? = nil
     ) throws {
         self.isUndoing = isUndoing
         // The model in the store is the whole one, whatever part of it the store holds.
@@ -97,7 +111,9 @@ package struct BoundPlan: Sendable {
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
         highestKeys = try snapshot.highestKeys(in: self.source, over: connection)
-        disjoint = try StoreLowering.disjoint(mapping, from: self.source, to: destination, over: connection)
+        disjoint =
+            try known?.disjoint
+            ?? StoreLowering.disjoint(mapping, from: self.source, to: destination, over: connection)
         let (layouts, highest, apart) = ((self.source, destination), highestKeys, disjoint)
         func lowering(_ rowCounts: [String: Int64]) throws -> StoreLowering {
             try StoreLowering(
@@ -118,13 +134,17 @@ package struct BoundPlan: Sendable {
         } else {
             deferral = nil
         }
-        rowCounts = try snapshot.rowCounts(in: self.source, over: connection)
+        rowCounts = try known?.rowCounts ?? snapshot.rowCounts(in: self.source, over: connection)
         let whole = try lowering(rowCounts)
         keyShifts = mapping.entityMappings.indices.map { position in
             whole.carriers.first { $0.position == position }?.shift ?? 0
         }
-        findings = try layouts.0.findings + layouts.1.findings + whole.findings(over: connection)
+        findings =
+            try layouts.0.findings + layouts.1.findings + (known == nil ? whole.findings(over: connection) : [])
     }
+
+    /// What the rows have told.
+    package var rowFacts: RowFacts { RowFacts(rowCounts: rowCounts, disjoint: disjoint) }
 
     /// Nil where the store has none, or where Core Data's way to archive the model is not known; NULL is legal there
     /// (STORE_FORMAT 2), a cache of the old version is not.

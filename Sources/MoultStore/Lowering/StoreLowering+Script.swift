@@ -58,7 +58,9 @@ extension StoreLowering {
                 let set = columns.map { "\($0.column.quotedName) = \($0.value)" }.joined(separator: ", ")
                 let list = columns.map(\.column).joined(separator: ", ")
                 statements.append(
-                    .init("UPDATE main.\(name.quotedName) AS s SET \(set)", "Update \(list) of \(name).", rows: count))
+                    .init(
+                        "UPDATE main.\(name.quotedName) AS s SET \(set)", "Update \(list) of \(name).", rows: count,
+                        keys: .init(table: "main.\(name.quotedName)", hasCondition: false)))
             }
             return statements
         case .rebuilt(let fills):
@@ -76,7 +78,8 @@ extension StoreLowering {
             """
             INSERT INTO main.\(table.quotedName) (\(names.map(\.quotedName).joined(separator: ", "))) \
             SELECT \(values.joined(separator: ", ")) FROM source.\(fill.source.quotedName) AS s\(condition)
-            """, "Copy the rows of \(fill.source) into \(table).", rows: rows(of: fill.entities))
+            """, "Copy the rows of \(fill.source) into \(table).", rows: rows(of: fill.entities),
+            keys: .init(table: "source.\(fill.source.quotedName)", hasCondition: !conditions.isEmpty))
     }
 
     private func fill(_ change: JoinChange) -> [StoreScript.Statement] {

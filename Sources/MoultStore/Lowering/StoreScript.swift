@@ -35,11 +35,33 @@ package struct StoreScript: Sendable, Equatable {
         package var sentence: String
         /// About how many rows it reads or writes, the unit of progress; 0 for the catalogue alone.
         package var rows: Int64
+        /// How it is said of some rows alone; nil where it cannot be.
+        package var keys: Keys?
 
-        package init(_ sql: String, _ sentence: String, rows: Int64 = 0) {
+        package init(_ sql: String, _ sentence: String, rows: Int64 = 0, keys: Keys? = nil) {
             self.sql = sql
             self.sentence = sentence
             self.rows = rows
+            self.keys = keys
+        }
+
+        /// The table `s` whose rows a statement takes one by one, whichever others it takes: done for ranges of keys that
+        /// hold all of them, in rising order, it does what it does for all at once.
+        package struct Keys: Sendable, Equatable {
+            /// Quoted, with its schema.
+            package var table: String
+            /// Whether the statement ends with a condition.
+            package var hasCondition: Bool
+        }
+
+        /// The same for the rows whose keys lie in a range; nil where it cannot be said of some rows alone.
+        ///
+        /// - Parameter rows: about how many these are.
+        package func limited(to range: ClosedRange<Int64>, rows: Int64) -> Statement? {
+            keys.map { keys in
+                let condition = "s.Z_PK BETWEEN \(range.lowerBound) AND \(range.upperBound)"
+                return Statement("\(sql) \(keys.hasCondition ? "AND" : "WHERE") \(condition)", sentence, rows: rows)
+            }
         }
     }
 }

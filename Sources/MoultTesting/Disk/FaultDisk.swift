@@ -53,6 +53,8 @@ package final class FaultDisk: @unchecked Sendable {
 
     /// The calls there were, in order.
     package var operations: [DiskOperation] { lock.withLock { done } }
+    /// Whether the machine is to lose its power.
+    var losesPower: Bool { fault.map { [.powerLoss, .tornSector].contains($0.kind) } ?? false }
     /// Whether the fault has met a call.
     package var hasMet: Bool { lock.withLock { hasFired } }
     /// Files that SQLite has opened and not closed.

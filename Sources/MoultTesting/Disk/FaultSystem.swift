@@ -144,7 +144,10 @@ extension FaultSystem {
     }
 
     package var processIdentifier: Int32 { real.processIdentifier }
-    package func startTime(ofProcess identifier: Int32) -> String? { real.startTime(ofProcess: identifier) }
+    package func startTime(ofProcess identifier: Int32) -> String? {
+        // A machine that loses its power is not running any more when its disk is looked at.
+        real.startTime(ofProcess: identifier).map { disk.losesPower && identifier == 1 ? "\($0), before" : $0 }
+    }
     package func holders(of path: String) -> [RunningProcess] { real.holders(of: path) }
     package var now: Timestamp { clock.now }
     package var monotonicNanoseconds: UInt64 { clock.monotonicNanoseconds }

@@ -20,6 +20,8 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     public enum Outcome: String, Sendable {
         case succeeded = "done"
         case failed, cancelled
+        /// A call ended on its budget, for the next one to go on.
+        case paused
         /// The process died before the commit, and the store stayed the old one.
         case undone
         /// The process died after the commit, and the next run found the new store.

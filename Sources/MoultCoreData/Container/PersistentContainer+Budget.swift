@@ -1,0 +1,48 @@
+import Foundation
+import MoultEngine
+import MoultSystem
+
+/// What a call with a budget has come to.
+public enum BudgetedMigration: Sendable, Hashable {
+    /// The stores are of the model's version.
+    case finished
+    /// There is more to do: call again, and do not load the stores before. They are as they were.
+    ///
+    /// - Parameters:
+    ///   - fraction: of the store that is being migrated, 0 to 1.
+    ///   - startedOver: why the work of earlier calls was thrown away, such as that the app has written to the store in
+    ///     between; nil where it was not.
+    case unfinished(fraction: Double, startedOver: String?)
+}
+
+extension PersistentContainer {
+    /// Migrates the described stores for at most so many seconds, and goes on where the last call has ended.
+    ///
+    /// An app that is killed when its launch takes too long calls this at each launch, or from a background task, until
+    /// it is finished, and loads its stores then. A store is the old one until the last call puts the new one in place,
+    /// in one transaction.
+    ///
+    /// - Parameter budget: seconds; no shorter than the longest piece that cannot be interrupted.
+    /// - Throws: `budgetTooSmall` with the time that is needed, before anything is done; what migrating a store throws.
+    public func migrate(budget: TimeInterval) throws -> BudgetedMigration {
+        let system = POSIXSystem()
+        let started = system.monotonicNanoseconds
+        var hasMigrated = false
+        for description in persistentStoreDescriptions {
+            let opening = try StoreOpening(
+                description, model: managedObjectModel, versions: persistentStoreCoordinator.modelVersions)
+            let spent = hasMigrated ? Double(system.monotonicNanoseconds &- started) / 1e9 : 0
+            do {
+                switch try opening.migrate(within: budget - spent) {
+                case .nothingToDo: continue
+                case .finished: hasMigrated = true
+                case .paused(let pause):
+                    return .unfinished(fraction: pause.fraction, startedOver: pause.startedOver)
+                }
+            } catch let error as MigrationError where error.code == .budgetTooSmall && hasMigrated {
+                return .unfinished(fraction: 0, startedOver: nil)
+            }
+        }
+        return .finished
+    }
+}

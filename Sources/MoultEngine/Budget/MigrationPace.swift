@@ -1,0 +1,130 @@
+import MoultModel
+import MoultStore
+import MoultSystem
+import Synchronization
+
+/// The time that one call has, and what the call has come to know of the machine's speed.
+final class MigrationPace {
+    /// Thrown where the next unit has to wait for the next call.
+    struct Stop: Error {
+        let next: MigrationUnit
+    }
+
+    let limit: DeferredLimit
+    var checkpoint: MigrationCheckpoint
+    private let system: any System
+    private let started: UInt64
+    /// What small units have taken beyond their estimates of late.
+    private var surplus = 0.0
+    /// Units that are done, and need not be done again.
+    private(set) var gained = 0
+    /// The unit that was begun last.
+    private(set) var unit: MigrationUnit?
+
+    /// Whether an earlier call has left something to go on from.
+    let isResumed: Bool
+
+    init(
+        _ budget: MigrationBudget, _ migration: Migration, run: String, startedAt: Timestamp, size: Int64,
+        _ system: any System
+    ) {
+        (limit, started, self.system) = (budget.limit, budget.started, system)
+        isResumed = budget.checkpoint != nil
+        checkpoint =
+            budget.checkpoint ?? MigrationCheckpoint(run: run, migration, startedAt: startedAt, size: size, system)
+    }
+
+    var elapsed: Double { Self.seconds(since: started, system) }
+
+    /// Seconds that are left for units.
+    var left: Double {
+        switch limit {
+        case .all: .infinity
+        case .one: gained == 0 ? .infinity : 0
+        case .seconds(let budget): budget - elapsed - checkpoint.endSeconds * 1.3 - 0.03
+        }
+    }
+
+    /// Whether several things may be done at the same time.
+    var mayRunAhead: Bool { limit != .one }
+
+    func seconds(of unit: MigrationUnit) -> Double { unit.seconds * checkpoint.slowness }
+
+    /// The first unit of a call is always begun: a budget is never shorter than the longest of them.
+    func hasTime(for seconds: Double) -> Bool { gained == 0 || left >= seconds * 1.3 + surplus }
+
+    /// Does one unit, where there is time for it.
+    ///
+    /// - Parameter seconds: how long it takes, where that is known better than by its estimate.
+    func perform<Result>(
+        _ unit: MigrationUnit, expecting seconds: Double? = nil, _ body: () throws -> Result
+    ) throws -> Result {
+        guard hasTime(for: seconds ?? self.seconds(of: unit)) else { throw Stop(next: unit) }
+        self.unit = unit
+        let start = system.monotonicNanoseconds
+        let result = try body()
+        learn(Self.seconds(since: start, system), of: unit)
+        gained += 1
+        return result
+    }
+
+    /// What is done beside a unit counts as one too.
+    func gain() { gained += 1 }
+
+    private func learn(_ seconds: Double, of unit: MigrationUnit) {
+        guard unit.seconds > 0.02 else {
+            surplus = max(surplus * 0.9, seconds - unit.seconds)
+            return
+        }
+        let ratio = min(max(seconds / unit.seconds, 0.1), 10)
+        checkpoint.slowness = (checkpoint.slowness + ratio) / 2
+    }
+
+    /// Whether the budget has run out.
+    var isLate: @Sendable () -> Bool {
+        guard case .seconds(let budget) = limit else { return { false } }
+        return { [system, started] in Self.seconds(since: started, system) > budget }
+    }
+
+    static func seconds(since start: UInt64, _ system: any System) -> Double {
+        Double(system.monotonicNanoseconds &- start) / 1e9
+    }
+}
+
+/// How much of a migration one call may do, and what it goes on from.
+struct MigrationBudget {
+    let limit: DeferredLimit
+    /// When the call began, on the clock that never goes back.
+    let started: UInt64
+    let checkpoint: MigrationCheckpoint?
+}
+
+/// The highest fraction that was told, in this call or one before.
+final class ReachedFraction: Sendable {
+    private let reached = Mutex(0.0)
+
+    var value: Double { reached.withLock { $0 } }
+
+    @discardableResult
+    func reach(_ fraction: Double) -> Double {
+        reached.withLock { reached in
+            reached = max(reached, fraction)
+            return reached
+        }
+    }
+}
+
+extension MigrationObserver {
+    /// Notes what is told, counts on from earlier calls, and ends the run when its time is over.
+    func noting(_ fraction: ReachedFraction, ending pace: MigrationPace?) -> MigrationObserver {
+        guard let pace else { return self }
+        var observer = self
+        observer.onProgress = { [onProgress] progress in
+            var progress = progress
+            progress.fraction = fraction.reach(progress.fraction)
+            onProgress(progress)
+        }
+        observer.isCancelled = { [isCancelled, isLate = pace.isLate] in isCancelled() || isLate() }
+        return observer
+    }
+}

@@ -1,0 +1,26 @@
+import MoultModel
+
+/// A migration that has used up the time of a call, and goes on at the next; the store is as it was.
+package struct MigrationPause: Error, Sendable, Equatable {
+    package var run: String
+    package var from: String
+    package var to: String
+    /// Of the whole, 0 to 1.
+    package var fraction: Double
+    /// Calls so far that ended on their budget.
+    package var calls: Int
+    /// Seconds that this call took.
+    package var seconds: Double
+    /// What the next call begins with.
+    package var next: String
+    /// Why the work of earlier calls was thrown away and begun anew; nil where it was not.
+    package var startedOver: String?
+}
+
+/// What a call with a budget has come to.
+package enum BudgetOutcome: Sendable {
+    /// The store was of the target version already.
+    case nothingToDo
+    case finished(MigrationOutcome, startedOver: String?)
+    case paused(MigrationPause)
+}

@@ -1,0 +1,133 @@
+import MoultModel
+import MoultStore
+import MoultSystem
+
+extension Migrator {
+    /// Runs as much of a prepared migration as there is time for, and goes on where the last such call has ended.
+    ///
+    /// The store is unchanged until the last call, whose end is the one commit. What calls before it have done lies in the
+    /// sidecar, durable at the end of each; a store that was written to in between is migrated from the start, and the
+    /// outcome says so.
+    ///
+    /// - Parameters:
+    ///   - limit: the time of this call; or one unit, for tests and for whoever counts another way.
+    ///   - started: when the call began, on the system's clock that never goes back; now where nil.
+    /// - Throws: `budgetTooSmall` with the longest unit that cannot be interrupted, before anything is done or where it
+    ///   took longer than was foreseen; what ``run(_:on:_:)`` throws. Then nothing of the work is kept, but for a unit
+    ///   that took too long.
+    package func run(
+        _ prepared: PreparedMigration, within limit: DeferredLimit, since started: UInt64? = nil,
+        _ observer: MigrationObserver = .none, adjusting: (Migration) -> Migration = { $0 }
+    ) throws -> BudgetOutcome {
+        let started = started ?? system.monotonicNanoseconds
+        guard let migration = try prepared.migration() else { return .nothingToDo }
+        if prepared.stopsAtEachVersion {
+            throw MigrationError(
+                .usage, "A budget and a stop at each version exclude each other.", place: prepared.store,
+                remedy: "Leave one of them out: a call with a budget can be ended anywhere.")
+        }
+        try limit.check(against: MigrationUnits(migration, size: prepared.size).longest)
+        if let outcome = try run(
+            adjusting(migration), on: prepared.store, limit, started, mayStartOver: !prepared.goesOn, observer)
+        {
+            return outcome
+        }
+        guard let again = try prepared.lookingAgain().migration() else { return .nothingToDo }
+        return try run(adjusting(again), on: prepared.store, limit, started, mayStartOver: true, observer)
+            ?? .nothingToDo
+    }
+
+    /// - Parameter mayStartOver: whether the rows were looked at for this plan; where not, and the work cannot go on,
+    ///   nothing is done and nil is returned.
+    private func run(
+        _ migration: Migration, on store: String, _ limit: DeferredLimit, _ started: UInt64, mayStartOver: Bool,
+        _ observer: MigrationObserver
+    ) throws -> BudgetOutcome? {
+        let path = try StoreProbe.checkFile(store, system)
+        try Preflight.checkFile(path, system)
+        let lock = try StoreLock(path, system, patience: options.patience)
+        defer { lock.release() }
+        let (checkpoint, obstacle) = try checkpoint(of: lock, for: migration)
+        guard checkpoint != nil || mayStartOver else { return nil }
+        let recovery = try checkpoint == nil ? Recovery.heal(lock, system) : .nothing
+        try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
+        observer.report(
+            .lock, 1, obstacle.map { "\($0) The migration starts over." } ?? "Nobody else has the store open")
+        let budget = MigrationBudget(limit: limit, started: started, checkpoint: checkpoint)
+        do {
+            let run = try MigrationRun(migration, lock, recovery, options, system, observer, within: budget)
+            return .finished(try run.perform(), startedOver: obstacle)
+        } catch var pause as MigrationPause {
+            pause.startedOver = obstacle
+            return .paused(pause)
+        }
+    }
+
+    /// What the work can go on from; or why it cannot, where there is some.
+    private func checkpoint(
+        of lock: StoreLock, for migration: Migration
+    ) throws -> (checkpoint: MigrationCheckpoint?, obstacle: String?) {
+        let sidecar = lock.sidecar
+        guard var checkpoint = MigrationCheckpoint.read(sidecar, system),
+            var journal = try Journal.read(sidecar, system)
+        else { return (nil, nil) }
+        let backups = BackupFolder(options.backupFolder ?? sidecar.backups, system)
+        let hasDied = journal.state == .started
+        if let obstacle = try checkpoint.obstacle(migration, sidecar, backups, isDurable: !hasDied, system) {
+            return (nil, obstacle)
+        }
+        if hasDied {
+            // The call counts as one that died; what it had done until then is as good as what a pause leaves.
+            for path in try checkpoint.workingFiles(sidecar, backups, system) { try system.synchronise(path) }
+            try RunHistory(sidecar, system).append(.undone(journal, endedAt: system.now))
+            MigrationLog(sidecar, system).append("Run \(journal.run) died; it goes on from its last checkpoint.")
+            journal.state = .paused
+            try journal.write(sidecar, system)
+        }
+        checkpoint.boot = MigrationCheckpoint.boot(system)
+        try checkpoint.write(sidecar, system)
+        return (checkpoint, nil)
+    }
+}
+
+extension MigrationCheckpoint {
+    /// The database files that the next call needs.
+    fileprivate func workingFiles(
+        _ sidecar: Sidecar, _ backups: BackupFolder, _ system: any System
+    ) throws -> [String] {
+        let copy = Path.join(sidecar.work(run), sidecar.nameOfCopy)
+        let source = sourceFolder(backups).map { Path.join($0, Path.name(of: sidecar.store)) }
+        // A hot journal belongs to the copy.
+        return try ((hasCopy ? [copy, copy + "-journal"] : []) + [source].compactMap { $0 }).filter(system.exists)
+    }
+}
+
+extension RunRecord {
+    /// Of a call that died before its commit.
+    fileprivate static func undone(_ journal: Journal, endedAt: Timestamp) -> RunRecord {
+        RunRecord(
+            run: journal.run, operation: .migrate, result: .undone, from: journal.from, to: journal.to,
+            startedAt: journal.startedAt, endedAt: endedAt.iso8601, seconds: 0, backup: journal.backup, rows: 0,
+            bytes: 0, error: nil)
+    }
+}
+
+extension DeferredLimit {
+    fileprivate func check(against longest: MigrationUnit) throws {
+        try check(against: (seconds: longest.seconds, sentence: longest.sentence))
+    }
+}
+
+extension PreparedMigration {
+    /// The unit that a budget has to have room for; nil where there is nothing to do, or nothing that can be done.
+    package var longestUnit: MigrationUnit? {
+        (try? migration()).map { MigrationUnits($0, size: size).longest }
+    }
+
+    /// The same, with every row looked at.
+    fileprivate func lookingAgain() throws -> PreparedMigration {
+        var options = options
+        options.goesOn = false
+        return try PreparedMigration(store, versions: versions, to: plan.to.name, options: options, system: system)
+    }
+}

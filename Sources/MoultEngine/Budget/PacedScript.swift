@@ -1,0 +1,154 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// Runs a script piece by piece: one statement, or one range of its keys, in each transaction of the working copy, which
+/// also notes how far it has come. A process that dies leaves the copy at the last piece that is whole.
+struct PacedScript {
+    let runner: ScriptRunner
+    let units: MigrationUnits
+    let pace: MigrationPace
+    /// How many keys the first range has, and all where only units are counted.
+    let keysPerPiece: Int64
+
+    private var statements: [StoreScript.Statement] { runner.script.statements }
+
+    /// How far a working copy has come.
+    private struct Position {
+        /// The statement that is next.
+        var statement = 0
+        /// The highest key that is done of it; nil where none is.
+        var key: Int64?
+        /// Rows of it that are done.
+        var rows: Int64 = 0
+    }
+
+    /// - Throws: ``MigrationPace/Stop`` where the time is over.
+    func run(on connection: Connection) throws {
+        defer { connection.onProgress(nil) }
+        var position = try position(of: connection)
+        let places = runner.places(on: connection)
+        while statements.indices.contains(position.statement) {
+            let (statement, place) = (statements[position.statement], places[position.statement])
+            if let keys = statement.keys, statement.rows > 0 {
+                try run(statement, keys, from: &position, at: place, on: connection)
+            } else {
+                try pace.perform(units.unit(of: statement)) {
+                    try connection.transaction {
+                        try runner.run(statement, at: place, on: connection)
+                        try note(Position(statement: position.statement + 1), on: connection)
+                    }
+                }
+            }
+            runner.report(endOf: place, statement.sentence)
+            position = Position(statement: position.statement + 1)
+        }
+    }
+
+    /// The table that held the position is no part of the new store.
+    func forget(on connection: Connection) throws {
+        try connection.execute("DROP TABLE IF EXISTS main.\(Self.table)")
+    }
+}
+
+// MARK: - Ranges
+
+extension PacedScript {
+    private func run(
+        _ statement: StoreScript.Statement, _ keys: StoreScript.Statement.Keys, from position: inout Position,
+        at place: ScriptRunner.Place, on connection: Connection
+    ) throws {
+        var size = PieceSize(keysPerPiece, isFixed: !pace.mayRunAhead)
+        while let first = try connection.lowestKey(of: keys.table, after: position.key) {
+            try size.fit(into: pace, or: units.unit(of: statement))
+            let (sum, overflow) = first.addingReportingOverflow(size.keys - 1)
+            let range = first...(overflow ? Int64.max : sum)
+            guard let limited = statement.limited(to: range, rows: min(size.keys, statement.rows)) else { return }
+            let start = pace.elapsed
+            let piece = place.piece(after: position.rows, rows: limited.rows)
+            try pace.perform(units.unit(of: limited), expecting: size.seconds) {
+                try connection.transaction {
+                    try runner.run(limited, at: piece, on: connection)
+                    position.rows += connection.changes
+                    position.key = range.upperBound
+                    try note(position, on: connection)
+                }
+            }
+            size.learn(pace.elapsed - start)
+            runner.report(endOf: piece)
+        }
+        try connection.transaction { try note(Position(statement: position.statement + 1), on: connection) }
+    }
+}
+
+/// How many keys the next range has, by how long those before it took.
+private struct PieceSize {
+    private(set) var keys: Int64
+    private var secondsPerKey: Double?
+    private let isFixed: Bool
+
+    init(_ keys: Int64, isFixed: Bool) {
+        self.keys = max(keys, 1)
+        self.isFixed = isFixed
+    }
+
+    /// How long it will take, where that is known.
+    var seconds: Double? { secondsPerKey.map { $0 * Double(keys) } }
+
+    mutating func learn(_ seconds: Double) {
+        secondsPerKey = max(seconds, 1e-6) / Double(keys)
+        guard !isFixed, let secondsPerKey else { return }
+        let wanted = Self.seconds / secondsPerKey
+        keys = Int64(min(max(wanted, Double(keys) / 4, 100), Double(keys) * 4, 1e12))
+    }
+
+    /// Makes the range smaller where the time that is left is short.
+    mutating func fit(into pace: MigrationPace, or unit: MigrationUnit) throws {
+        guard let seconds, !isFixed, !pace.hasTime(for: seconds) else { return }
+        let share = pace.left / (seconds * 1.3)
+        guard share * seconds > 0.01 else { throw MigrationPace.Stop(next: unit) }
+        keys = max(1, Int64(Double(keys) * share))
+    }
+
+    /// Long beside a transaction of the working copy, short beside a budget.
+    private static let seconds = 0.1
+}
+
+// MARK: - In the working copy
+
+extension PacedScript {
+    private static let table = "moult_position"
+
+    private func position(of connection: Connection) throws -> Position {
+        let exists = "SELECT count(*) FROM main.sqlite_master WHERE name = '\(Self.table)'"
+        guard try connection.integer(exists) == 1 else { return Position() }
+        let positions = try connection.rows("SELECT statement, key, done FROM main.\(Self.table)") {
+            Position(statement: Int(clamping: $0.integer(0)), key: $0.value(1).integer, rows: $0.integer(2))
+        }
+        return positions.first ?? Position()
+    }
+
+    /// In the transaction that is open.
+    private func note(_ position: Position, on connection: Connection) throws {
+        try connection.execute(
+            """
+            CREATE TABLE IF NOT EXISTS main.\(Self.table) (statement INTEGER, key INTEGER, done INTEGER);
+            DELETE FROM main.\(Self.table)
+            """)
+        try connection.run(
+            "INSERT INTO main.\(Self.table) VALUES (?, ?, ?)",
+            [
+                .integer(Int64(position.statement)), position.key.map(SQLiteValue.integer) ?? .null,
+                .integer(position.rows),
+            ])
+    }
+}
+
+extension Connection {
+    /// The lowest `Z_PK` above a key, or of all.
+    fileprivate func lowestKey(of table: String, after key: Int64?) throws -> Int64? {
+        guard let key else { return try integer("SELECT min(Z_PK) FROM \(table)") }
+        return try integer("SELECT min(Z_PK) FROM \(table) WHERE Z_PK > ?", [.integer(key)])
+    }
+}

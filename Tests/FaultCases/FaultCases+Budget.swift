@@ -1,0 +1,33 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultSystem
+import MoultTesting
+import TestSupport
+
+/// A migration in calls of one unit each, so that every pause is a moment at which something may happen.
+extension FaultCases {
+    static var budgeted: FaultCase {
+        get throws {
+            let versions = try KillableVersions.make()
+            var trial = FaultCase("with a budget") { store in
+                try makeItems(at: store, isWAL: true)
+            } run: { store, system in
+                var options = MigrationOptions.sequential
+                options.keysPerPiece = 10
+                options.maximumAttempts = .max
+                var preparation = PreparedMigration.Options()
+                preparation.goesOn = true
+                while true {
+                    let prepared = try PreparedMigration(
+                        store, versions: versions, options: preparation, system: system)
+                    let migrator = Migrator(options: options, system: system)
+                    guard case .paused = try migrator.run(prepared, within: .one) else { return }
+                }
+            }
+            trial.contents = { try lines($0, items) }
+            return trial
+        }
+    }
+}

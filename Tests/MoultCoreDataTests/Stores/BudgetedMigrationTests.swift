@@ -1,0 +1,40 @@
+import Foundation
+import MoultCoreData
+import MoultModel
+import TestSupport
+import Testing
+
+/// An app that migrates its store before it loads it, call by call.
+@Suite struct BudgetedMigrationTests {
+    private func described(_ store: TestStore, _ versions: ModelVersions) -> PersistentContainer {
+        let container = PersistentContainer(
+            name: "Library", managedObjectModel: versions.versions[1].model, versions: versions)
+        container.persistentStoreDescriptions = [PersistentStoreDescription(url: store.url)]
+        return container
+    }
+
+    @Test func `a store is migrated within a budget, and a budget that is too small says what is needed`() throws {
+        let (store, versions) = (try TestStore(), try KillableVersions.make())
+        do {
+            let old = try store.container(versions.versions[0].model)
+            for number in 0..<50 {
+                try old.viewContext.insertNewObject(forEntityName: "Item").setValue("Item \(number)", forKey: "name")
+            }
+            try old.viewContext.save()
+            for open in old.persistentStoreCoordinator.persistentStores {
+                try old.persistentStoreCoordinator.remove(open)
+            }
+        }
+        let container = described(store, versions)
+        for budget in [0, -1, 0.001] {
+            let error = #expect(throws: MigrationError.self) { try container.migrate(budget: budget) }
+            #expect(error?.code == .budgetTooSmall)
+        }
+        var calls = 0
+        while try container.migrate(budget: 10) != .finished, calls < 20 { calls += 1 }
+        #expect(try store.sql("SELECT count(*), min(ZSCORE), max(ZSCORE) FROM ZITEM") == "50|1|1")
+        #expect(try container.migrate(budget: 10) == .finished)
+        let loaded = try store.container(versions.versions[1].model, versions: versions)
+        #expect(try loaded.viewContext.all("Item", by: "name").count == 50)
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultStore
+import TestSupport
+import Testing
+
+/// A migration in calls that each end on their budget.
+struct BudgetTests {
+    @Test(arguments: [false, true])
+    func `stopped at every piece it ends with the store of one run`(isWAL: Bool) throws {
+        let paced = try PacedStore(isWAL: isWAL)
+        let (old, new) = (try paced.fixture.logicalHash(), try paced.hashOfOneRun())
+        #expect(old != new)
+        var last = 0.0
+        let (pauses, outcome) = try paced.callUntilDone { pause throws in
+            #expect(try paced.fixture.logicalHash() == old)
+            #expect(pause.fraction >= last && pause.fraction < 1 && pause.startedOver == nil)
+            last = pause.fraction
+            #expect(try !Migrator().isUnfinished(paced.store))
+            #expect(try Migrator().paused(paced.store)?.fraction == pause.fraction)
+        }
+        #expect(outcome?.backup != nil)
+        #expect(try paced.fixture.logicalHash() == new)
+        #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
+        // Two tables have several ranges each.
+        #expect(pauses.count > 25)
+        #expect(Set(pauses.map(\.run)).count == 1)
+        #expect(try Migrator().backups(of: paced.store).list().count == 1)
+    }
+
+    /// What it has done stays in the working copy: no call begins again.
+    @Test func `each call does one piece more`() throws {
+        let paced = try PacedStore()
+        let (pauses, _) = try paced.callUntilDone()
+        let nexts = pauses.map(\.next)
+        let rows = nexts.filter { $0.hasPrefix("Copy the rows of ZITEM") }
+        #expect(rows.count >= 150 / 60)
+        #expect(
+            nexts.first == "Make the working copy." && nexts.last == "Put the new store in place, in one transaction.")
+        #expect(pauses.map(\.calls) == Array(1...pauses.count))
+    }
+
+    @Test(arguments: [3, 25])
+    func `a store that was written to in between is migrated from the start`(calls: Int) throws {
+        let paced = try PacedStore()
+        for _ in 0..<calls { #expect(try paced.call().pause != nil) }
+        _ = try paced.fixture.shell("UPDATE ZITEM SET ZNAME = 'written in between' WHERE Z_PK = 7")
+        let new = try paced.hashOfOneRun()
+        let again = try paced.call()
+        #expect(again.startedOver == "The store was written to since the last call.")
+        #expect(again.pause?.calls == 1)
+        #expect(try paced.callUntilDone(.all).outcome != nil)
+        #expect(try paced.fixture.logicalHash() == new)
+        #expect(try paced.fixture.shell("SELECT ZNAME FROM ZITEM WHERE Z_PK = 7") == "written in between\n")
+        #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
+    }
+
+    @Test func `another target starts over`() throws {
+        var paced = try PacedStore()
+        for _ in 0..<10 { _ = try paced.call() }
+        var changed = paced.versions.versions[1].model.entities
+        changed = changed.map { entity in
+            var entity = entity
+            if entity.name == "Author" { entity.attributes.append(.init(name: "born", type: .date)) }
+            return entity
+        }
+        paced.versions = ModelVersions(versions: [
+            paced.versions.versions[0], ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: changed)),
+        ])
+        #expect(try paced.call().startedOver?.contains("in another way") == true)
+        #expect(try paced.callUntilDone(.all).outcome != nil)
+        #expect(try paced.fixture.shell("SELECT count(ZBORN) FROM ZAUTHOR") == "0\n")
+    }
+
+    @Test func `a run without a budget takes its place`() throws {
+        let paced = try PacedStore()
+        let new = try paced.hashOfOneRun()
+        for _ in 0..<12 { _ = try paced.call() }
+        _ = try paced.migrator.run(try paced.prepared())
+        #expect(try paced.fixture.logicalHash() == new)
+        #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
+        guard case .nothingToDo = try paced.call() else {
+            Issue.record("there is nothing to do")
+            return
+        }
+    }
+
+    @Test func `a backup in between does no harm`() throws {
+        let paced = try PacedStore()
+        let new = try paced.hashOfOneRun()
+        for _ in 0..<12 { _ = try paced.call() }
+        _ = try paced.migrator.backUp(paced.store, version: "1")
+        let next = try paced.call()
+        #expect(next.startedOver == nil && next.pause?.calls == 13)
+        #expect(try paced.callUntilDone(.all).outcome != nil)
+        #expect(try paced.fixture.logicalHash() == new)
+    }
+
+    @Test(arguments: [0, -1, Double.nan, 0.001])
+    func `a budget that is too small is refused with the longest unit`(budget: Double) throws {
+        let paced = try PacedStore()
+        let old = try paced.fixture.logicalHash()
+        let longest = try #require(try paced.prepared().longestUnit)
+        let error = #expect(throws: MigrationError.self) { try paced.call(.seconds(budget)) }
+        #expect(error?.code == .budgetTooSmall)
+        #expect(error?.message.contains("\((longest.seconds * 1000).rounded(.up) / 1000) s") == true)
+        #expect(error?.message.contains(longest.sentence) == true)
+        #expect(try paced.fixture.logicalHash() == old)
+        #expect(!FileManager.default.fileExists(atPath: paced.fixture.sidecar))
+    }
+
+    @Test func `calls that end on their budget are no crashes, and calls that die are`() throws {
+        var paced = try PacedStore()
+        paced.options.maximumAttempts = 2
+        for _ in 0..<10 { #expect(try paced.call().pause != nil) }
+        // A process that dies leaves the journal as the call had written it at its beginning.
+        for _ in 0..<2 {
+            let journal = paced.fixture.sidecar + "/journal.json"
+            let text = try String(contentsOfFile: journal, encoding: .utf8)
+            try text.replacingOccurrences(of: "\"paused\"", with: "\"started\"")
+                .write(toFile: journal, atomically: true, encoding: .utf8)
+            if let outcome = try? paced.call() { #expect(outcome.startedOver == nil) }
+        }
+        let results = try RunHistory(Sidecar(store: paced.store)).records().map(\.result)
+        #expect(results.count { $0 == .undone } == 2 && results.count { $0 == .paused } >= 10)
+    }
+
+    @Test func `a frugal migration keeps no backup`() throws {
+        var paced = try PacedStore()
+        paced.options.isFrugal = true
+        let new = try paced.hashOfOneRun()
+        let outcome = try paced.callUntilDone().outcome
+        #expect(outcome != nil && outcome?.backup == nil)
+        #expect(try paced.fixture.logicalHash() == new)
+        #expect(try Migrator().backups(of: paced.store).list().isEmpty)
+        #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
+    }
+
+    @Test func `cancelling leaves the old store and nothing else`() throws {
+        let paced = try PacedStore()
+        let old = try paced.fixture.logicalHash()
+        for _ in 0..<15 { _ = try paced.call() }
+        let impatient = MigrationObserver(isCancelled: { true })
+        var error: MigrationError?
+        for _ in 0..<60 where error == nil {
+            do { _ = try paced.call(.one, impatient) } catch let thrown as MigrationError { error = thrown }
+        }
+        #expect(error?.code == .cancelled)
+        #expect(try paced.fixture.logicalHash() == old)
+        #expect(try paced.fixture.sidecarNames().filter { $0.hasPrefix("work") || $0.hasSuffix(".part") }.isEmpty)
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+import MoultSystem
+import MoultTransform
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// What the units of a migration with a budget are, and how they fit into the time.
+struct BudgetUnitTests {
+    /// A clock that moves on by the same step whenever somebody looks at it.
+    private final class SlowClock: ForwardingSystem {
+        private let step: UInt64
+        private let reading = Mutex<UInt64>(0)
+
+        init(step: UInt64) { self.step = step }
+
+        var monotonicNanoseconds: UInt64 {
+            reading.withLock { reading in
+                reading += step
+                return reading
+            }
+        }
+    }
+
+    @Test(arguments: [1, 3, 6] as [UInt64])
+    func `each call ends within its budget, whatever the machine's speed`(milliseconds: UInt64) throws {
+        var paced = try PacedStore()
+        paced.system = SlowClock(step: milliseconds * 1_000_000)
+        let new = try paced.hashOfOneRun()
+        let budget = 0.25
+        let (pauses, outcome) = try paced.callUntilDone(.seconds(budget))
+        #expect(outcome != nil)
+        #expect(try paced.fixture.logicalHash() == new)
+        #expect((pauses.count > 1) == (milliseconds > 1))
+        for pause in pauses { #expect(pause.seconds <= budget, "\(pause)") }
+    }
+
+    /// A unit that takes longer than it may is taken back, and the work before it stays.
+    @Test func `a budget that turns out too small keeps what was done`() throws {
+        var paced = try PacedStore(rows: 4_000)
+        paced.options.keysPerPiece = 1_000_000
+        for _ in 0..<3 { #expect(try paced.call().pause != nil) }
+        let before = try #require(try paced.migrator.paused(paced.store))
+        paced.system = SlowClock(step: 120_000_000)
+        var error: MigrationError?
+        for _ in 0..<40 where error == nil {
+            do { _ = try paced.call(.seconds(0.2)) } catch let thrown as MigrationError { error = thrown }
+        }
+        #expect(error == nil || error?.code == .budgetTooSmall)
+        paced.system = POSIXSystem()
+        let after = try #require(try paced.migrator.paused(paced.store))
+        #expect(after.run == before.run && after.fraction >= before.fraction)
+        let new = try paced.hashOfOneRun()
+        #expect(try paced.callUntilDone(.all).outcome != nil)
+        #expect(try paced.fixture.logicalHash() == new)
+    }
+
+    /// The pieces of the verification find what the whole of it does.
+    @Test(arguments: [
+        "UPDATE ZITEM SET ZNAME = 'another' WHERE Z_PK = 140",
+        "DELETE FROM ZITEM WHERE Z_PK = 3",
+        "INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZSCORE) SELECT 100000, Z_ENT, 1, 1 FROM ZITEM LIMIT 1",
+        "UPDATE ZITEM SET ZSCORE = NULL WHERE Z_PK = 20",
+        "DROP INDEX Z_Item_name",
+        "UPDATE Z_METADATA SET Z_PLIST = (SELECT Z_PLIST FROM old.Z_METADATA)",
+        "UPDATE Z_3LINKS SET COLUMN = 99999 WHERE rowid = (SELECT min(rowid) FROM Z_3LINKS)",
+        "UPDATE Z_PRIMARYKEY SET Z_MAX = 1",
+    ])
+    func `what is wrong with the new store is found in pieces too`(damage: String) throws {
+        let paced = try PacedStore()
+        let old = try paced.fixture.logicalHash()
+        var copy = ""
+        while copy.isEmpty {
+            guard let pause = try paced.call().pause else { break }
+            guard pause.next == "Verify the tables of the new store." else { continue }
+            copy = paced.fixture.sidecar + "/work-\(pause.run)/Forum data.sqlite"
+        }
+        let column = try SQLiteShell.run(copy, "SELECT name FROM pragma_table_info('Z_3LINKS') LIMIT 1").dropLast()
+        let statement = damage.replacingOccurrences(of: "COLUMN", with: column)
+        #expect(try SQLiteShell.run(copy, "ATTACH '\(paced.store)' AS old; \(statement)") == "")
+        var error: MigrationError?
+        for _ in 0..<40 where error == nil {
+            do {
+                guard try paced.call().pause != nil else { break }
+            } catch let thrown as MigrationError { error = thrown }
+        }
+        #expect(error?.code == .verificationFailed, "\(damage)")
+        #expect(try paced.fixture.logicalHash() == old)
+    }
+
+    @Test func `code of an app is one unit, and the plan names it`() throws {
+        var registry = MigrationRegistry()
+        registry.steps["copy"] = StepCode(execute: FlightVersions.copyFlightData)
+        registry.stages = [
+            RegisteredStage(
+                from: "V2", to: "V3", name: "decompose", sentence: "Flight data get an entity of their own.",
+                before: [CodeStep(name: "copy", sentence: "Flight data are copied.")])
+        ]
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Fleet.sqlite"
+        try FlightVersions.makeStore(at: path, count: 40)
+        let before = try FlightVersions.witness(path)
+        func call() throws -> BudgetOutcome {
+            var options = PreparedMigration.Options(registry: registry)
+            options.goesOn = true
+            let prepared = try PreparedMigration(path, versions: FlightVersions.make(), options: options)
+            #expect(prepared.longestUnit?.sentence.contains("the way takes several passes") == true)
+            return try Migrator().run(prepared, within: .one)
+        }
+        let pause = try #require(try call().pause)
+        #expect(pause.next.contains("the way takes several passes") && pause.calls == 1)
+        #expect(try FlightVersions.witness(path) == before)
+        #expect(try call().finished?.backup != nil)
+        #expect(try FlightVersions.witness(path) == before)
+        #expect(try SQLiteShell.run(path, "SELECT count(*), count(ZAIRCRAFT) FROM ZFLIGHTDATA") == "36|36\n")
+        #expect(try !FileManager.default.contentsOfDirectory(atPath: path + ".moult").contains { $0.hasPrefix("work") })
+    }
+
+    @Test(
+        arguments: [
+            (0...9, 3), (5...5, 4), (-7...7, 5), (Int64.min...Int64.max, 7), (Int64.min...Int64.max, 1),
+            (0...Int64.max, 2),
+        ] as [(ClosedRange<Int64>, Int64)])
+    func `a range is divided into ranges with the same keys`(range: ClosedRange<Int64>, count: Int64) {
+        let parts = range.divided(into: count)
+        #expect(parts.first?.lowerBound == range.lowerBound && parts.last?.upperBound == range.upperBound)
+        #expect(parts.count <= Int(count))
+        for (one, next) in zip(parts, parts.dropFirst()) { #expect(next.lowerBound == one.upperBound + 1) }
+    }
+}
