@@ -10,8 +10,8 @@ func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8
 
 /// All series of trials that the options ask for, each in a process of its own, several side by side.
 ///
-/// The row of a series that was tried whole is kept, under the digest of this program: what was interrupted goes on
-/// where it was, and what another build has shown counts for nothing.
+/// The row of a series is kept, under the digest of this program: what was interrupted goes on where it was, and what
+/// another build has shown counts for nothing.
 struct FaultCampaign {
     private struct Series {
         let faultCase: String
@@ -62,7 +62,7 @@ struct FaultCampaign {
         var running: [(Series, ChildProcess, row: String)] = []
         var waiting: [Series] = []
         for series in series {
-            if options.results != nil, let row = Self.row(at: series.path) {
+            if options.results != nil, let row = FaultRow(keptAt: series.path), row.isWhole {
                 rows[series.path] = row
             } else {
                 waiting.append(series)
@@ -78,6 +78,9 @@ struct FaultCampaign {
                 let next = waiting.removeFirst()
                 let folder = "\(scratch)/\(waiting.count)"
                 try POSIXSystem().makeFolder(folder)
+                if options.results != nil, let row = FaultRow(keptAt: next.path) {
+                    try row.keep(at: folder + "/row.json")
+                }
                 running.append((next, try start(next, in: folder), folder + "/row.json"))
             }
             usleep(20_000)
@@ -110,21 +113,15 @@ struct FaultCampaign {
             tell(row)
             return row
         }
-        guard let row = Self.row(at: path) else { return nil }
+        guard let row = FaultRow(keptAt: path) else { return nil }
         tell(row)
-        if options.results != nil, row.isWhole, row.broken.isEmpty {
-            try JSONEncoder().encode(row).write(to: URL(fileURLWithPath: series.path))
-        }
+        if options.results != nil, row.broken.isEmpty { try row.keep(at: series.path) }
         return row
-    }
-
-    private static func row(at path: String) -> FaultRow? {
-        FileManager.default.contents(atPath: path).flatMap { try? JSONDecoder().decode(FaultRow.self, from: $0) }
     }
 
     private func tell(_ row: FaultRow) {
         let count = "\(row.tried) of \(row.moments), \(row.untouched) untouched"
-        let each = row.seconds * 1_000 / Double(max(row.tried + row.untouched, 1))
+        let each = row.seconds * 1_000 / Double(max(row.taken, 1))
         let ends = "\(row.old) old, \(row.new) new, \(row.broken.count) broken"
         say("\(row.faultCase) × \(row.fault): \(count), \(ends), \(Int(row.seconds)) s, \(Int(each)) ms each")
         for words in row.broken { say("  BROKEN: \(words)") }

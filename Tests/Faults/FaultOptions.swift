@@ -9,7 +9,7 @@ struct FaultOptions {
     private(set) var caseWords = ""
     private(set) var faultWords = ""
     private(set) var file: String?
-    /// Where the rows of whole series are kept.
+    /// Where the rows are kept.
     private(set) var results: String?
     /// Where the one series that is asked for puts its row.
     private(set) var row: String?

@@ -15,12 +15,12 @@ struct SeriesRun {
         kinds = TrialKind.all.filter { options.takes($0) && (countsAllocations || !$0.isOfMemory) }
     }
 
-    /// Runs the one series that is asked for, and puts its row into the file.
+    /// Runs the one series that is asked for, from where the row in the file ends, and puts its row there.
     func writeRow(to path: String) throws {
         Self.endWithCampaign()
-        for row in try forEachSeries({ try $0.run(seconds: options.seconds) }) {
-            let data = try JSONEncoder().encode(row)
-            try data.write(to: URL(fileURLWithPath: path), options: .atomic)
+        let earlier = FaultRow(keptAt: path)
+        for row in try forEachSeries({ try $0.run(after: earlier, seconds: options.seconds) }) {
+            try row.keep(at: path)
         }
     }
 

@@ -4,7 +4,7 @@ import MoultTesting
 protocol TrialSeries {
     var name: String { get }
     func trial(at number: Int, seed: UInt64) throws -> Aftermath.Outcome
-    func run(seconds: Double) throws -> FaultRow
+    func run(after earlier: FaultRow?, seconds: Double) throws -> FaultRow
 }
 
 extension FaultSeries: TrialSeries {
@@ -14,5 +14,7 @@ extension FaultSeries: TrialSeries {
         try FaultTrial(ground, Fault(kind, at: number, seed: seed)).run()
     }
 
-    func run(seconds: Double) throws -> FaultRow { try run(seconds: seconds, limit: 3) }
+    func run(after earlier: FaultRow?, seconds: Double) throws -> FaultRow {
+        try run(after: earlier, seconds: seconds, limit: 3)
+    }
 }

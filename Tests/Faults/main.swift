@@ -7,10 +7,10 @@ import MoultTesting
 
 // moult-faults [OPTION…]   every kind of migration with every kind of fault at every moment
 //
-//   --seconds S     stop each series of trials after about so many seconds: a sample of those that were not tried whole
+//   --seconds S     stop each series of trials after about so many seconds: a sample, which the next run goes on with
 //   --seeds N       so many seeds for what a fault leaves to chance; 4 by default
 //   --jobs N        so many processes side by side; as many as there are processors by default
-//   --results DIR   keep the rows of whole series there, and begin with those that are there
+//   --results DIR   keep the rows there, and go on where those end that are there
 //   --case WORDS    only kinds of migration whose name has the words, or is =WORDS
 //   --fault WORDS   only kinds of fault whose name has the words, or is =WORDS
 //   --at N --seed S one trial
@@ -18,7 +18,7 @@ import MoultTesting
 //
 // It exits with 1 where something that was promised was not kept. Its own processes are told
 //
-//   --row FILE      to run one series and put its row there
+//   --row FILE      to run one series from where the row there ends, and put its row there
 //   --work CASE STORE   to do the work of a kind of migration, to be killed, stopped or starved meanwhile
 
 let options = FaultOptions(CommandLine.arguments)

@@ -27,6 +27,20 @@ struct CampaignTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
     }
 
+    @Test func `a sample goes on where the last one ended`() throws {
+        let (scratch, results) = (try ScratchFolder(), try ScratchFolder())
+        let arguments = ["--fault", "=clock jumps", "--seeds", "1"]
+        let whole = try run(arguments, in: scratch).output.split(separator: "\n")
+        let count = try #require(whole.first?.split(separator: " ").compactMap { Int($0) }.first)
+        for tried in 1...2 {
+            let sample = try run(arguments + ["--results", results.path, "--seconds", "0"], in: scratch).output
+            #expect(sample.contains("× clock jumps: \(tried) of \(count), "), "\(sample)")
+        }
+        let rest = try run(arguments + ["--results", results.path], in: scratch).output.split(separator: "\n")
+        #expect(rest.first?.contains("× clock jumps: \(count) of \(count), 0 untouched") == true, "\(rest)")
+        #expect(rest.dropFirst() == whole.dropFirst())
+    }
+
     @Test func `a campaign that is interrupted stops, and the next one removes what a killed one left`() throws {
         let scratch = try ScratchFolder()
         let arguments = ["--fault", "killed", "--seeds", "400"]

@@ -17,8 +17,7 @@ package struct FaultMatrix: Sendable {
     /// `tried` alone where every moment was, else `tried of moments`; then what was not kept.
     private static func cell(_ row: FaultRow?) -> String {
         guard let row else { return "" }
-        let tried = row.tried + row.untouched
-        let count = row.isWhole ? "\(tried)" : "\(tried) of \(row.moments)"
+        let count = row.isWhole ? "\(row.taken)" : "\(row.taken) of \(row.moments)"
         return row.broken.isEmpty ? count : "\(count), **\(row.broken.count) broken**"
     }
 

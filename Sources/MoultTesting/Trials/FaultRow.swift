@@ -18,8 +18,10 @@ package struct FaultRow: Sendable, Hashable, Codable {
     package init(faultCase: String, fault: String) { (self.faultCase, self.fault) = (faultCase, fault) }
 
     package var new: Int { tried - old - broken.count }
-    /// Whether every fault that there is was tried.
-    package var isWhole: Bool { tried + untouched >= moments }
+    /// Faults of which it is known what becomes of them.
+    package var taken: Int { tried + untouched }
+    /// Whether these are all that there are.
+    package var isWhole: Bool { taken >= moments }
 
     /// - Parameter last: the position of the new store among the states that a store may be in.
     package mutating func add(_ outcome: Aftermath.Outcome, at number: Int, seed: UInt64, last: Int) {

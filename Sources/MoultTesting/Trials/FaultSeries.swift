@@ -23,23 +23,25 @@ package struct FaultSeries {
         return moments.flatMap { moment in seeds.map { Fault(kind, at: moment, seed: $0) } }
     }
 
+    /// Tries the moments in a scattered order, the same each time.
+    ///
     /// - Parameters:
-    ///   - seconds: when they are over the series ends with what it has; then the moments are taken in a scattered
-    ///     order, the same each time.
+    ///   - earlier: what runs that ended early have tried, with the same seeds; this one goes on there.
+    ///   - seconds: when they are over the series ends with what it has, but not without a trial.
     ///   - limit: of broken promises, after which the series ends.
-    package func run(seconds: Double = .infinity, limit: Int = 3) throws -> FaultRow {
-        var row = FaultRow(faultCase: ground.faultCase.name, fault: kind.rawValue)
-        let all = faults
+    package func run(after earlier: FaultRow? = nil, seconds: Double = .infinity, limit: Int = 3) throws -> FaultRow {
+        var row = earlier ?? FaultRow(faultCase: ground.faultCase.name, fault: kind.rawValue)
+        let all = Self.scattered(faults)
         row.moments = all.count
         let clock = POSIXSystem()
         let start = clock.monotonicNanoseconds
-        for fault in seconds < .infinity ? Self.scattered(all) : all {
-            let elapsed = Double(clock.monotonicNanoseconds &- start) / 1e9
-            if row.tried > 0 && elapsed > seconds || row.broken.count >= limit { break }
+        func elapsed() -> Double { Double(clock.monotonicNanoseconds &- start) / 1e9 }
+        for (number, fault) in all.dropFirst(row.taken).enumerated() {
+            if number > 0 && elapsed() > seconds || row.broken.count >= limit { break }
             let outcome = try FaultTrial(ground, fault).run()
             row.add(outcome, at: fault.number, seed: fault.seed, last: ground.last)
         }
-        row.seconds = Double(clock.monotonicNanoseconds &- start) / 1e9
+        row.seconds += elapsed()
         return row
     }
 

@@ -35,12 +35,12 @@ final class RealSeries: TrialSeries {
         return Date().timeIntervalSince(start)
     }
 
-    func run(seconds: Double) throws -> FaultRow {
-        var row = FaultRow(faultCase: ground.faultCase.name, fault: kind.rawValue)
+    func run(after earlier: FaultRow?, seconds: Double) throws -> FaultRow {
+        var row = earlier ?? FaultRow(faultCase: ground.faultCase.name, fault: kind.rawValue)
         row.moments = kind.count(seeds)
-        let start = Date()
-        for number in 1...row.moments {
-            if row.tried > 0, Date().timeIntervalSince(start) > seconds { break }
+        let (start, known) = (Date(), row.taken)
+        for number in (1...row.moments).dropFirst(known) {
+            if row.taken > known, Date().timeIntervalSince(start) > seconds { break }
             let outcome = try trial(at: number, seed: 0)
             row.add(outcome, at: number, seed: 0, last: ground.last)
             if row.broken.count >= 3 { break }
@@ -50,7 +50,7 @@ final class RealSeries: TrialSeries {
                 break
             }
         }
-        row.seconds = Date().timeIntervalSince(start)
+        row.seconds += Date().timeIntervalSince(start)
         return row
     }
 
