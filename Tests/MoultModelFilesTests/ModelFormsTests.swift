@@ -39,6 +39,32 @@ import Testing
         #expect(again.json.indented == text)
     }
 
+    @Test func `a composite attribute with another inside of it survives both forms, and the archive refuses it`()
+        throws
+    {
+        let color = AttributeDescription(name: "color", type: .composite, compositeName: "ColorScheme")
+        let accent = AttributeDescription(name: "accent", type: .composite, compositeName: "Accent")
+        let level = AttributeDescription(name: "level", type: .integer16, defaultValue: .integer(3))
+        let model = try ManagedObjectModel(
+            entities: [EntityDescription(name: "Aircraft", attributes: [color])],
+            composites: [
+                CompositeDescription(name: "Accent", elements: [level]),
+                CompositeDescription(name: "ColorScheme", elements: [accent, .init(name: "primary", type: .string)]),
+            ], documentAttributes: ["type": "com.apple.IDECoreDataModeler.DataModel", "documentVersion": "1.0"])
+        var findings: [Finding] = []
+        let xml = try model.xmlContents()
+        #expect(xml.contains("<composite name=\"Accent\">") && xml.contains("composite=\"ColorScheme\""))
+        #expect(try ManagedObjectModel(xmlContents: Array(xml.utf8), file: "", findings: &findings) == model)
+        let json = Array(model.json.indented.utf8)
+        #expect(try ManagedObjectModel(json: json, file: "", findings: &findings) == model)
+        #expect(findings.isEmpty)
+        let error = #expect(throws: MigrationError.self) { try model.compiled() }
+        #expect(error?.code == .unsupported && error?.message.contains("composite attribute") == true)
+        // Its hash is a guess, and said to be one.
+        let hashes = VersionHashes(of: model)
+        #expect(hashes.uncertain.keys.sorted() == ["Aircraft"])
+    }
+
     @Test func `what XML has no form for is refused rather than lost`() throws {
         var entity = RichModel.entity
         entity.userInfo = ["k": "\u{0}"]

@@ -196,16 +196,22 @@ extension ManagedObject {
     private func setComposite(_ value: Any?, _ key: String) throws {
         let elements = elements(of: key)
         guard !elements.isEmpty else { throw unknownKey(key) }
-        guard value == nil || value is [String: Any] else {
+        let values = try leaves(of: value, at: key, among: elements)
+        for element in elements { try setPublicValue(values[element], element) }
+    }
+
+    /// The values of a dictionary, and of those in it, by the paths of the elements that they are for.
+    private func leaves(of value: Any?, at path: String, among elements: [String]) throws -> [String: Any] {
+        guard let value, !(value is NSNull) else { return [:] }
+        if elements.contains(path) { return [path: value] }
+        guard elements.contains(where: { $0.hasPrefix(path + ".") }) else { throw unknownKey(path) }
+        guard let values = value as? [String: Any] else {
             throw MigrationError(
-                .wrongType, "A composite attribute is set by a dictionary.", place: "\(object.entityName).\(key)",
-                remedy: "Give a dictionary by the names of its elements.")
+                .wrongType, "A composite attribute is set by a dictionary, not by a \(type(of: value)).",
+                place: "\(object.entityName).\(path)", remedy: "Give a dictionary by the names of its elements.")
         }
-        for element in elements {
-            let path = element.dropFirst(key.count + 1).split(separator: ".").map(String.init)
-            var inner = value
-            for name in path { inner = (inner as? [String: Any])?[name] }
-            try setPublicValue(inner, element)
+        return try values.reduce(into: [:]) { all, entry in
+            all.merge(try leaves(of: entry.value, at: "\(path).\(entry.key)", among: elements)) { $1 }
         }
     }
 

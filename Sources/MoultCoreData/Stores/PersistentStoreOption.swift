@@ -29,11 +29,15 @@ public enum PersistentStoreOption {
     /// `finishDeferredLightweightMigration()`). In a store's metadata the same key says that work is pending.
     public static let deferredLightweightMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
 
+    /// `Bool`: make, and migrate to, a model whose version hashes are Moult's best guess, because their rule is not
+    /// publicly known: one with composite attributes. Core Data may refuse to open the store.
+    public static let allowsUncertainVersionHashes = "MoultAllowsUncertainVersionHashesOption"
+
     /// Every key there is.
     public static let all = [
         migratePersistentStoresAutomatically, inferMappingModelAutomatically, readOnly, timeout, sqlitePragmas,
         sqliteAnalyze, sqliteManualVacuum, historyTracking, forceDestroy, stagedMigrationManager,
-        deferredLightweightMigration,
+        deferredLightweightMigration, allowsUncertainVersionHashes,
     ]
 }
 
@@ -50,6 +54,7 @@ struct StoreOptions: Sendable {
     var tracksHistory = false
     var forcesDestruction = false
     var defersMigration = false
+    var allowsUncertainHashes = false
     var stagedMigrationManager: StagedMigrationManager?
 
     /// - Parameter migratesByDefault: what holds where the options do not say.
@@ -69,6 +74,7 @@ struct StoreOptions: Sendable {
         case PersistentStoreOption.sqliteManualVacuum: vacuums = try flag(value, key)
         case PersistentStoreOption.historyTracking: tracksHistory = try flag(value, key)
         case PersistentStoreOption.deferredLightweightMigration: defersMigration = try flag(value, key)
+        case PersistentStoreOption.allowsUncertainVersionHashes: allowsUncertainHashes = try flag(value, key)
         case PersistentStoreOption.forceDestroy: forcesDestruction = try flag(value, key)
         case PersistentStoreOption.timeout:
             guard let seconds = NumberReading.double(value), seconds >= 0, seconds < 1e6 else {

@@ -82,7 +82,21 @@ package struct StoreOpening {
                 .fileNotFound, "The folder of the store does not exist.", place: Path.folder(of: path),
                 remedy: "Make the folder first.")
         }
-        try StoreMaker(modelVersion(), history: options.tracksHistory).make(at: path, on: POSIXSystem())
+        try checkHashes()
+        try StoreMaker(
+            modelVersion(), history: options.tracksHistory, experimental: options.allowsUncertainHashes
+        ).make(at: path, on: POSIXSystem())
+    }
+
+    /// - Throws: `unsupported` where a hash would be a guess, and nobody has asked for that.
+    private func checkHashes() throws {
+        guard !options.allowsUncertainHashes, let reason = try modelVersion().hashes.uncertain.values.min() else {
+            return
+        }
+        throw MigrationError(
+            .unsupported, "The version hash of this model is not certain: \(reason).", place: url?.path ?? "",
+            remedy: "Leave the attribute out, or set the option \(PersistentStoreOption.allowsUncertainVersionHashes): "
+                + "then Moult writes its best guess, and Core Data may refuse to open the store.")
     }
 
     /// The part of the model that the store holds.
@@ -144,6 +158,8 @@ extension StoreOpening {
             answers: answers, registry: registry, stopsAtEachVersion: description?.stopsAtEachVersion ?? false)
         preparation.defersWork = options.defersMigration
         preparation.goesOn = goesOn
+        preparation.isExperimental = options.allowsUncertainHashes
+        try checkHashes()
         let prepared = try PreparedMigration(
             path, versions: versions, to: target(in: versions), options: preparation, system: system)
         return (migrator, prepared)

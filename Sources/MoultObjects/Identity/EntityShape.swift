@@ -60,5 +60,12 @@ package final class EntityShape: Sendable {
         return positions[name]
     }
 
+    /// Whether the path names a composite attribute, or one inside of another: its elements are properties.
+    package func isComposite(_ path: String) -> Bool {
+        guard position(of: path) == nil else { return false }
+        let start = path + "."
+        return properties.contains { $0.name.hasPrefix(start) }
+    }
+
     package subscript(name: String) -> Property? { position(of: name).map { properties[$0] } }
 }

@@ -11,6 +11,10 @@ struct ContextValues: ObjectValues {
         now = POSIXSystem().now.sinceReferenceDate
     }
 
+    func isComposite(_ key: String, of id: ObjectID) -> Bool {
+        (try? context.object(with: id))?.shape.isComposite(key) ?? false
+    }
+
     /// A destination whose row is gone is nil, as it is for a join.
     func value(_ key: String, of id: ObjectID) throws -> ExpressionValue {
         let object = try context.object(with: id)

@@ -1,0 +1,199 @@
+import Foundation
+import MoultCoreData
+import TestSupport
+import Testing
+
+/// Composite attributes (S-10): two of one type, with one inside of each.
+@Suite struct CompositeAttributeTests {
+    private static let accent = CompositeDescription(
+        name: "Accent",
+        elements: [
+            AttributeDescription(name: "level", type: .integer16), AttributeDescription(name: "name", type: .string),
+        ])
+
+    private static let colorScheme = CompositeDescription(
+        name: "ColorScheme",
+        elements: [
+            AttributeDescription(name: "accent", type: .composite, compositeName: "Accent"),
+            AttributeDescription(name: "changed", type: .date), AttributeDescription(name: "opacity", type: .double),
+            AttributeDescription(name: "primary", type: .string),
+        ])
+
+    private static func model(
+        _ more: [AttributeDescription] = [], colorScheme: CompositeDescription = colorScheme
+    ) throws -> ManagedObjectModel {
+        try ManagedObjectModel(
+            entities: [
+                EntityDescription(
+                    name: "Aircraft",
+                    attributes: [
+                        AttributeDescription(name: "tail", type: .string),
+                        AttributeDescription(name: "colorScheme", type: .composite, compositeName: "ColorScheme"),
+                        AttributeDescription(name: "trim", type: .composite, compositeName: "ColorScheme"),
+                    ] + more)
+            ], composites: [accent, colorScheme])
+    }
+
+    private let store: TestStore
+
+    init() throws { store = try TestStore() }
+
+    private func container(
+        _ model: ManagedObjectModel, versions: ModelVersions? = nil, allowing: Bool = true
+    ) throws -> PersistentContainer {
+        try store.container(model, versions: versions) { description in
+            description.setOption(allowing, forKey: PersistentStoreOption.allowsUncertainVersionHashes)
+        }
+    }
+
+    /// Two aircraft, closed.
+    private func populate() throws {
+        let container = try container(Self.model())
+        let context = container.viewContext
+        try context.performAndWait {
+            let red = try context.insertNewObject(forEntityName: "Aircraft")
+            try red.setValue("N1", forKey: "tail")
+            try red.setValue(Self.red, forKey: "colorScheme")
+            try red.setValue(["primary": "Blue"], forKey: "trim")
+            let blue = try context.insertNewObject(forEntityName: "Aircraft")
+            try blue.setValue("N2", forKey: "tail")
+            try blue.setValue(["primary": "Blue", "accent": ["level": 7]] as [String: Any], forKey: "colorScheme")
+            try context.save()
+        }
+        try container.close()
+    }
+
+    private static var red: [String: Any] {
+        [
+            "primary": "Red", "opacity": 0.5, "changed": Date(timeIntervalSinceReferenceDate: 60),
+            "accent": ["name": "Silver", "level": 2] as [String: Any],
+        ]
+    }
+
+    private static func isRed(_ scheme: [String: Any]) -> Bool {
+        let accent = scheme["accent"] as? [String: Any] ?? [:]
+        return scheme.count == 4 && accent.count == 2 && scheme["primary"] as? String == "Red"
+            && scheme["opacity"] as? Double == 0.5 && accent["level"].map { "\($0)" } == "2"
+            && scheme["changed"] as? Date == Date(timeIntervalSinceReferenceDate: 60)
+            && accent["name"] as? String == "Silver"
+    }
+
+    @Test func `a store is made only where a guess at its hash is accepted, and the reason is said`() throws {
+        let error = #expect(throws: MigrationError.self) { try container(Self.model(), allowing: false) }
+        #expect(error?.code == .unsupported)
+        #expect(
+            error?.message.contains("Aircraft.") == true && error?.message.contains("is a composite attribute") == true)
+        #expect(error?.remedy.contains(PersistentStoreOption.allowsUncertainVersionHashes) == true)
+        #expect(try store.files().isEmpty)
+        try populate()
+        // One column for each element that holds a value, as the shell finds them.
+        let columns = try store.sql(
+            "SELECT count(*) FROM pragma_table_info('ZAIRCRAFT') WHERE name NOT LIKE 'Z\\_%' ESCAPE '\\'")
+        #expect(columns == "11")
+        // A store that is there is opened without being asked for it again.
+        try container(Self.model(), allowing: false).close()
+    }
+
+    @Test func `the value of a composite attribute is a dictionary, and one of those inside of it`() throws {
+        try populate()
+        let container = try container(Self.model())
+        let context = container.viewContext
+        try context.performAndWait {
+            let all = try context.all("Aircraft", by: "tail")
+            let scheme = try #require(try all[0].value(forKey: "colorScheme") as? [String: Any])
+            #expect(Self.isRed(scheme))
+            #expect(try all[0].value(forKeyPath: "colorScheme.accent.name") as? String == "Silver")
+            #expect(all[1]["colorScheme.primary"] as? String == "Blue")
+            // What a new dictionary does not name is gone.
+            try all[0].setValue(["accent": ["name": "Gold"]], forKey: "colorScheme")
+            try all[1].setValue(nil, forKey: "colorScheme")
+            try all[1].setValue("Green", forKey: "trim.primary")
+            try context.save()
+        }
+        try container.close()
+        let again = try self.container(Self.model())
+        try again.viewContext.performAndWait {
+            let all = try again.viewContext.all("Aircraft", by: "tail")
+            let scheme = try all[0].value(forKey: "colorScheme") as? [String: [String: String]]
+            #expect(scheme == ["accent": ["name": "Gold"]])
+            #expect(try (all[0].value(forKey: "trim") as? [String: String]) == ["primary": "Blue"])
+            #expect((try all[1].value(forKey: "colorScheme") as? [String: Any])?.isEmpty == true)
+            #expect(try (all[1].value(forKey: "trim") as? [String: String]) == ["primary": "Green"])
+        }
+        try again.close()
+    }
+
+    @Test func `what is no element of it, or no dictionary, is refused by its path`() throws {
+        let container = try container(Self.model())
+        let context = container.viewContext
+        try context.performAndWait {
+            let aircraft = try context.insertNewObject(forEntityName: "Aircraft")
+            func error(_ value: Any) -> MigrationError? {
+                do { try aircraft.setValue(value, forKey: "colorScheme") } catch { return error as? MigrationError }
+                return nil
+            }
+            #expect(error("Red")?.code == .wrongType)
+            #expect(error(["accent": "Silver"])?.place == "Aircraft.colorScheme.accent")
+            #expect(error(["primry": "Red"])?.code == .unknownKey)
+            #expect(error(["accent": ["hue": 1]])?.place == "Aircraft.colorScheme.accent.hue")
+            #expect(error(["primary": 5])?.place == "Aircraft.colorScheme.primary")
+        }
+        try container.close()
+    }
+
+    @Test(arguments: [
+        ("colorScheme.primary == \"Red\"", ["N1"]), ("trim.primary == \"Blue\"", ["N1"]),
+        ("colorScheme.accent.level > 2", ["N2"]), ("colorScheme.accent.level > 1", ["N1", "N2"]),
+        ("colorScheme.primary == trim.primary", []), ("trim.primary == nil", ["N2"]),
+        ("colorScheme.changed < CAST(100, \"NSDate\") AND colorScheme.opacity BETWEEN {0.4, 0.6}", ["N1"]),
+        ("colorScheme.primary BEGINSWITH[c] \"b\" OR colorScheme.accent.name LIKE \"S*\"", ["N1", "N2"]),
+    ])
+    func `predicates reach its elements, in the store and in memory`(format: String, expected: [String]) throws {
+        try populate()
+        let container = try container(Self.model())
+        let context = container.viewContext
+        try context.performAndWait {
+            var request = FetchRequest<ManagedObject>(entityName: "Aircraft")
+            request.predicate = try FetchPredicate(format: format)
+            request.sortDescriptors = [FetchSortDescriptor(key: "colorScheme.opacity", ascending: false)]
+            let found = try context.fetch(request).compactMap { $0["tail"] as? String }
+            #expect(found.sorted() == expected)
+            let predicate = try FetchPredicate(format: format)
+            let held = try context.all("Aircraft", by: "tail").filter { try predicate.evaluate(with: $0) }
+            #expect(held.compactMap { $0["tail"] as? String } == expected)
+        }
+        try container.close()
+    }
+
+    @Test func `a store migrates where that is accepted, its elements carried over; changed elements are refused`()
+        throws
+    {
+        try populate()
+        let seats = AttributeDescription(name: "seats", type: .integer16, isOptional: false, defaultValue: 4)
+        let next = try Self.model([seats])
+        let versions = try ModelVersions([("1", Self.model()), ("2", next)])
+        let before = try store.files()["Library.sqlite"]
+        let refused = #expect(throws: MigrationError.self) {
+            try self.container(next, versions: versions, allowing: false)
+        }
+        #expect(refused?.code == .unsupported && refused?.message.contains("composite attribute") == true)
+        #expect(try store.files()["Library.sqlite"] == before)
+        let container = try container(next, versions: versions)
+        try container.viewContext.performAndWait {
+            let all = try container.viewContext.all("Aircraft", by: "tail")
+            let scheme = try #require(try all[0].value(forKey: "colorScheme") as? [String: Any])
+            #expect(Self.isRed(scheme))
+            #expect(all[1]["colorScheme.accent.level", as: Int?.self] == 7)
+            #expect(all.map { $0["seats", as: Int?.self] } == [4, 4])
+        }
+        try container.close()
+        var fewer = Self.colorScheme
+        fewer.elements.removeLast()
+        let changed = try Self.model([seats], colorScheme: fewer)
+        let error = #expect(throws: MigrationError.self) {
+            try self.container(changed, versions: ModelVersions([("2", next), ("3", changed)]))
+        }
+        #expect("\(try #require(error))".contains("composite"))
+        #expect(try store.sql("SELECT count(*) FROM ZAIRCRAFT") == "2")
+    }
+}
