@@ -147,9 +147,12 @@ extension BackupFolder {
     }
 
     /// Removes what runs that died left unfinished. Only whoever holds the store's lock may call it.
-    func removeDrafts() throws {
+    ///
+    /// - Parameter kept: the name of a draft that somebody goes on with.
+    func removeDrafts(except kept: String? = nil) throws {
         guard try system.exists(folder) else { return }
-        for name in try system.list(folder) where name.hasPrefix(".") && name.hasSuffix(Self.draftSuffix) {
+        for name in try system.list(folder)
+        where name.hasPrefix(".") && name.hasSuffix(Self.draftSuffix) && name != kept {
             try system.removeTree(Path.join(folder, name))
         }
     }

@@ -25,7 +25,10 @@ extension MigrationRun {
         }
         observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
         let backup = try pace.checkpoint.backup.map { try backups.backup(named: $0) }
-        try pace.perform(units.commit) { try measure(.commit) { try commit(pathOfCopy) } }
+        // How long a disk takes to synchronise varies more than anything else, and nothing can end a commit.
+        try pace.perform(units.commit, expecting: pace.seconds(of: units.commit) * 1.6) {
+            try measure(.commit) { try commit(pathOfCopy) }
+        }
         if options.isFrugal, let draft = pace.checkpoint.draft { backups.discard(self.draft(draft, try state())) }
         return backup
     }
@@ -163,6 +166,11 @@ extension MigrationRun {
         pace.checkpoint.pagesAreSound = true
         pace.gain()
         try rows.get()
+    }
+
+    /// Whether expired backups can be looked for in this call, which may read a whole one; else the next run does it.
+    var hasTimeToPrune: Bool {
+        pace.map { $0.left > 2 * $0.seconds(of: MigrationUnits(migration, size: before.size).proof) } ?? true
     }
 
     // MARK: - What is there

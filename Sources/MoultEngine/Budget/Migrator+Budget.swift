@@ -84,6 +84,7 @@ extension Migrator {
             journal.state = .paused
             try journal.write(sidecar, system)
         }
+        try Recovery.removeLeftovers(sidecar, backups, keeping: checkpoint, system)
         checkpoint.boot = MigrationCheckpoint.boot(system)
         try checkpoint.write(sidecar, system)
         return (checkpoint, nil)

@@ -28,7 +28,7 @@ final class MigrationRun {
     /// Objects that this run has put into the quarantine.
     private var quarantined: Int64 = 0
     /// For a run that has to end in time.
-    private let pace: MigrationPace?
+    let pace: MigrationPace?
     /// How far it has been told that the run is.
     let fraction = ReachedFraction()
     /// Whether whoever watches wants it to end.
@@ -393,7 +393,7 @@ extension MigrationRun {
             try RunHistory(sidecar, system).append(record(.done, nil))
             try system.removeTree(work)
             try Journal.remove(sidecar, system)
-            pruned = try backups.prune(options.retention)
+            if hasTimeToPrune { pruned = try backups.prune(options.retention) }
         } catch {
             untidied = error as? MigrationError
             log.append("The store is the new one, but tidying up failed: \(error)")

@@ -29,7 +29,10 @@ package enum Recovery {
             try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
             return .nothing
         }
-        if keepsPaused, journal.state == .paused { return .nothing }
+        if keepsPaused, journal.state == .paused, let checkpoint = MigrationCheckpoint.read(sidecar, system) {
+            try removeLeftovers(sidecar, BackupFolder(journal.backups, system), keeping: checkpoint, system)
+            return .nothing
+        }
         // A restore that died may have made the file and nothing in it.
         let isEmpty = try isEmpty || lock.connection.catalogue().entries.isEmpty
         let state = isEmpty ? nil : try StoreState(lock.connection)
@@ -106,11 +109,18 @@ package enum Recovery {
     }
 
     /// Working folders and unfinished backups of every run that died: the lock says that no other is alive.
-    private static func removeLeftovers(_ sidecar: Sidecar, _ backups: BackupFolder, _ system: any System) throws {
-        for name in try system.list(sidecar.folder) where name.hasPrefix("work-") || name.hasSuffix(".part") {
+    ///
+    /// - Parameter checkpoint: of the migration whose next call goes on with its own.
+    static func removeLeftovers(
+        _ sidecar: Sidecar, _ backups: BackupFolder, keeping checkpoint: MigrationCheckpoint? = nil,
+        _ system: any System
+    ) throws {
+        let kept = checkpoint.map { Path.name(of: sidecar.work($0.run)) }
+        for name in try system.list(sidecar.folder)
+        where name.hasPrefix("work-") && name != kept || name.hasSuffix(".part") {
             try system.removeTree(Path.join(sidecar.folder, name))
         }
-        try backups.removeDrafts()
+        try backups.removeDrafts(except: checkpoint?.draft?.name)
     }
 
     static func removeNewExternalFiles(_ journal: Journal, _ sidecar: Sidecar, _ system: any System) throws {
