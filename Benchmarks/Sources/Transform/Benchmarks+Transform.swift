@@ -25,10 +25,11 @@ extension Benchmarks {
         }
         return [
             figure(
-                "closure on two columns: change / pure SQL expression", "change", beside: "expression",
-                .ratioAtMost(1.3)),
+                "closure on two columns: change / pure SQL expression", "change", beside: "expression", .none),
+            // As of the policy: what the migration does to the rows, and its commit.
             figure(
-                "closure on two columns: change + commit / pure SQL expression", "done", beside: "expression", .none),
+                "closure on two columns: change + commit / pure SQL expression", "done", beside: "expression",
+                .ratioAtMost(1.3)),
             figure("closure on two columns: change + commit / shell", "done", beside: "plain", .none),
             figure("closure on two columns: whole / pure SQL expression", "run", beside: "expression", .none),
         ]
