@@ -25,12 +25,23 @@ extension PersistentContainer {
     /// - Parameter budget: seconds; no shorter than the longest piece that cannot be interrupted.
     /// - Throws: `budgetTooSmall` with the time that is needed, before anything is done; what migrating a store throws.
     public func migrate(budget: TimeInterval) throws -> BudgetedMigration {
+        try StoreOpening.migrate(
+            persistentStoreDescriptions.map { description in
+                try StoreOpening(
+                    description, model: managedObjectModel, versions: persistentStoreCoordinator.modelVersions)
+            }, within: budget)
+    }
+}
+
+extension StoreOpening {
+    /// Migrates stores one after the other for as long as there is time.
+    ///
+    /// - Parameter budget: seconds.
+    package static func migrate(_ openings: [StoreOpening], within budget: Double) throws -> BudgetedMigration {
         let system = POSIXSystem()
         let started = system.monotonicNanoseconds
         var hasMigrated = false
-        for description in persistentStoreDescriptions {
-            let opening = try StoreOpening(
-                description, model: managedObjectModel, versions: persistentStoreCoordinator.modelVersions)
+        for opening in openings {
             let spent = hasMigrated ? Double(system.monotonicNanoseconds &- started) / 1e9 : 0
             do {
                 switch try opening.migrate(within: budget - spent) {
@@ -40,6 +51,7 @@ extension PersistentContainer {
                     return .unfinished(fraction: pause.fraction, startedOver: pause.startedOver)
                 }
             } catch let error as MigrationError where error.code == .budgetTooSmall && hasMigrated {
+                // The next call has all of its time for this store.
                 return .unfinished(fraction: 0, startedOver: nil)
             }
         }

@@ -11,15 +11,37 @@ struct ContainerStores {
     /// Has a last word about how stores are opened.
     var adjusting: (inout StoreOpener) -> Void = { _ in }
 
+    private func opener(_ parts: [String: Set<String>]) throws -> StoreOpener {
+        try check()
+        let only = configurations.count == 1 ? configurations.first : nil
+        var opener = try StoreOpener(
+            schema: schema, plan: plan, configurations: parts,
+            store: only.flatMap { $0.isStoredInMemoryOnly ? nil : $0.url })
+        adjusting(&opener)
+        return opener
+    }
+
+    /// Migrates the stores that are behind, for as long as there is time.
+    ///
+    /// - Parameter budget: seconds.
+    func migrate(within budget: Double) throws -> MoultCoreData.BudgetedMigration {
+        do {
+            let parts = parts
+            let opener = try opener(parts)
+            let openings = try configurations.enumerated().filter { !$1.isStoredInMemoryOnly }.map { number, one in
+                try opener.opening(
+                    at: one.url, configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !one.allowsSave)
+            }
+            return try StoreOpening.migrate(openings, within: budget)
+        } catch let error as MigrationError {
+            throw SwiftDataError(opening: error)
+        }
+    }
+
     func open() throws -> ModelStack {
         do {
-            try check()
             let parts = parts
-            let only = configurations.count == 1 ? configurations.first : nil
-            var opener = try StoreOpener(
-                schema: schema, plan: plan, configurations: parts,
-                store: only.flatMap { $0.isStoredInMemoryOnly ? nil : $0.url })
-            adjusting(&opener)
+            let opener = try opener(parts)
             let coordinator = ObjectCoordinator(model: opener.model)
             var stores: [PersistentStore] = []
             do {

@@ -237,20 +237,29 @@ extension MigrationRun {
         return pause
     }
 
-    /// What the call ends with where its budget ended it: a pause, or an error with the work kept; nil where it was
-    /// something else.
+    /// What the call ends with where its budget ended it, or whoever watches: a pause, or an error with the work kept;
+    /// nil where it was something else.
     ///
     /// - Throws: where nothing of the work can be kept.
     func endOfCall(_ pace: MigrationPace, after error: any Error) throws -> (any Error)? {
         guard !isCommitted, !isUnsettled else { return nil }
         if let stop = error as? MigrationPace.Stop { return try pause(pace, before: stop.next) }
-        guard case .seconds(let budget) = pace.limit, pace.isLate(), let unit = pace.unit, !isAskedToEnd(),
-            (error as? MigrationError)?.code == .cancelled
-        else { return nil }
+        guard let unit = pace.unit, (error as? MigrationError)?.code == .cancelled else { return nil }
+        if isAskedToEnd() {
+            guard canGoOn(pace) else { return nil }
+            _ = try pause(pace, before: unit)
+            return MigrationRun.cancelled(sidecar.store)
+        }
+        guard case .seconds(let budget) = pace.limit, pace.isLate() else { return nil }
         let tooSmall = MigrationError.budgetTooSmall(budget, max(unit.seconds, budget) * 2, unit.sentence)
-        let units = MigrationUnits(migration, size: before.size)
-        guard pace.checkpoint.sourceFolder(backups) != nil, units.reasonForOne == nil else { throw tooSmall }
+        guard canGoOn(pace) else { throw tooSmall }
         let pause = try pause(pace, before: unit)
         return pace.gained > 0 ? pause : tooSmall
+    }
+
+    /// Whether the work is in pieces, and one of them is done.
+    private func canGoOn(_ pace: MigrationPace) -> Bool {
+        pace.checkpoint.sourceFolder(backups) != nil
+            && MigrationUnits(migration, size: before.size).reasonForOne == nil
     }
 }

@@ -81,8 +81,7 @@ package struct MigrationUnits: Sendable {
     var smallestRange: Double { 0.02 }
 
     private func seconds(of statement: StoreScript.Statement) -> Double {
-        // One row stands for a number that is not known.
-        let known = Double(statement.rows == 1 ? rows : statement.rows)
+        let known = Double(statement.reach ?? rows)
         let words = statement.sql.prefix(10)
         if words.hasPrefix("DROP TABLE") || words.hasPrefix("DELETE") { return 0.001 + bytes * 1e-9 }
         return 0.001 + known * 1e-6

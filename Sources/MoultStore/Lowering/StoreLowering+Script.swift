@@ -85,7 +85,20 @@ extension StoreLowering {
     private func fill(_ change: JoinChange) -> [StoreScript.Statement] {
         guard case .rebuilt(let inserts) = change.kind else { return [] }
         let make = StoreScript.Statement(change.table.sql, "Make the table \(change.table.name).")
-        return [make] + inserts.map { .init($0, "Copy the pairs of \(change.table.name).", rows: 1) }
+        // Of a relationship that had no table of its own, each row holds one pair at most.
+        let pairs = links(of: change.table.owner).map(\.pairs)
+        let tables = pairs.filter { $0.row != .neither }.compactMap { pair in
+            source.tables.first { $0.name == pair.table }
+        }
+        let reach = tables.map { table in
+            rows(of: source.entityNumbers.keys.filter { source.table(forEntity: $0)?.name == table.name })
+        }
+        return [make]
+            + inserts.map {
+                .init(
+                    $0, "Copy the pairs of \(change.table.name).", rows: 1,
+                    reach: tables.count == pairs.count ? reach.max() : nil)
+            }
     }
 
     private func makeOrders(_ tables: [TableChange], _ joins: [JoinChange]) -> [StoreScript.Statement] {
@@ -127,8 +140,12 @@ extension StoreLowering {
         let present = Set(
             catalogue.entries.filter { $0.kind == .index && kept.contains($0.tableName) && !dropped.contains($0.name) }
                 .compactMap(\.sql))
-        return destination.indexes.filter { !present.contains($0.sql) }.map {
-            .init($0.sql, "Make the index \($0.name).", rows: 1)
+        return destination.indexes.filter { !present.contains($0.sql) }.map { index in
+            let table = destination.tables.first { $0.name == index.table }
+            let members = table.map { contributions(toTableOf: $0.rootEntityName) } ?? []
+            return .init(
+                index.sql, "Make the index \(index.name).", rows: 1,
+                reach: members.isEmpty ? nil : rows(of: members.map(\.source.name)))
         }
     }
 

@@ -35,13 +35,17 @@ package struct StoreScript: Sendable, Equatable {
         package var sentence: String
         /// About how many rows it reads or writes, the unit of progress; 0 for the catalogue alone.
         package var rows: Int64
+        /// About how many rows it goes through, as far as the entities tell; nil where only all rows are a bound.
+        package var reach: Int64?
         /// How it is said of some rows alone; nil where it cannot be.
         package var keys: Keys?
 
-        package init(_ sql: String, _ sentence: String, rows: Int64 = 0, keys: Keys? = nil) {
+        /// - Parameter reach: `rows` where nil, unless they are the single one that stands for an unknown number.
+        package init(_ sql: String, _ sentence: String, rows: Int64 = 0, reach: Int64? = nil, keys: Keys? = nil) {
             self.sql = sql
             self.sentence = sentence
             self.rows = rows
+            self.reach = reach ?? (rows == 1 ? nil : rows)
             self.keys = keys
         }
 

@@ -137,9 +137,9 @@ struct BudgetTests {
         #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
     }
 
-    @Test func `cancelling leaves the old store and nothing else`() throws {
+    @Test func `cancelling leaves the old store, and the next call goes on`() throws {
         let paced = try PacedStore()
-        let old = try paced.fixture.logicalHash()
+        let (old, new) = (try paced.fixture.logicalHash(), try paced.hashOfOneRun())
         for _ in 0..<15 { _ = try paced.call() }
         let impatient = MigrationObserver(isCancelled: { true })
         var error: MigrationError?
@@ -148,6 +148,11 @@ struct BudgetTests {
         }
         #expect(error?.code == .cancelled)
         #expect(try paced.fixture.logicalHash() == old)
-        #expect(try paced.fixture.sidecarNames().filter { $0.hasPrefix("work") || $0.hasSuffix(".part") }.isEmpty)
+        let done = try #require(try paced.migrator.paused(paced.store))
+        #expect(done.calls > 15)
+        let outcome = try paced.call(.all)
+        #expect(outcome.finished?.run == done.run && outcome.startedOver == nil)
+        #expect(try paced.fixture.logicalHash() == new)
+        #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
     }
 }

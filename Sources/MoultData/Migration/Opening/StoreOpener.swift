@@ -49,6 +49,20 @@ package struct StoreOpener {
     package func open(
         at url: URL?, configuration: String? = nil, isReadOnly: Bool = false
     ) throws -> MoultCoreData.PersistentStore {
+        var opening = try opening(at: url, configuration: configuration, isReadOnly: isReadOnly)
+        do {
+            guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
+            opening.willMigrate = logged.begin
+            return try logged.run { try opening.open() }
+        } catch var error as MoultModel.MigrationError where error.code == .storeAhead && !isReadOnly {
+            // What is behind is migrated: it is of a later version.
+            error.code = .incompatibleVersion
+            throw error
+        }
+    }
+
+    /// How a store is opened, or migrated before that.
+    func opening(at url: URL?, configuration: String?, isReadOnly: Bool) throws -> StoreOpening {
         let description = PersistentStoreDescription(url: url)
         description.configuration = configuration
         description.isReadOnly = isReadOnly
@@ -59,14 +73,6 @@ package struct StoreOpener {
         var opening = try StoreOpening(
             description, model: model, versions: plan.map { ModelVersions(versions: $0.versions) })
         if let plan { opening.adopting = { try UnknownStore($0).versions(adoptedBy: $1, of: plan.name) } }
-        do {
-            guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
-            opening.willMigrate = logged.begin
-            return try logged.run { try opening.open() }
-        } catch var error as MoultModel.MigrationError where error.code == .storeAhead && !isReadOnly {
-            // What is behind is migrated: it is of a later version.
-            error.code = .incompatibleVersion
-            throw error
-        }
+        return opening
     }
 }
