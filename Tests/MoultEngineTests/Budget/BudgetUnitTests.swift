@@ -38,7 +38,9 @@ struct BudgetUnitTests {
         #expect(outcome != nil)
         #expect(try paced.fixture.logicalHash() == new)
         #expect((pauses.count > 1) == (milliseconds > 1))
-        for pause in pauses { #expect(pause.seconds <= budget, "\(pause)") }
+        // Nobody can tell beforehand how often somebody looks at this clock, which a real one does not notice.
+        let look = Double(milliseconds) / 1000
+        for pause in pauses { #expect(pause.seconds <= budget + look, "\(pause)") }
     }
 
     /// A unit that takes longer than it may is taken back, and the work before it stays.
