@@ -120,7 +120,8 @@ package struct Quarantine: Sendable {
 
     // MARK: - Reading
 
-    /// Calls `body` for each object, oldest first; those of a run that may not have committed are left out.
+    /// Calls `body` for each object, oldest first; what a run that may not have committed took out is left out, and what
+    /// it put back is still there.
     package func forEachEntry(_ body: (Entry) throws -> Void) throws { try read("ORDER BY id", [], body) }
 
     /// The object of that number; nil where there is none.
@@ -154,8 +155,10 @@ package struct Quarantine: Sendable {
         guard tables.contains("quarantine") else { return }
         let unfinished = try Journal.read(sidecar, system)?.run
         let sql = "SELECT id, run, time, entity, key, reason, origin, object FROM quarantine"
-        let present = tables.contains("restoration") ? "AND id NOT IN (SELECT entry FROM restoration)" : ""
-        try file.forEachRow("\(sql) WHERE run IS NOT ? \(present) \(rest)", [.init(unfinished)] + values) { row in
+        let present =
+            tables.contains("restoration")
+            ? "AND id NOT IN (SELECT entry FROM restoration WHERE run IS NOT ?1)" : ""
+        try file.forEachRow("\(sql) WHERE run IS NOT ?1 \(present) \(rest)", [.init(unfinished)] + values) { row in
             try body(
                 Entry(
                     id: row.integer(0), run: row.text(1) ?? "", time: row.text(2) ?? "",

@@ -73,13 +73,13 @@ package final class Restoration: Sendable {
             try quarantine.forEachEntry { if wanted.contains($0.id) { try body($0.id, $0.object) } }
         }
         told.withLock { $0 = report }
-        guard !report.restored.isEmpty else {
-            let first = report.refused.first
+        // Nothing is refused where a run that had not ended turned out to have put them back.
+        if report.restored.isEmpty, let first = report.refused.first {
             throw MigrationError(
                 .dataConflict,
-                "None of \(report.refused.count) objects can be put back"
-                    + (first.map { ": of \($0.entityName) \($0.key), \($0.reason)" } ?? ""),
-                place: first.map { "\($0.entityName) \($0.key)" } ?? "",
+                "None of \(report.refused.count) objects can be put back: of \(first.entityName) \(first.key), "
+                    + first.reason,
+                place: "\(first.entityName) \(first.key)",
                 remedy: "Mend what stands in the way, or insert the object by the app; the store is as it was.")
         }
         try ChangeVerifier(site.connection, objects.layout).verify()

@@ -5,8 +5,24 @@ import MoultObjects
 import MoultStore
 import MoultSystem
 import MoultTransform
+import Synchronization
 import TestSupport
 import Testing
+
+/// Counts the list whenever a run has made the quarantine durable, which is before its commit.
+private final class LookingSystem: ForwardingSystem {
+    let counts = Mutex<[Int]>([])
+
+    func synchronise(_ path: String) throws {
+        try real.synchronise(path)
+        guard path.hasSuffix(".moult/quarantine.sqlite") else { return }
+        var count = 0
+        try Quarantine(Sidecar(store: String(path.dropLast(".moult/quarantine.sqlite".count)))).forEachEntry { _ in
+            count += 1
+        }
+        counts.withLock { $0.append(count) }
+    }
+}
 
 /// What rules have sent to the quarantine goes back, told by the sqlite3 shell.
 @Suite("Objects of the quarantine go back") struct RestorationTests {
@@ -73,6 +89,37 @@ import Testing
         _ = try Migrator().rehearse(restoration.migration, on: forum.path)
         #expect(try forum.files() == before)
         #expect(try Self.restore(forum) == restoration.report)
+    }
+
+    @Test func `until the run has committed its objects are listed still`() throws {
+        let forum = try BrokenForum.closed()
+        _ = try Self.quarantine(forum, Self.homeless)
+        let count = try forum.quarantined().count
+        let system = LookingSystem()
+        let restoration = try Restoration(into: forum.path, at: ForumRules.version)
+        _ = try Migrator(system: system).run(restoration.migration, on: forum.path)
+        let counts = system.counts.withLock { $0 }
+        #expect(!counts.isEmpty && counts.allSatisfy { $0 == count }, "\(counts), not \(count)")
+        #expect(count > 0)
+        #expect(try forum.quarantined().isEmpty)
+    }
+
+    @Test func `what was put back by a run that could not end is not put back twice`() throws {
+        struct LateFullSystem: ForwardingSystem {
+            func append(_ bytes: [UInt8], to path: String) throws {
+                if path.hasSuffix("/runs.jsonl") { throw MigrationError.system("write", path, error: ENOSPC) }
+                try real.append(bytes, to: path)
+            }
+        }
+        let forum = try BrokenForum.closed()
+        _ = try Self.quarantine(forum, Self.homeless)
+        let restoration = try Restoration(into: forum.path, at: ForumRules.version)
+        _ = try Migrator(system: LateFullSystem()).run(restoration.migration, on: forum.path)
+        let after = try Self.contents(forum)
+        let report = try Self.restore(forum)
+        #expect(report.restored.isEmpty && report.refused.isEmpty)
+        #expect(try Self.contents(forum) == after)
+        #expect(try forum.quarantined().isEmpty)
     }
 
     @Test func `what does not fit stays, with the reason; keys and links that are taken are told`() throws {
