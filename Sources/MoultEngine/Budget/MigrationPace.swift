@@ -21,6 +21,9 @@ final class MigrationPace {
     /// The unit that was begun last.
     private(set) var unit: MigrationUnit?
 
+    /// Seconds that the last checkpoint took to write.
+    var lastSave = 0.0
+
     /// Whether an earlier call has left something to go on from.
     let isResumed: Bool
 
@@ -32,6 +35,12 @@ final class MigrationPace {
         isResumed = budget.checkpoint != nil
         checkpoint =
             budget.checkpoint ?? MigrationCheckpoint(run: run, migration, startedAt: startedAt, size: size, system)
+        guard case .seconds(let seconds) = budget.limit else {
+            isLate = { false }
+            return
+        }
+        let deadline = max(seconds / 2, seconds - checkpoint.endSeconds - 0.02)
+        isLate = { [started = budget.started] in Self.seconds(since: started, system) > deadline }
     }
 
     var elapsed: Double { Self.seconds(since: started, system) }
@@ -80,11 +89,8 @@ final class MigrationPace {
         checkpoint.slowness = (checkpoint.slowness + ratio) / 2
     }
 
-    /// Whether the budget has run out.
-    var isLate: @Sendable () -> Bool {
-        guard case .seconds(let budget) = limit else { return { false } }
-        return { [system, started] in Self.seconds(since: started, system) > budget }
-    }
+    /// Whether the budget has run out, but for what the end of the call takes.
+    let isLate: @Sendable () -> Bool
 
     static func seconds(since start: UInt64, _ system: any System) -> Double {
         Double(system.monotonicNanoseconds &- start) / 1e9

@@ -26,7 +26,7 @@ extension MigrationRun {
         observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
         let backup = try pace.checkpoint.backup.map { try backups.backup(named: $0) }
         // How long a disk takes to synchronise varies more than anything else, and nothing can end a commit.
-        try pace.perform(units.commit, expecting: pace.seconds(of: units.commit) * 1.6) {
+        try pace.perform(units.commit, expecting: pace.seconds(of: units.commit) * 2.5) {
             try measure(.commit) { try commit(pathOfCopy) }
         }
         if options.isFrugal, let draft = pace.checkpoint.draft { backups.discard(self.draft(draft, try state())) }
@@ -208,10 +208,12 @@ extension MigrationRun {
 extension MigrationRun {
     /// Writes down how far the work has come, for a process that dies.
     private func save(_ pace: MigrationPace) throws {
+        let start = pace.elapsed
         pace.checkpoint.timings = timings
         pace.checkpoint.fraction = fraction.value
         pace.checkpoint.store = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
         try pace.checkpoint.write(sidecar, system)
+        pace.lastSave = pace.elapsed - start
     }
 
     /// Makes durable what was done, for the next call.
@@ -223,7 +225,8 @@ extension MigrationRun {
         let facts = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
         // The store was written to a moment ago, by the app or by its log.
         if facts == .null { BackgroundWork<Void>.wait(seconds: 1.5 * MigrationCheckpoint.clockGrain) }
-        pace.checkpoint.endSeconds = pace.elapsed - start
+        // The checkpoint, the journal and the history are still to be written.
+        pace.checkpoint.endSeconds = pace.elapsed - start + 3 * pace.lastSave
         try save(pace)
         journal.state = .paused
         try journal.write(sidecar, system)

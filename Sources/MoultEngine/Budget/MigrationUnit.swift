@@ -65,27 +65,31 @@ package struct MigrationUnits: Sendable {
     /// Everything but the backup.
     var whole: MigrationUnit {
         guard !script.isInPlace else { return MigrationUnit(sentence: "Change the store in place.", seconds: 0.05) }
-        let statements = script.statements.reduce(0) { $0 + unit(of: $1).seconds }
+        let statements = unit(of: script.statements[...]).seconds
         let others = copy.seconds + verification.seconds + commit.seconds + Double(instances) * 2e-5
         return MigrationUnit(
             sentence: "Change and verify the copy, and put it in place: \(reasonForOne ?? "in one").",
             seconds: statements + others)
     }
 
-    /// One whole statement.
-    func unit(of statement: StoreScript.Statement) -> MigrationUnit {
-        MigrationUnit(sentence: statement.sentence, seconds: seconds(of: statement))
+    /// Whole statements.
+    func unit(of statements: ArraySlice<StoreScript.Statement>) -> MigrationUnit {
+        MigrationUnit(
+            sentence: statements.first?.sentence ?? "", seconds: statements.reduce(0) { $0 + seconds(of: $1) })
     }
 
-    /// The smallest range of one that can be done in pieces.
-    var smallestRange: Double { 0.02 }
+    /// Whether a statement touches no row, or a few of the store's own tables.
+    func isOfTheCatalogue(_ statement: StoreScript.Statement) -> Bool { seconds(of: statement) <= Self.instant }
 
     private func seconds(of statement: StoreScript.Statement) -> Double {
-        let known = Double(statement.reach ?? rows)
+        // Pairs of keys are in no count of objects; with their indexes they take some sixty bytes each.
+        let known = Double(statement.reach ?? max(rows, size / 60))
         let words = statement.sql.prefix(10)
-        if words.hasPrefix("DROP TABLE") || words.hasPrefix("DELETE") { return 0.001 + bytes * 1e-9 }
-        return 0.001 + known * 1e-6
+        if words.hasPrefix("DROP TABLE") || words.hasPrefix("DELETE") { return Self.instant + bytes * 1e-9 }
+        return Self.instant + known * 1e-6
     }
+
+    private static let instant = 0.001
 
     // MARK: - The longest
 
@@ -98,7 +102,7 @@ package struct MigrationUnits: Sendable {
 
     private var longestUnit: MigrationUnit {
         guard !script.isInPlace else { return whole }
-        let statements = script.statements.filter { $0.keys == nil }.map(unit)
+        let statements = script.statements.filter { $0.keys == nil }.map { unit(of: [$0]) }
         let units =
             [backup, proof]
             + (reasonForOne == nil ? [copy] + statements + [pages, longestVerification, commit] : [whole])

@@ -30,20 +30,31 @@ struct PacedScript {
         var position = try position(of: connection)
         let places = runner.places(on: connection)
         while statements.indices.contains(position.statement) {
-            let (statement, place) = (statements[position.statement], places[position.statement])
-            if let keys = statement.keys, statement.rows > 0 {
-                try run(statement, keys, from: &position, at: place, on: connection)
+            let first = statements[position.statement]
+            var next = position.statement + 1
+            if let keys = first.keys, first.rows > 0 {
+                try run(first, keys, from: &position, at: places[position.statement], on: connection)
             } else {
-                try pace.perform(units.unit(of: statement)) {
-                    try connection.transaction {
-                        try runner.run(statement, at: place, on: connection)
-                        try note(Position(statement: position.statement + 1), on: connection)
-                    }
-                }
+                next = try run(from: position.statement, at: places, on: connection)
             }
-            runner.report(endOf: place, statement.sentence)
-            position = Position(statement: position.statement + 1)
+            runner.report(endOf: places[next - 1], first.sentence)
+            position = Position(statement: next)
         }
+    }
+
+    /// One statement, and those of the catalogue alone that come after such a one; the statement after them.
+    private func run(from start: Int, at places: [ScriptRunner.Place], on connection: Connection) throws -> Int {
+        var piece = statements[start...].prefix { $0.keys == nil && units.isOfTheCatalogue($0) }
+        if piece.isEmpty { piece = statements[start...start] }
+        try pace.perform(units.unit(of: piece)) {
+            try connection.transaction {
+                for (index, statement) in zip(piece.indices, piece) {
+                    try runner.run(statement, at: places[index], on: connection)
+                }
+                try note(Position(statement: piece.endIndex), on: connection)
+            }
+        }
+        return piece.endIndex
     }
 
     /// The table that held the position is no part of the new store.
@@ -61,13 +72,13 @@ extension PacedScript {
     ) throws {
         var size = PieceSize(keysPerPiece, isFixed: !pace.mayRunAhead)
         while let first = try connection.lowestKey(of: keys.table, after: position.key) {
-            try size.fit(into: pace, or: units.unit(of: statement))
+            try size.fit(into: pace, or: units.unit(of: [statement]))
             let (sum, overflow) = first.addingReportingOverflow(size.keys - 1)
             let range = first...(overflow ? Int64.max : sum)
             guard let limited = statement.limited(to: range, rows: min(size.keys, statement.rows)) else { return }
             let start = pace.elapsed
             let piece = place.piece(after: position.rows, rows: limited.rows)
-            try pace.perform(units.unit(of: limited), expecting: size.seconds) {
+            try pace.perform(units.unit(of: [limited]), expecting: size.seconds) {
                 try connection.transaction {
                     try runner.run(limited, at: piece, on: connection)
                     position.rows += connection.changes

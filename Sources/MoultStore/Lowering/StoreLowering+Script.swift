@@ -85,20 +85,17 @@ extension StoreLowering {
     private func fill(_ change: JoinChange) -> [StoreScript.Statement] {
         guard case .rebuilt(let inserts) = change.kind else { return [] }
         let make = StoreScript.Statement(change.table.sql, "Make the table \(change.table.name).")
-        // Of a relationship that had no table of its own, each row holds one pair at most.
-        let pairs = links(of: change.table.owner).map(\.pairs)
-        let tables = pairs.filter { $0.row != .neither }.compactMap { pair in
-            source.tables.first { $0.name == pair.table }
-        }
-        let reach = tables.map { table in
-            rows(of: source.entityNumbers.keys.filter { source.table(forEntity: $0)?.name == table.name })
-        }
-        return [make]
-            + inserts.map {
-                .init(
-                    $0, "Copy the pairs of \(change.table.name).", rows: 1,
-                    reach: tables.count == pairs.count ? reach.max() : nil)
-            }
+        let reach = reach(of: change.table)
+        return [make] + inserts.map { .init($0, "Copy the pairs of \(change.table.name).", rows: 1, reach: reach) }
+    }
+
+    /// The most pairs that a join table can get: each row of another table holds one at most; nil where join tables
+    /// hold them already, whose rows nobody has counted.
+    private func reach(of table: JoinTable) -> Int64? {
+        let pairs = links(of: table.owner).map(\.pairs)
+        let tables = Set(pairs.filter { $0.row != .neither && $0.path == nil }.map(\.table))
+        guard pairs.allSatisfy({ tables.contains($0.table) }) else { return nil }
+        return rows(of: source.entityNumbers.keys.filter { tables.contains(source.table(forEntity: $0)?.name ?? "") })
     }
 
     private func makeOrders(_ tables: [TableChange], _ joins: [JoinChange]) -> [StoreScript.Statement] {
@@ -140,13 +137,19 @@ extension StoreLowering {
         let present = Set(
             catalogue.entries.filter { $0.kind == .index && kept.contains($0.tableName) && !dropped.contains($0.name) }
                 .compactMap(\.sql))
-        return destination.indexes.filter { !present.contains($0.sql) }.map { index in
-            let table = destination.tables.first { $0.name == index.table }
-            let members = table.map { contributions(toTableOf: $0.rootEntityName) } ?? []
-            return .init(
-                index.sql, "Make the index \(index.name).", rows: 1,
-                reach: members.isEmpty ? nil : rows(of: members.map(\.source.name)))
+        return destination.indexes.filter { !present.contains($0.sql) }.map {
+            .init($0.sql, "Make the index \($0.name).", rows: 1, reach: reach(of: $0))
         }
+    }
+
+    /// The rows of the table that an index is of.
+    private func reach(of index: IndexDefinition) -> Int64? {
+        if let table = destination.joinTables.first(where: { $0.name == index.table }) { return reach(of: table) }
+        guard let table = destination.tables.first(where: { $0.name == index.table }) else { return nil }
+        let carriers = carriers.filter { destination.model.root(of: $0.destination).name == table.rootEntityName }
+        // A policy may make any number of objects.
+        guard carriers.allSatisfy({ $0.mapping.policy == nil }) else { return nil }
+        return rows(of: carriers.map(\.source.name))
     }
 
     // MARK: - Triggers and R-trees

@@ -24,7 +24,7 @@ struct BudgetTests {
         #expect(try paced.fixture.logicalHash() == new)
         #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
         // Two tables have several ranges each.
-        #expect(pauses.count > 25)
+        #expect(pauses.count > 20)
         #expect(Set(pauses.map(\.run)).count == 1)
         #expect(try Migrator().backups(of: paced.store).list().count == 1)
     }

@@ -5,7 +5,6 @@ import MoultPlan
 import MoultStore
 import MoultSystem
 import MoultTransform
-import Synchronization
 import TestSupport
 import Testing
 
@@ -13,21 +12,6 @@ import Testing
 
 /// What the units of a migration with a budget are, and how they fit into the time.
 struct BudgetUnitTests {
-    /// A clock that moves on by the same step whenever somebody looks at it.
-    private final class SlowClock: ForwardingSystem {
-        private let step: UInt64
-        private let reading = Mutex<UInt64>(0)
-
-        init(step: UInt64) { self.step = step }
-
-        var monotonicNanoseconds: UInt64 {
-            reading.withLock { reading in
-                reading += step
-                return reading
-            }
-        }
-    }
-
     @Test(arguments: [1, 3, 6] as [UInt64])
     func `each call ends within its budget, whatever the machine's speed`(milliseconds: UInt64) throws {
         var paced = try PacedStore()
