@@ -20,15 +20,18 @@ struct BudgetFaultTests {
         try "\(budget)".write(toFile: store + ".budget", atomically: true, encoding: .utf8)
         let old = try SQLiteShell.run(store, ".sha3sum --schema")
         var calls: [Call] = []
-        while calls.last?.isFinished != true, calls.count < 100 {
+        var refused = 0
+        while calls.last?.isFinished != true, calls.count < 100, refused < 10 {
             if !calls.isEmpty { #expect(try SQLiteShell.run("file:\(store)?mode=ro", ".sha3sum --schema") == old) }
-            calls.append(try Call(store))
+            let call = try Call(store)
+            // On a busy machine the first unit may take longer than was foreseen; then the call is refused.
+            if call.isRefused { refused += 1 } else { calls.append(call) }
         }
         #expect(try SQLiteShell.run(store, ".sha3sum --schema") == new)
         let sum = calls.reduce(0) { $0 + $1.seconds }
         let (slowest, memory) = (calls.map(\.seconds).max() ?? 0, calls.map(\.kibibytes).max() ?? 0)
         print(
-            "BudgetFaultTests: one run \(whole) s, budget \(budget) s, longest unit \(longest), \(calls.count) calls,",
+            "BudgetFaultTests: one run \(whole) s, budget \(budget) s, longest unit \(longest), \(calls.count) calls, \(refused) refused,",
             "sum \(sum) s = \(sum / whole) of one run, slowest \(slowest) s, memory \(memory) KiB")
         for call in calls { print("BudgetFaultTests:   \(call)") }
         #expect(calls.last?.isFinished == true && calls.count > 2)
@@ -40,6 +43,7 @@ struct BudgetFaultTests {
 
     private struct Call: CustomStringConvertible {
         let isFinished: Bool
+        let isRefused: Bool
         let seconds: Double
         let kibibytes: Int
         let description: String
@@ -47,7 +51,9 @@ struct BudgetFaultTests {
         init(_ store: String) throws {
             let child = try EngineChild("budget", store)
             description = child.output()
-            #expect(child.end() == 0)
+            let exit = child.end()
+            isRefused = exit == 3
+            #expect(exit == 0 || isRefused)
             let words = description.split(separator: " ", maxSplits: 3).map {
                 $0.trimmingCharacters(in: .whitespacesAndNewlines)
             }
