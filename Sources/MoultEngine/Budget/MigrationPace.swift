@@ -39,7 +39,7 @@ final class MigrationPace {
             isLate = { false }
             return
         }
-        let deadline = max(seconds / 2, seconds - checkpoint.endSeconds - 0.02)
+        let deadline = max(seconds / 2, seconds - checkpoint.endSeconds * 1.5 - 0.02)
         isLate = { [started = budget.started] in Self.seconds(since: started, system) > deadline }
     }
 
@@ -50,7 +50,7 @@ final class MigrationPace {
         switch limit {
         case .all: .infinity
         case .one: gained == 0 ? .infinity : 0
-        case .seconds(let budget): budget - elapsed - checkpoint.endSeconds * 1.3 - 0.03
+        case .seconds(let budget): budget - elapsed - checkpoint.endSeconds * 2 - 0.03
         }
     }
 
