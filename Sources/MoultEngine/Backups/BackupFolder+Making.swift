@@ -29,7 +29,9 @@ extension BackupFolder {
         of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason,
         _ observer: MigrationObserver = .none
     ) throws -> StoreBackup {
-        try proven(try draft(of: lock, version: version, for: reason, copyingExternalData: true, observer))
+        // Copying takes less than what proves the copy, which tells nothing of itself.
+        let copying = observer.spanning(0...RunEstimate.copyingShare)
+        return try proven(try draft(of: lock, version: version, for: reason, copyingExternalData: true, copying))
     }
 
     /// The backup that a draft becomes once it is proven; where it cannot be, nothing of it stays.

@@ -20,6 +20,7 @@ extension Migrator {
             by: RunEstimate(restoring: 0, over: try system.status(of: path)?.size ?? 0), system)
         let backup = try exclusively(path, version, reason, observer) ?? besideWriters(path, version, reason, observer)
         MigrationLog(Sidecar(store: path), system).append("Made the backup \(backup.name).")
+        observer.report(.backup, 1, bytes: backup.manifest.size)
         return backup
     }
 

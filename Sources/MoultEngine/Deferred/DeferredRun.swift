@@ -114,13 +114,14 @@ extension DeferredRun {
 
     /// In the transaction that is open.
     private func perform(_ task: DeferredTask, _ script: DeferredWork.Script, _ observer: MigrationObserver) throws {
-        try ScriptRunner(script: script.making, observer: observer.spanning(0...0.5), system: system)
+        let shares = shares(of: script, rows: task.rows)
+        try ScriptRunner(script: script.making, observer: observer.spanning(0...shares.made), system: system)
             .run(on: connection)
         if let rebuilt = script.rebuilt {
             connection.onProgress(every: 20_000) { !observer.isCancelled() }
             try RebuildVerifier(connection, rebuilt).verify()
         }
-        try ScriptRunner(script: script.leaving, observer: observer.spanning(0.6...1), system: system)
+        try ScriptRunner(script: script.leaving, observer: observer.spanning(shares.proven...1), system: system)
             .run(on: connection)
         let now = try DeferredWork(StoreSnapshot(connection), version: version)
         guard !now.tasks.contains(where: { $0.kind == task.kind && $0.name == task.name }) else {
@@ -128,6 +129,14 @@ extension DeferredRun {
         }
         if now.tasks.isEmpty { try settle() }
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(connection.path) }
+    }
+
+    /// The parts of a task that are done when the table is made anew, and when it is proven.
+    private func shares(of script: DeferredWork.Script, rows: Int64) -> (made: Double, proven: Double) {
+        let making = script.making.costs(over: connection).reduce(0, +)
+        let proof = script.rebuilt == nil ? 0 : Double(rows) * 1.1e-6
+        let all = max(making + proof + script.leaving.costs(over: connection).reduce(0, +), 1e-9)
+        return (min(making / all, 1), min((making + proof) / all, 1))
     }
 
     /// The tables are those of a fresh store, word for word; then nothing is pending any more.

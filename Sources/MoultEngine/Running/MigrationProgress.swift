@@ -31,7 +31,7 @@ package struct MigrationObserver: Sendable {
     package var isCancelled: @Sendable () -> Bool
     /// The rows that the run reads or writes in all.
     var totalRows: Int64 = 0
-    /// The part of the phase `change` that reports of it are about, 0 to 1.
+    /// The part of the phase that reports are about, 0 to 1.
     private var span: ClosedRange<Double> = 0...1
     /// How the whole is shared among the phases.
     private var estimate = RunEstimate.milestones
@@ -76,7 +76,7 @@ package struct MigrationObserver: Sendable {
         return observer.spanning(min(before / all, 1)...min((before + weights[number]) / all, 1))
     }
 
-    /// For what does a part of this part of the phase `change`, 0 to 1.
+    /// For what does a part of this part of a phase, 0 to 1.
     func spanning(_ part: ClosedRange<Double>) -> MigrationObserver {
         var observer = self
         let width = span.upperBound - span.lowerBound
@@ -85,13 +85,18 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
+    /// How long a part of the phase `change` is expected to take here; 0 where nothing is known.
+    func expectedSeconds(of part: Double) -> Double {
+        clock?.expectedSeconds(of: part * (span.upperBound - span.lowerBound), in: .change) ?? 0
+    }
+
     /// - Parameter part: of the phase, 0 to 1.
     func report(
         _ phase: MigrationProgress.Phase, _ part: Double, rows: Int64 = 0, bytes: Int64 = 0, _ message: String? = nil
     ) {
         let range = estimate.range(of: phase)
         let part = min(max(part, 0), 1)
-        let share = phase == .change ? span.lowerBound + (span.upperBound - span.lowerBound) * part : part
+        let share = span.lowerBound + (span.upperBound - span.lowerBound) * part
         let fraction = range.lowerBound + (range.upperBound - range.lowerBound) * share
         onProgress(
             MigrationProgress(

@@ -45,15 +45,29 @@ final class RunClock: Sendable {
     }
 
     /// The part of a phase that is done by now if it takes as long as was expected, for one that tells nothing of
-    /// itself; it comes ever closer to 1.
+    /// itself.
     func expectedPart(of phase: MigrationProgress.Phase) -> Double {
         let now = now
         return state.withLock { state in
+            guard state.phase == phase else { return 0 }
             let whole = estimate.seconds[phase, default: 0] * pace((state.taken, state.expected))
-            guard state.phase == phase, whole > 0 else { return 0 }
-            let part = seconds(since: state.begun, now) / whole
-            return part < 0.8 ? part : 1 - 0.04 / (part - 0.6)
+            return Self.approach(seconds(since: state.begun, now) / whole)
         }
+    }
+
+    /// How long a part of a phase is expected to take on this machine.
+    func expectedSeconds(of part: Double, in phase: MigrationProgress.Phase) -> Double {
+        let now = now
+        return state.withLock { state in
+            part * estimate.seconds[phase, default: 0] * pace(measured(to: state.highest, at: now, state))
+        }
+    }
+
+    /// The part of something that is done after so much of the time that it was expected to take: it comes ever closer
+    /// to 1.
+    static func approach(_ time: Double) -> Double {
+        guard time.isFinite else { return 0 }
+        return time < 0.8 ? time : 1 - 0.04 / (time - 0.6)
     }
 
     // MARK: - Parts

@@ -4,7 +4,7 @@ import MoultStore
 /// The seconds that each phase of a run is expected to take, from bytes and rows.
 ///
 /// Only their proportions count: how fast the machine is shows while the run goes on (``RunClock``). The figures are
-/// those that Documentation/Performance.md says how to measure.
+/// those of two slow cores, beside Documentation/Performance.md.
 struct RunEstimate: Sendable, Equatable {
     let seconds: [MigrationProgress.Phase: Double]
     /// Whether an app's code does part of the phase `change`, whose pace says nothing of SQLite's.
@@ -35,12 +35,15 @@ struct RunEstimate: Sendable, Equatable {
 extension RunEstimate {
     /// Seconds a byte of the store.
     private enum Pace {
-        static let backup = 1.05e-9
+        static let backup = 1.25e-9
         static let proof = 2.8e-9
-        static let copy = 1.1e-9
-        static let verify = 5.5e-9
-        static let commit = 3.7e-9
+        static let copy = 1.2e-9
+        static let verify = 6.3e-9
+        static let commit = 2.6e-9
     }
+
+    /// The part of a proven backup that is the copying of its pages.
+    static let copyingShare = Pace.backup / (Pace.backup + Pace.proof)
 
     /// A migration of a store of `size` bytes.
     ///
@@ -75,7 +78,10 @@ extension RunEstimate {
 
     /// Deferred tasks of so many seconds, after a backup of so many bytes.
     init(finishing seconds: Double, backup size: Int64) {
-        self.init([.backup: Double(size) * (Pace.backup + Pace.proof), .change: seconds + 1e-3])
+        // Tasks say how long they may take at most; behind the last of them the log is written back.
+        self.init([
+            .backup: Double(size) * (Pace.backup + Pace.proof), .change: seconds * 0.68 + 1e-3, .commit: seconds * 0.16,
+        ])
     }
 }
 
@@ -97,11 +103,15 @@ extension StoreScript {
     ///
     /// - Parameter connection: to the store, or the copy, before the script has run.
     func costs(over connection: Connection) -> [Double] {
+        // The catalogue alone changes, which takes no time that could be told.
+        guard rows > 0 else { return statements.map { _ in 1e-6 } }
         let sizes = connection.tableSizes
+        let bytes =
+            Double((try? StoreState(connection).size) ?? 0) / max(sizes.values.reduce(0.0) { $0 + Double($1) }, 1)
         var last: Int64 = 0
         return statements.map { statement in
             if statement.rows > 1 { last = statement.rows }
-            return Double(statement.rowsTouched(sizes, last)) * statement.secondsForEachRow
+            return Double(statement.rowsTouched(sizes, last)) * statement.secondsForEachRow(of: bytes)
         }
     }
 }
@@ -109,21 +119,25 @@ extension StoreScript {
 extension StoreScript.Statement {
     /// One whose rows nobody counted, such as an index, goes through the largest table that it names.
     fileprivate func rowsTouched(_ sizes: [String: Int64], _ last: Int64) -> Int64 {
-        guard rows == 1 else { return rows }
+        guard rows == 1 || sql.hasPrefix("DROP TABLE") else { return rows }
         let named = sizes.filter { sql.contains("\"\($0.key)\"") || sql.contains(" \($0.key) (") }
         return named.values.max() ?? last
     }
 
-    fileprivate var secondsForEachRow: Double {
-        if sql.hasPrefix("INSERT") { return 1.2e-6 }
-        return sql.hasPrefix("UPDATE") ? 0.6e-6 : 0.4e-6
+    /// - Parameter bytes: what a row and its index entries take, on average.
+    fileprivate func secondsForEachRow(of bytes: Double) -> Double {
+        if sql.hasPrefix("INSERT") { return 0.2e-6 + bytes * 2.5e-9 }
+        if sql.hasPrefix("UPDATE") { return 0.55e-6 }
+        // A table's pages that become free; a large sort for an index.
+        return sql.hasPrefix("DROP") ? 0.2e-6 : 0.45e-6
     }
 }
 
 extension Connection {
     /// About how many rows each table has, without counting them: its highest key.
     fileprivate var tableSizes: [String: Int64] {
-        let names = try? rows("SELECT name FROM main.sqlite_master WHERE type = 'table'") { $0.text(0) ?? "" }
+        let tables = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+        let names = try? rows(tables) { $0.text(0) ?? "" }
         let sizes = (names ?? []).compactMap { name in
             (try? integer("SELECT max(rowid) FROM main.\(name.quotedName)")).flatMap { $0 }.map { (name, $0) }
         }

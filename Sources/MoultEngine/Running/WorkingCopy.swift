@@ -198,12 +198,16 @@ struct ScriptRunner {
         var last = system.monotonicNanoseconds
         // SQLite adds a statement's steps up when it pauses, and these never do.
         var taken = 0.0
+        // One whose steps nobody can tell, such as an index, is judged by the time.
+        let (begun, expected) = (last, observer.expectedSeconds(of: place.part))
         compiled.connection.onProgress(every: 20_000) {
             taken += 20_000
             let now = system.monotonicNanoseconds
             guard now &- last > 50_000_000 else { return true }
             last = now
-            let share = min(taken / steps, 0.99)
+            let share =
+                steps.isFinite
+                ? min(taken / steps, 0.99) : RunClock.approach(Double(now &- begun) / 1e9 / expected)
             let rows = place.rowsBefore + Int64(share * Double(place.rows))
             observer.report(.change, place.start + share * place.part, rows: rows)
             return !observer.isCancelled()
