@@ -86,8 +86,8 @@ package struct MigrationObserver: Sendable {
     }
 
     /// How long a part of the phase `change` is expected to take here; 0 where nothing is known.
-    func expectedSeconds(of part: Double) -> Double {
-        clock?.expectedSeconds(of: part * (span.upperBound - span.lowerBound), in: .change) ?? 0
+    func expectedSeconds(of part: Double, at now: UInt64) -> Double {
+        clock?.expectedSeconds(of: part * (span.upperBound - span.lowerBound), in: .change, at: now) ?? 0
     }
 
     /// - Parameter part: of the phase, 0 to 1.

@@ -56,9 +56,8 @@ final class RunClock: Sendable {
     }
 
     /// How long a part of a phase is expected to take on this machine.
-    func expectedSeconds(of part: Double, in phase: MigrationProgress.Phase) -> Double {
-        let now = now
-        return state.withLock { state in
+    func expectedSeconds(of part: Double, in phase: MigrationProgress.Phase, at now: UInt64) -> Double {
+        state.withLock { state in
             part * estimate.seconds[phase, default: 0] * pace(measured(to: state.highest, at: now, state))
         }
     }

@@ -199,7 +199,7 @@ struct ScriptRunner {
         // SQLite adds a statement's steps up when it pauses, and these never do.
         var taken = 0.0
         // One whose steps nobody can tell, such as an index, is judged by the time.
-        let (begun, expected) = (last, observer.expectedSeconds(of: place.part))
+        let (begun, expected) = (last, observer.expectedSeconds(of: place.part, at: last))
         compiled.connection.onProgress(every: 20_000) {
             taken += 20_000
             let now = system.monotonicNanoseconds
