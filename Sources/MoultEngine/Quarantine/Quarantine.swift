@@ -91,10 +91,9 @@ package struct Quarantine: Sendable {
     }
 
     private func isEmpty() throws -> Bool {
-        guard try system.exists(sidecar.quarantine) else { return false }
-        let file = try open()
-        defer { file.close() }
-        return try tables(of: file).allSatisfy { try file.integer("SELECT EXISTS (SELECT 1 FROM \($0))") == 0 }
+        try withFile { file in
+            try tables(of: file).allSatisfy { try file.integer("SELECT EXISTS (SELECT 1 FROM \($0))") == 0 }
+        } ?? false
     }
 
     /// Lists what was put back since a moment again: the store is as it was then.
@@ -106,11 +105,10 @@ package struct Quarantine: Sendable {
     }
 
     private func change(_ body: (Connection, _ table: String) throws -> Void) throws {
-        guard try system.exists(sidecar.quarantine) else { return }
-        let file = try open()
-        defer { file.close() }
         // A run that died before its tables were there has kept nothing; an older quarantine has one of them.
-        for table in try tables(of: file) { try body(file, table) }
+        try withFile { file in
+            for table in try tables(of: file) { try body(file, table) }
+        }
     }
 
     private func tables(of file: Connection) throws -> [String] {
@@ -140,35 +138,53 @@ package struct Quarantine: Sendable {
 
     /// How many objects a run took out.
     package func count(run: String) throws -> Int64 {
-        guard try system.exists(sidecar.quarantine) else { return 0 }
-        let file = try open()
-        defer { file.close() }
-        guard try file.catalogue().table("quarantine") != nil else { return 0 }
-        return try file.integer("SELECT count(*) FROM quarantine WHERE run = ?", [.text(run)]) ?? 0
+        try withFile { file in
+            guard try tables(of: file).contains("quarantine") else { return 0 }
+            return try file.integer("SELECT count(*) FROM quarantine WHERE run = ?", [.text(run)]) ?? 0
+        } ?? 0
     }
 
     private func read(_ rest: String, _ values: [SQLiteValue], _ body: (Entry) throws -> Void) throws {
-        guard try system.exists(sidecar.quarantine) else { return }
-        let file = try open()
-        defer { file.close() }
-        let tables = try tables(of: file)
-        guard tables.contains("quarantine") else { return }
-        let unfinished = try Journal.read(sidecar, system)?.run
-        let sql = "SELECT id, run, time, entity, key, reason, origin, object FROM quarantine"
-        let present =
-            tables.contains("restoration")
-            ? "AND id NOT IN (SELECT entry FROM restoration WHERE run IS NOT ?1)" : ""
-        try file.forEachRow("\(sql) WHERE run IS NOT ?1 \(present) \(rest)", [.init(unfinished)] + values) { row in
-            try body(
-                Entry(
-                    id: row.integer(0), run: row.text(1) ?? "", time: row.text(2) ?? "",
-                    object: QuarantinedObject(
-                        entity: row.text(3) ?? "", key: row.integer(4), reason: row.text(5) ?? "",
-                        origin: row.text(6) ?? "", object: row.text(7) ?? "{}")))
+        try withFile { file in
+            let tables = try tables(of: file)
+            guard tables.contains("quarantine") else { return }
+            let unfinished = try Journal.read(sidecar, system)?.run
+            let sql = "SELECT id, run, time, entity, key, reason, origin, object FROM quarantine"
+            let present =
+                tables.contains("restoration")
+                ? "AND id NOT IN (SELECT entry FROM restoration WHERE run IS NOT ?1)" : ""
+            let given = [SQLiteValue(unfinished)] + values
+            try file.forEachRow("\(sql) WHERE run IS NOT ?1 \(present) \(rest)", given) { row in
+                try body(
+                    Entry(
+                        id: row.integer(0), run: row.text(1) ?? "", time: row.text(2) ?? "",
+                        object: QuarantinedObject(
+                            entity: row.text(3) ?? "", key: row.integer(4), reason: row.text(5) ?? "",
+                            origin: row.text(6) ?? "", object: row.text(7) ?? "{}")))
+            }
         }
     }
 
     // MARK: - The file
+
+    /// What `body` makes of the file; nil where there is none.
+    ///
+    /// - Throws: `locked`, naming the process that is writing to it.
+    @discardableResult
+    private func withFile<Result>(_ body: (Connection) throws -> Result) throws -> Result? {
+        guard try system.exists(sidecar.quarantine) else { return nil }
+        do {
+            let file = try open()
+            defer { file.close() }
+            return try body(file)
+        } catch let error as MigrationError where error.code == .locked && error.place == sidecar.quarantine {
+            let holders = system.holders(of: sidecar.quarantine).map { "process \($0.identifier)" }
+            let who = holders.isEmpty ? "another process" : holders.joined(separator: " and ")
+            throw MigrationError(
+                .locked, "The quarantine is being written to by \(who).", place: sidecar.quarantine,
+                remedy: "Wait for it to end, or end it, and run the command again.", cause: error.cause)
+        }
+    }
 
     private func open(isNew: Bool = false) throws -> Connection {
         if isNew { try sidecar.make(system) }

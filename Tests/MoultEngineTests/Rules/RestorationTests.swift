@@ -55,6 +55,20 @@ private final class LookingSystem: ForwardingSystem {
             """)
     }
 
+    @Test func `a quarantine that another process writes to names that process`() throws {
+        let forum = try BrokenForum.closed(BrokenForum.smallRows)
+        _ = try Self.quarantine(forum, Self.homeless)
+        let sidecar = Sidecar(store: forum.path)
+        let writer = try SQLiteProcess(sidecar.quarantine)
+        defer { writer.end() }
+        try writer.run("BEGIN EXCLUSIVE;")
+        let error = #expect(throws: MigrationError.self) { _ = try Quarantine(sidecar).newest() }
+        #expect(error?.code == .locked)
+        #expect(error?.message.contains("process \(writer.identifier)") == true, "\(error?.message ?? "")")
+        try writer.run("ROLLBACK;")
+        #expect(try Quarantine(sidecar).newest() != nil)
+    }
+
     @Test(arguments: [false, true])
     func `objects, values and links come back under their own keys, and leave the list`(history: Bool) throws {
         // Values whose texts are not easily exact.
