@@ -13,7 +13,10 @@ import Testing
 @testable import MoultEngine
 
 /// The time left, as it was told in real runs over uniform data, beside the time that was left.
-@Suite("The time left, measured", .enabled(if: Tier.matrix.isAsked), .serialized)
+///
+/// It measures the machine as well, so it is no part of a bounded share: `Scripts/test --tier matrix`, or this suite
+/// alone where nobody else is at work.
+@Suite("The time left, measured", .enabled(if: Tier.matrix.isAsked && !Tier.matrix.isBounded), .serialized)
 struct RunEstimateMatrixTests {
     /// One report, and when it came.
     private struct Told {
