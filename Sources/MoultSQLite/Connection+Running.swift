@@ -109,6 +109,20 @@ extension Connection {
         }
     }
 
+    /// What `body` makes; nil where it fails.
+    ///
+    /// - Throws: what has failed where SQLite has rolled the transaction around it back, as for a lack of memory: the
+    ///   statements that come after it would be transactions of their own.
+    package func attempt<Result>(_ body: () throws -> Result) throws -> Result? {
+        let wasInTransaction = isInTransaction
+        do {
+            return try body()
+        } catch {
+            guard isInTransaction == wasInTransaction else { throw error }
+            return nil
+        }
+    }
+
     /// Adds another database under a name of its own.
     package func attach(_ path: String, as schema: String, mode: Mode = .immutable) throws {
         let uri = Self.uri(path, isImmutable: mode == .immutable, isReadOnly: mode == .readOnly)

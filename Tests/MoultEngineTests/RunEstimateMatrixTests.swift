@@ -162,7 +162,7 @@ struct RunEstimateMatrixTests {
         if let migration = try prepared.migration() {
             let connection = try Connection(store, mode: .readOnly)
             let size = try StoreState(connection).size
-            let estimate = RunEstimate(migration, migration.script.costs(over: connection), size: size)
+            let estimate = RunEstimate(migration, try migration.script.costs(over: connection), size: size)
             connection.close()
             let seconds = MigrationProgress.Phase.allCases.compactMap { phase in
                 estimate.seconds[phase].map { "\(phase.rawValue) \(two($0))" }

@@ -28,7 +28,7 @@ struct PacedScript {
     func run(on connection: Connection) throws {
         defer { connection.onProgress(nil) }
         var position = try position(of: connection)
-        let places = runner.places(on: connection)
+        let places = try runner.places(on: connection)
         while statements.indices.contains(position.statement) {
             let first = statements[position.statement]
             var next = position.statement + 1

@@ -114,7 +114,7 @@ extension DeferredRun {
 
     /// In the transaction that is open.
     private func perform(_ task: DeferredTask, _ script: DeferredWork.Script, _ observer: MigrationObserver) throws {
-        let shares = shares(of: script, rows: task.rows)
+        let shares = try shares(of: script, rows: task.rows)
         try ScriptRunner(script: script.making, observer: observer.spanning(0...shares.made), system: system)
             .run(on: connection)
         if let rebuilt = script.rebuilt {
@@ -132,10 +132,11 @@ extension DeferredRun {
     }
 
     /// The parts of a task that are done when the table is made anew, and when it is proven.
-    private func shares(of script: DeferredWork.Script, rows: Int64) -> (made: Double, proven: Double) {
-        let making = script.making.costs(over: connection).reduce(0, +)
+    private func shares(of script: DeferredWork.Script, rows: Int64) throws -> (made: Double, proven: Double) {
+        let making = try script.making.costs(over: connection).reduce(0, +)
         let proof = script.rebuilt == nil ? 0 : Double(rows) * 1.1e-6
-        let all = max(making + proof + script.leaving.costs(over: connection).reduce(0, +), 1e-9)
+        let leaving = try script.leaving.costs(over: connection).reduce(0, +)
+        let all = max(making + proof + leaving, 1e-9)
         return (min(making / all, 1), min((making + proof) / all, 1))
     }
 

@@ -61,7 +61,8 @@ final class MigrationRun {
         pace = budget.map { [before] in
             MigrationPace($0, migration, run: name, startedAt: begun, size: before.size, system)
         }
-        let estimate = RunEstimate(migration, migration.script.costs(over: lock.connection), size: before.size)
+        let costs = try migration.script.costs(over: lock.connection)
+        let estimate = RunEstimate(migration, costs, size: before.size)
         self.observer = observer.withTotalRows(of: migration.script)
             .timed(by: estimate, from: fraction.value, system).noting(fraction, ending: pace)
         journal = Journal(

@@ -34,7 +34,7 @@ extension Migrator {
             defer { _ = try? system.removeTree(folder) }
             migration.policies.begin()
             try migration.precondition(probe.connection)
-            let costs = migration.script.costs(over: probe.connection)
+            let costs = try migration.script.costs(over: probe.connection)
             let observer = observer.withTotalRows(of: migration.script).timed(
                 by: RunEstimate(
                     migration, costs, size: try StoreState(probe.connection).size, keepsNothing: true), system)

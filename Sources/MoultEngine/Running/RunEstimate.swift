@@ -102,12 +102,12 @@ extension StoreScript {
     /// About how many seconds each statement takes.
     ///
     /// - Parameter connection: to the store, or the copy, before the script has run.
-    func costs(over connection: Connection) -> [Double] {
+    func costs(over connection: Connection) throws -> [Double] {
         // The catalogue alone changes, which takes no time that could be told.
         guard rows > 0 else { return statements.map { _ in 1e-6 } }
-        let sizes = connection.tableSizes
-        let bytes =
-            Double((try? StoreState(connection).size) ?? 0) / max(sizes.values.reduce(0.0) { $0 + Double($1) }, 1)
+        let sizes = try connection.tableSizes
+        let size = try connection.attempt { try StoreState(connection).size } ?? 0
+        let bytes = Double(size) / max(sizes.values.reduce(0.0) { $0 + Double($1) }, 1)
         var last: Int64 = 0
         return statements.map { statement in
             if statement.rows > 1 { last = statement.rows }
@@ -136,11 +136,15 @@ extension StoreScript.Statement {
 extension Connection {
     /// About how many rows each table has, without counting them: its highest key.
     fileprivate var tableSizes: [String: Int64] {
-        let tables = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
-        let names = try? rows(tables) { $0.text(0) ?? "" }
-        let sizes = (names ?? []).compactMap { name in
-            (try? integer("SELECT max(rowid) FROM main.\(name.quotedName)")).flatMap { $0 }.map { (name, $0) }
+        get throws {
+            let tables = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+            var sizes: [String: Int64] = [:]
+            for name in try attempt({ try rows(tables) { $0.text(0) ?? "" } }) ?? [] {
+                // One without a rowid has none to be told.
+                let highest = try attempt { try integer("SELECT max(rowid) FROM main.\(name.quotedName)") }
+                sizes[name] = highest ?? nil
+            }
+            return sizes
         }
-        return Dictionary(sizes, uniquingKeysWith: max)
     }
 }

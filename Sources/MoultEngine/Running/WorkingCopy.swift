@@ -59,7 +59,7 @@ final class WorkingCopy {
     /// Runs the script of one pass, in one transaction, and then the code that belongs to it.
     func run(_ pass: Migration, _ observer: MigrationObserver) throws {
         for function in pass.functions { try connection.register(function) }
-        weights = pass.work(pass.script.costs(over: connection))
+        weights = pass.work(try pass.script.costs(over: connection))
         let runner = ScriptRunner(
             script: pass.script, observer: observer.piece(0, of: weights, in: pass), system: system)
         try connection.transaction { try runner.run(on: connection) }
@@ -145,8 +145,8 @@ struct ScriptRunner {
     /// The place of each statement, by what it is expected to cost.
     ///
     /// - Parameter connection: to the copy, before the script has run.
-    func places(on connection: Connection) -> [Place] {
-        let costs = script.costs(over: connection)
+    func places(on connection: Connection) throws -> [Place] {
+        let costs = try script.costs(over: connection)
         let all = max(costs.reduce(0, +), 1e-9)
         var (rows, start): (Int64, Double) = (0, 0)
         return zip(script.statements, costs).map { statement, cost in
@@ -158,7 +158,7 @@ struct ScriptRunner {
     /// In the transaction that is open.
     func run(on connection: Connection) throws {
         defer { connection.onProgress(nil) }
-        for (statement, place) in zip(script.statements, places(on: connection)) {
+        for (statement, place) in zip(script.statements, try places(on: connection)) {
             try run(statement, at: place, on: connection)
             report(endOf: place, statement.sentence)
         }
@@ -168,7 +168,14 @@ struct ScriptRunner {
         observer.report(.change, place.start + place.part, rows: place.rowsBefore + place.rows, message)
     }
 
+    /// In the transaction that is open.
     func run(_ statement: StoreScript.Statement, at place: Place, on connection: Connection) throws {
+        // Outside of one it would be durable by itself.
+        guard connection.isInTransaction else {
+            throw MigrationError(
+                .migrationFailed, "SQLite has ended the transaction before: \(statement.sentence)",
+                place: connection.path, remedy: "Look for a lack of memory or room, and run the command again.")
+        }
         do {
             let compiled = try connection.prepare(statement.sql)
             defer { compiled.finalise() }

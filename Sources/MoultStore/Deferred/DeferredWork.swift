@@ -81,7 +81,7 @@ package struct DeferredWork: Sendable {
         try tasks.map { task in
             var task = task
             task.rows = try connection.integer("SELECT count(*) FROM main.\(task.table.quotedName)") ?? 0
-            task.bytes = connection.bytes(of: task.kind == .dropIndex ? task.name : task.table)
+            task.bytes = try connection.bytes(of: task.kind == .dropIndex ? task.name : task.table)
             return task
         }
     }
@@ -94,8 +94,10 @@ extension Catalogue {
 
 extension Connection {
     /// What a table or an index takes in the file; nil where this SQLite was built without the means to tell.
-    fileprivate func bytes(of name: String) -> Int64? {
-        try? integer("SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE", [.text(name)])
+    fileprivate func bytes(of name: String) throws -> Int64? {
+        try attempt {
+            try integer("SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE", [.text(name)])
+        } ?? nil
     }
 }
 
