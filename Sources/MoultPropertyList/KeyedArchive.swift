@@ -48,7 +48,10 @@ package struct KeyedArchive: Sendable {
 
 extension KeyedArchive.Value {
     /// The name of the object's class; nil for a plain value.
-    package var className: String? { self["$class"]?.content["$classname"]?.string }
+    package var className: String? {
+        // An empty name says no more than none.
+        self["$class"]?.content["$classname"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    }
 
     /// The names of the object's fields.
     package var keys: [String] { content.dictionary.map { $0.keys.filter { $0 != "$class" }.sorted() } ?? [] }
