@@ -215,7 +215,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
                 "MoultSystem", "MoultEngine", "MoultObjects", "MoultTransform", "MoultReport", "MoultVerify",
-                "TestSupport", "engine-child", "moult-fuzz",
+                "FaultCases", "TestSupport", "engine-child", "moult-fuzz",
             ]),
         // A process for the engine's tests to kill.
         .executableTarget(

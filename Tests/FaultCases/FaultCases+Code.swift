@@ -13,8 +13,8 @@ extension FaultCases {
     // MARK: - Policies
 
     /// Puts every third object aside.
-    private final class Choosing: EntityMigrationPolicy {
-        override func createDestinationInstances(
+    package final class Choosing: EntityMigrationPolicy {
+        override package func createDestinationInstances(
             forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
         ) throws {
             if (source.integer("number") ?? 0) % 3 == 0 {
@@ -25,7 +25,7 @@ extension FaultCases {
         }
     }
 
-    private static func notes(_ more: [AttributeDescription]) throws -> ManagedObjectModel {
+    package static func notes(_ more: [AttributeDescription]) throws -> ManagedObjectModel {
         try ManagedObjectModel(entities: [
             EntityDescription(
                 name: "Note",

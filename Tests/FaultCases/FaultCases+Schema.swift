@@ -12,12 +12,14 @@ import TestSupport
 extension FaultCases {
     /// A store of the first of ``KillableVersions``.
     ///
-    /// - Parameter isWAL: the last rows lie in a WAL that a dead process left; else the store has a rollback journal.
-    static func makeItems(at store: String, isWAL: Bool) throws {
+    /// - Parameters:
+    ///   - isWAL: the last rows lie in a WAL that a dead process left; else the store has a rollback journal.
+    ///   - count: objects of each entity but the authors.
+    package static func makeItems(at store: String, isWAL: Bool, count: Int = 24) throws {
         let maker = try StoreMaker(KillableVersions.make().versions[0])
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
-        try SampleData(seed: 1, count: 24, counts: ["Author": 3], isHostile: false).fill(writer)
+        try SampleData(seed: 1, count: count, counts: ["Author": 3], isHostile: false).fill(writer)
         try writer.finish()
         guard isWAL else {
             _ = try SQLiteShell.run(store, "PRAGMA journal_mode = DELETE")

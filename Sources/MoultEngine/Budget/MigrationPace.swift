@@ -1,7 +1,6 @@
 import MoultModel
 import MoultStore
 import MoultSystem
-import Synchronization
 
 /// The time that one call has, and what the call has come to know of the machine's speed.
 final class MigrationPace {
@@ -105,31 +104,11 @@ struct MigrationBudget {
     let checkpoint: MigrationCheckpoint?
 }
 
-/// The highest fraction that was told, in this call or one before.
-final class ReachedFraction: Sendable {
-    private let reached = Mutex(0.0)
-
-    var value: Double { reached.withLock { $0 } }
-
-    @discardableResult
-    func reach(_ fraction: Double) -> Double {
-        reached.withLock { reached in
-            reached = max(reached, fraction)
-            return reached
-        }
-    }
-}
-
 extension MigrationObserver {
-    /// Notes what is told, counts on from earlier calls, and ends the run when its time is over.
-    func noting(_ fraction: ReachedFraction, ending pace: MigrationPace?) -> MigrationObserver {
+    /// Ends the run when its time is over.
+    func ending(_ pace: MigrationPace?) -> MigrationObserver {
         guard let pace else { return self }
         var observer = self
-        observer.onProgress = { [onProgress] progress in
-            var progress = progress
-            progress.fraction = fraction.reach(progress.fraction)
-            onProgress(progress)
-        }
         observer.isCancelled = { [isCancelled, isLate = pace.isLate] in isCancelled() || isLate() }
         return observer
     }

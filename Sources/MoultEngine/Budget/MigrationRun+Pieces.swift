@@ -210,7 +210,7 @@ extension MigrationRun {
     private func save(_ pace: MigrationPace) throws {
         let start = pace.elapsed
         pace.checkpoint.timings = timings
-        pace.checkpoint.fraction = fraction.value
+        pace.checkpoint.fraction = observer.reached
         pace.checkpoint.store = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
         try pace.checkpoint.write(sidecar, system)
         pace.lastSave = pace.elapsed - start
@@ -234,9 +234,9 @@ extension MigrationRun {
         call.run += "-\(pace.checkpoint.calls)"
         try RunHistory(sidecar, system).append(call)
         let pause = MigrationPause(
-            run: identifier, from: migration.from, to: migration.to, fraction: fraction.value,
+            run: identifier, from: migration.from, to: migration.to, fraction: observer.reached,
             calls: pace.checkpoint.calls, seconds: pace.elapsed, next: next.sentence)
-        log.append("Run \(identifier): paused after \(Int(fraction.value * 100)) %, before: \(next.sentence)")
+        log.append("Run \(identifier): paused after \(Int(observer.reached * 100)) %, before: \(next.sentence)")
         return pause
     }
 

@@ -64,6 +64,9 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
+    /// How far it has been told that a timed run is, 0 to 1.
+    var reached: Double { clock?.reached ?? 0 }
+
     /// For what does one of several pieces of a pass's work.
     ///
     /// - Parameter weights: how long each piece takes beside the others.

@@ -29,8 +29,6 @@ final class MigrationRun {
     private var quarantined: Int64 = 0
     /// For a run that has to end in time.
     let pace: MigrationPace?
-    /// How far it has been told that the run is.
-    let fraction = ReachedFraction()
     /// Whether whoever watches wants it to end.
     let isAskedToEnd: @Sendable () -> Bool
 
@@ -57,14 +55,13 @@ final class MigrationRun {
         (startedAt, identifier) = (begun, name)
         before = try StoreState(lock.connection)
         timings = checkpoint?.timings ?? []
-        fraction.reach(checkpoint?.fraction ?? 0)
         pace = budget.map { [before] in
             MigrationPace($0, migration, run: name, startedAt: begun, size: before.size, system)
         }
         let costs = try migration.script.costs(over: lock.connection)
         let estimate = RunEstimate(migration, costs, size: before.size)
         self.observer = observer.withTotalRows(of: migration.script)
-            .timed(by: estimate, from: fraction.value, system).noting(fraction, ending: pace)
+            .timed(by: estimate, from: checkpoint?.fraction ?? 0, system).ending(pace)
         journal = Journal(
             run: identifier, operation: .migrate, state: .started, from: migration.from, to: migration.to,
             startedAt: startedAt.iso8601, schemaVersion: before.schemaVersion, oldChecksum: before.checksum,

@@ -31,6 +31,9 @@ final class RunClock: Sendable {
 
     var now: UInt64 { system.monotonicNanoseconds }
 
+    /// The highest fraction that was told, in this call or one before.
+    var reached: Double { state.withLock { $0.highest } }
+
     /// The progress with a fraction that is never less than one told before, and the time left.
     func timing(_ progress: MigrationProgress) -> MigrationProgress {
         let now = now

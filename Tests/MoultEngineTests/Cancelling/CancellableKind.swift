@@ -1,3 +1,5 @@
+import FaultCases
+import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
@@ -6,8 +8,6 @@ import MoultSystem
 import MoultTransform
 import TestSupport
 import Testing
-
-@testable import MoultEngine
 
 /// A kind of work on a store that somebody may cancel.
 struct CancellableKind: Sendable, CustomTestStringConvertible {
@@ -42,20 +42,8 @@ struct CancellableKind: Sendable, CustomTestStringConvertible {
 // MARK: - By statements
 
 extension CancellableKind {
-    /// A store of the first of ``KillableVersions``.
     @Sendable private static func makeItems(at store: String, isWAL: Bool) throws {
-        let maker = try StoreMaker(KillableVersions.make().versions[0])
-        try maker.make(at: store)
-        let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
-        try SampleData(seed: 1, count: 1_000, counts: ["Author": 3], isHostile: false).fill(writer)
-        try writer.finish()
-        guard isWAL else {
-            _ = try SQLiteShell.run(store, "PRAGMA journal_mode = DELETE")
-            return
-        }
-        let last = try SQLiteProcess(store)
-        _ = try last.run("PRAGMA wal_autocheckpoint = 0; UPDATE ZITEM SET ZNAME = 'in the log' WHERE Z_PK % 5 = 0")
-        last.kill()
+        try FaultCases.makeItems(at: store, isWAL: isWAL, count: 1_000)
     }
 
     private static func inferred(isWAL: Bool) -> CancellableKind {
@@ -101,29 +89,8 @@ extension CancellableKind {
 // MARK: - By code
 
 extension CancellableKind {
-    /// Puts every third object aside.
-    private final class Choosing: EntityMigrationPolicy {
-        override func createDestinationInstances(
-            forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
-        ) throws {
-            if (source.integer("number") ?? 0) % 3 == 0 {
-                source.outcome = .quarantined(reason: "every third")
-            } else {
-                try super.createDestinationInstances(forSource: source, in: mapping, manager: manager)
-            }
-        }
-    }
-
-    private static func notes(_ more: [AttributeDescription]) throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Note",
-                attributes: [.init(name: "number", type: .integer32), .init(name: "text", type: .string)] + more)
-        ])
-    }
-
     private static let policy = CancellableKind(name: "by a policy, with a quarantine") { store in
-        let maker = try StoreMaker(ModelVersion(names: ["1"], model: notes([])))
+        let maker = try StoreMaker(ModelVersion(names: ["1"], model: FaultCases.notes([])))
         try maker.make(at: store)
         let writer = try ObjectWriter(store: store, layout: maker.layout, speed: .reckless)
         for number in 1...300 {
@@ -134,10 +101,10 @@ extension CancellableKind {
         }
         try writer.finish()
     } run: { store, system, observer in
-        let second = ModelVersion(names: ["2"], model: try notes([.init(name: "title", type: .string)]))
-        let versions = ModelVersions(versions: [ModelVersion(names: ["1"], model: try notes([])), second])
+        let second = ModelVersion(names: ["2"], model: try FaultCases.notes([.init(name: "title", type: .string)]))
+        let versions = ModelVersions(versions: [ModelVersion(names: ["1"], model: try FaultCases.notes([])), second])
         var registry = MigrationRegistry()
-        registry.register(policy: { Choosing() }, named: "Choosing")
+        registry.register(policy: { FaultCases.Choosing() }, named: "Choosing")
         registry.register(
             mapping: MappingModel([
                 EntityMapping(from: "Note", to: "Note", entityMigrationPolicyClassName: "Choosing")
