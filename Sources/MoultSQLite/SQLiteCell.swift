@@ -47,13 +47,24 @@ package struct SQLiteCell {
         UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     }
 
+    /// The bytes of a text in UTF-8 where SQLite keeps them: until the row is left, or asked for it in another form.
+    package var ownText: UnsafeRawBufferPointer {
+        guard let start = sqlite3_value_text(value) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return UnsafeRawBufferPointer(bytes(from: start))
+    }
+
+    /// The bytes of a blob where SQLite keeps them, as long as ``ownText`` is there.
+    package var ownBytes: UnsafeRawBufferPointer {
+        let start = sqlite3_value_blob(value)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+    }
+
     /// A copy of the bytes of a blob or text; empty for NULL.
     package var bytes: [UInt8] { withBytes { Array($0) } }
 
     /// The bytes of a blob or text where SQLite keeps them, valid inside `body` only; empty for NULL.
     package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        let start = sqlite3_value_blob(value)
-        return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+        try body(ownBytes)
     }
 
     /// A copy of the value.

@@ -54,27 +54,23 @@ extension ModelBinding {
     /// The first demand that values of an object do not meet.
     ///
     /// - Parameter isFault: whether only some values were read; of the others nothing is demanded.
-    func firstUnmet(by values: [ObjectValue?], isFault: Bool) -> Demand? {
+    func firstUnmet(by values: PositionedValues, isFault: Bool) -> Demand? {
         // A fault of which nothing was read.
         if values.isEmpty { return nil }
         // What was not read of a fault may be anything.
         return demands.first { demand in
-            !isMet(demand, by: values[demand.position]) && !(isFault && values[demand.position] == nil)
+            !isMet(demand, by: values) && !(isFault && values.presence(at: demand.position) == .missing)
         }
     }
 
-    /// - Parameter value: nil for what is no value of the property's type.
-    func isMet(_ demand: Demand, by value: ObjectValue?) -> Bool {
-        switch value {
-        case .attribute(.none)?, .toOne(.none)?: !demand.isRequired
-        case .attribute(let value?)?: !demand.isParticular || canRead(value, at: demand.position)
-        case .toOne(.some)?: true
-        case .toMany?, nil: false
+    func isMet(_ demand: Demand, by values: PositionedValues) -> Bool {
+        switch values.presence(at: demand.position) {
+        case .missing: return false
+        case .empty: return !demand.isRequired
+        case .present:
+            guard demand.isParticular, case .attribute(let value?)? = values[demand.position] else { return true }
+            return properties[demand.position]?.canRead(value) ?? true
         }
-    }
-
-    private func canRead(_ value: AttributeValue, at position: Int) -> Bool {
-        properties[position]?.canRead(value) ?? true
     }
 }
 

@@ -8,10 +8,8 @@ extension ModelGraph {
     func models<Model: PersistentModel>(_ fetch: ObjectFetch, as type: Model.Type) throws -> [Model] {
         try SwiftDataError.translating {
             try objects.perform { () throws -> [Model] in
-                let found = try objects.fetch(fetch)
                 var models: [Model] = []
-                models.reserveCapacity(found.count)
-                for object in found {
+                try objects.fetch(fetch) { object in
                     if let model = try checkedModel(for: object, as: type) { models.append(model) }
                 }
                 return models
@@ -23,7 +21,10 @@ extension ModelGraph {
         let binding = try binding(object.entityName)
         try check(object, binding)
         if let face = object.face { return face as? Model }
-        return newModel(for: object, binding) as? Model
+        guard binding.type == type else { return newModel(for: object, binding) as? Model }
+        let model = type.init(backingData: ObjectBacking(object, self))
+        object.face = model
+        return model
     }
 
     /// - Throws: `dataConflict` for a row that holds NULL, or what its property cannot be, where there has to be a

@@ -25,7 +25,7 @@ extension ModelGraph {
     }
 
     /// Where an object leads to and may not be without; nil where one of its own values has nothing to show.
-    private func requiredDestinations(_ values: [ObjectValue?], _ binding: ModelBinding) -> [ObjectID]? {
+    private func requiredDestinations(_ values: PositionedValues, _ binding: ModelBinding) -> [ObjectID]? {
         var destinations: [ObjectID] = []
         for demand in binding.demands where demand.isRequired {
             guard let property = binding.properties[demand.position] else { continue }
@@ -35,7 +35,7 @@ extension ModelGraph {
                 } else if !isShowableWithoutRow(type) {
                     return nil
                 }
-            } else if !binding.isMet(demand, by: values[demand.position]), !property.hasStandIn() {
+            } else if !binding.isMet(demand, by: values), !property.hasStandIn() {
                 return nil
             }
         }

@@ -7,9 +7,9 @@ package struct ObjectSnapshot: Sendable, Hashable {
     package let version: Int64
     /// One for each property of the object's ``EntityShape``; nil for a to-many relationship, which is read by itself,
     /// for a transient property, and for a value of the store that cannot be what the model declares.
-    package let values: [ObjectValue?]
+    package let values: PositionedValues
 
-    package init(id: ObjectID, version: Int64, values: [ObjectValue?]) {
+    package init(id: ObjectID, version: Int64, values: PositionedValues) {
         self.id = id
         self.version = version
         self.values = values

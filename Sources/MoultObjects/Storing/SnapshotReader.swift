@@ -19,6 +19,11 @@ package final class SnapshotReader {
     package let numbers: [Int64]
     private let store: UUID
     private let variants: [Int64: Variant]
+    private let decoders: [AttributeDecoder]
+    private let choices: [EntityChoice]
+    private var maker: StoredRow.Maker
+    /// Of the names of entities, among those of the rows' destinations.
+    private let places: [String: Int]
 
     /// How the rows of one entity are read.
     private struct Variant {
@@ -26,10 +31,15 @@ package final class SnapshotReader {
         let fields: [Field]
     }
 
+    /// What becomes of a property of each row. It holds nothing, so that looking through those of each row counts no
+    /// references.
     private enum Field {
         case none
-        case attribute(AttributeDecoder, column: Int)
-        case toOne(EntityChoice, column: Int)
+        /// `decoder` is the place of the one that reads what does not lie there plainly.
+        case attribute(AttributeType, isExternal: Bool, column: Int, decoder: Int)
+        /// `only` is the place among the names of entities of the one that it may lead to; nil for several, among which
+        /// the choice of that place chooses.
+        case toOne(column: Int, only: Int?, choice: Int)
     }
 
     /// - Parameters:
@@ -49,6 +59,10 @@ package final class SnapshotReader {
     private init(_ entities: [EntityColumns], in store: ObjectStore, alias: String, _ properties: Set<String>) {
         var list = ColumnList(alias: alias)
         var variants: [Int64: Variant] = [:]
+        let names = store.model.entities.map(\.name)
+        let places = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+        var decoders: [AttributeDecoder] = []
+        var choices: [EntityChoice] = []
         for entity in entities {
             let fields = zip(entity.places, entity.shape.properties).map { place, property -> Field in
                 guard properties.isEmpty || properties.contains(property.name) else { return .none }
@@ -56,20 +70,29 @@ package final class SnapshotReader {
                 case .none, .toMany:
                     return .none
                 case .attribute(let column, let attribute):
-                    let decoder = AttributeDecoder(
-                        type: attribute.type, isExternal: attribute.allowsExternalBinaryDataStorage,
-                        externalData: store.externalData)
-                    return .attribute(decoder, column: list.add(["\(alias).\(column.quotedName)"]))
+                    let isExternal = attribute.allowsExternalBinaryDataStorage
+                    decoders.append(
+                        AttributeDecoder(
+                            type: attribute.type, isExternal: isExternal, externalData: store.externalData))
+                    return .attribute(
+                        attribute.type, isExternal: isExternal, column: list.add(["\(alias).\(column.quotedName)"]),
+                        decoder: decoders.count - 1)
                 case .toOne(let column, let entityColumn, let relationship):
                     let choice = relationship.destination
                     let columns = choice.columns(key: column, entity: entityColumn, of: alias, schema: "main")
-                    return .toOne(choice, column: list.add(columns))
+                    choices.append(choice)
+                    let only = choice.isFixed ? places[choice.name] : nil
+                    return .toOne(column: list.add(columns), only: only, choice: choices.count - 1)
                 }
             }
             variants[entity.number] = Variant(entityName: entity.shape.entity.name, fields: fields)
         }
         self.variants = variants
+        self.decoders = decoders
+        self.choices = choices
+        self.places = places
         self.store = store.identifier
+        maker = StoredRow.Maker(.init(store: store.identifier, entityNames: names))
         selectList = list.columns.joined(separator: ", ")
         columnCount = list.columns.count
         table = entities.first?.table ?? ""
@@ -92,28 +115,42 @@ package final class SnapshotReader {
                     + "belong there.", place: table, remedy: "Restore the store from a backup.")
         }
         let id = ObjectID(store: store, entityName: variant.entityName, key: key)
-        var values: [ObjectValue?] = []
-        values.reserveCapacity(variant.fields.count)
-        for field in variant.fields { values.append(value(field, row, first)) }
+        let values = PositionedValues(made(of: variant.fields, row, first, &maker))
         return ObjectSnapshot(id: id, version: row.integer(first + 2), values: values)
     }
 
-    /// Nil too for what cannot be what the model declares: one bad value does not hide the others of its object.
-    private func value(_ field: Field, _ row: Statement, _ first: Int) -> ObjectValue? {
+    private func made(
+        of fields: [Field], _ row: Statement, _ first: Int, _ maker: inout StoredRow.Maker
+    ) -> StoredRow {
+        for field in fields { add(field, row, first, to: &maker) }
+        return maker.row()
+    }
+
+    /// Nothing too for what cannot be what the model declares: one bad value does not hide the others of its object.
+    private func add(_ field: Field, _ row: Statement, _ first: Int, to maker: inout StoredRow.Maker) {
         switch field {
         case .none:
-            return nil
-        case .attribute(let decoder, let column):
-            switch decoder.value(row, first + column) {
-            case .attribute(let value): return .attribute(value)
-            case .toOne, .toMany, .undecodable: return nil
+            maker.addNothing()
+        case .attribute(let type, let isExternal, let column, let decoder):
+            let cell = row.cell(first + column)
+            let storage = cell.storageClass
+            if storage == .null { return maker.addNull() }
+            if let plain = AttributeDecoder.plain(cell, storage, type, isExternal: isExternal) {
+                return maker.add(plain)
             }
-        case .toOne(let choice, let column):
-            if row.isNull(first + column) { return .toOne(nil) }
-            guard let reference = choice.reference(row, key: first + column, entity: first + column + 1) else {
-                return nil
+            switch decoders[decoder].value(row, first + column) {
+            case .attribute(let value): maker.add(value)
+            case .toOne, .toMany, .undecodable: maker.addNothing()
             }
-            return .toOne(ObjectID(store: store, entityName: reference.entityName, key: reference.primaryKey))
+        case .toOne(let column, let only, let choice):
+            switch (row.storageClass(first + column), only) {
+            case (.null, _): maker.addNoDestination()
+            case (.integer, let only?): maker.addDestination(only, row.integer(first + column))
+            default:
+                let reference = choices[choice].reference(row, key: first + column, entity: first + column + 1)
+                guard let reference, let place = places[reference.entityName] else { return maker.addNothing() }
+                maker.addDestination(place, reference.primaryKey)
+            }
         }
     }
 

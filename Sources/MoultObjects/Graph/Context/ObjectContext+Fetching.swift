@@ -6,29 +6,48 @@ extension ObjectContext {
     /// - Throws: `unknownKey` for an entity or key path that the model has not.
     package func fetch(_ fetch: ObjectFetch) throws -> [Object] {
         try lock.withLock {
-            try settle()
-            let objects = try found(fetch)
-            try prefetch(fetch.prefetched, of: objects)
+            var objects: [Object] = []
+            try self.fetch(fetch) { objects.append($0) }
             return objects
         }
     }
 
-    private func found(_ fetch: ObjectFetch) throws -> [Object] {
-        if let pending = try PendingChanges(fetch, in: self) {
-            return try faults(try pending.fetchIDs(), fetch)
+    /// As ``fetch(_:)``, with `body` called for each object just after it was made: what is made of it then finds it
+    /// close at hand.
+    package func fetch(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {
+        try lock.withLock {
+            try settle()
+            guard !fetch.prefetched.isEmpty else { return try forEachFound(fetch, body) }
+            var objects: [Object] = []
+            try forEachFound(fetch) { objects.append($0) }
+            try prefetch(fetch.prefetched, of: objects)
+            try objects.forEach(body)
         }
-        guard fetch.batchSize == 0 else { return try faults(try source.fetchIDs(fetch), fetch) }
-        var snapshots = try source.fetchSnapshots(fetch)
+    }
+
+    private func forEachFound(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {
+        if let pending = try PendingChanges(fetch, in: self) {
+            return try faults(try pending.fetchIDs(), fetch).forEach(body)
+        }
+        guard fetch.batchSize == 0 else { return try faults(try source.fetchIDs(fetch), fetch).forEach(body) }
+        let snapshots = try source.fetchSnapshots(fetch)
         makeRoom(for: snapshots.count)
-        guard fetch.properties.isEmpty else { return try glimpses(snapshots) }
+        guard fetch.properties.isEmpty else { return try glimpses(snapshots).forEach(body) }
+        try adopt(snapshots, body)
+    }
+
+    private func adopt(_ snapshots: consuming [ObjectSnapshot], _ body: (Object) throws -> Void) throws {
         let isEmpty = registry.isEmpty
-        var objects: [Object] = []
-        objects.reserveCapacity(snapshots.count)
+        let before = registrations
         // Each is moved into its object; copies would be let go of one by one afterwards, cold. An array's own reversal
         // copies too.
         snapshots.withUnsafeMutableBufferPointer { $0.reverse() }
-        while let snapshot = snapshots.popLast() { objects.append(try adopt(snapshot, isKnownNew: isEmpty)) }
-        return objects
+        var adopted = 0
+        while let snapshot = snapshots.popLast() {
+            // The body may have had other objects made.
+            try body(adopt(snapshot, isKnownNew: isEmpty && registrations == before + adopted))
+            adopted += 1
+        }
     }
 
     /// Objects of which only some properties were read: faults that know these.

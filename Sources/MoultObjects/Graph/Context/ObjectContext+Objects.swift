@@ -115,6 +115,7 @@ extension ObjectContext {
 
     func register(_ object: Object) {
         makeRoom(for: 1)
+        registrations += 1
         registry[object.identity] = WeakObject(object: object)
     }
 

@@ -227,8 +227,8 @@ extension Object {
 
     /// What a save writes of a new object. A list that the other end keeps is written there.
     fileprivate var insertedValues: [ObjectValue?] {
-        guard !kind.keptByInverse.isEmpty else { return values }
-        var result = values
+        guard !kind.keptByInverse.isEmpty else { return values.list }
+        var result = values.list
         for position in kind.keptByInverse { result[position] = nil }
         return result
     }

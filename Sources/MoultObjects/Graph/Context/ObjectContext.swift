@@ -14,6 +14,8 @@ package final class ObjectContext: @unchecked Sendable {
     let lock: RecursiveLock
     /// Every object of the context that somebody holds.
     var registry: [ObjectID: WeakObject] = [:]
+    /// How many objects it ever had.
+    var registrations = 0
     /// Everything with changes, in the order of the first change; some may have none any more.
     var changed: [Object] = []
     /// Deleted objects whose delete rules have not been followed yet.

@@ -32,7 +32,9 @@ extension Object {
         let base = state.contains(.inserted) ? kind.newValues : committed
         var result: [String: ObjectValue] = [:]
         for position in positions {
-            guard let value = values[position], differs(value, base[position], at: position) else { continue }
+            guard !values.shares(position, with: base), let value = values[position],
+                differs(value, base[position], at: position)
+            else { continue }
             result[kind.shape.properties[position].name] = value
         }
         return result

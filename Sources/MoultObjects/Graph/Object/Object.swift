@@ -10,10 +10,10 @@ package final class Object {
     var identity: ObjectID
     /// One for each property of the shape; nil for what has not been read yet: a to-many relationship, a derived
     /// attribute after a save. Empty in a fault, unless a fetch has read some properties of it.
-    var values: [ObjectValue?] = []
+    var values: PositionedValues = []
     /// What the store, or the parent context, holds; the same buffer as ``values`` while nothing is changed. Empty in
     /// a fault and in a new object.
-    var committed: [ObjectValue?] = []
+    var committed: PositionedValues = []
     /// `Z_OPT`
     var version: Int64 = 0
     var state: State
@@ -76,7 +76,7 @@ extension Object {
     }
 
     /// What it holds, by the positions of the shape; of a fault what a fetch has read of it, or nothing at all.
-    package func withValues<Result>(_ body: (_ values: [ObjectValue?], _ isFault: Bool) -> Result) -> Result {
+    package func withValues<Result>(_ body: (_ values: PositionedValues, _ isFault: Bool) -> Result) -> Result {
         kind.lock.withLock { body(values, state.contains(.fault)) }
     }
 

@@ -10,7 +10,7 @@ final class ObjectKind {
     /// How many entries of the context's registry have lost their object, roughly.
     var deadObjects = 0
     /// What a new object holds: defaults, and no destinations.
-    let newValues: [ObjectValue?]
+    let newValues: PositionedValues
     /// By position; nil for an attribute.
     let links: [RelationshipLink?]
     /// Stored by Core Data's own triggers, never by an assignment.
@@ -31,7 +31,7 @@ final class ObjectKind {
         self.context = context
         lock = context.lock
         links = shape.properties.enumerated().map { RelationshipLink($1, at: $0, model: model) }
-        newValues = shape.properties.map(\.newValue)
+        newValues = PositionedValues(shape.properties.map(\.newValue))
         let positions = shape.properties.indices
         derived = positions.filter { shape.properties[$0].isDerived }
         transient = positions.filter { shape.properties[$0].isTransient }

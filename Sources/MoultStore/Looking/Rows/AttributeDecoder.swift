@@ -18,30 +18,49 @@ package struct AttributeDecoder {
         let cell = row.cell(column)
         let storage = cell.storageClass
         if storage == .null { return .attribute(nil) }
+        if let plain = Self.plain(cell, storage, type, isExternal: externalData != nil) {
+            return .attribute(AttributeValue(plain))
+        }
         switch (type, storage) {
-        case (.integer16, .integer), (.integer32, .integer), (.integer64, .integer):
-            return .attribute(.integer(cell.integer))
-        case (.boolean, .integer): return boolean(cell)
-        case (.double, .real), (.float, .real), (.double, .integer), (.float, .integer):
-            return .attribute(.double(cell.real))
-        // A whole number of seconds comes back as an integer: the column's affinity is NUMERIC.
-        case (.date, .real), (.date, .integer): return .attribute(.date(cell.real))
-        case (.decimal, .integer): return .attribute(.decimal(String(cell.integer)))
         case (.decimal, .real), (.decimal, .text): return decimal(cell, isReal: storage == .real)
         case (.string, .text): return text(cell) { .string($0) }
         case (.uri, .text): return text(cell) { .uri($0) }
-        case (.uuid, .blob): return uuid(cell)
         case (.binary, .blob): return bytes(cell) { .binary($0) }
         case (.transformable, .blob): return bytes(cell) { .transformable($0) }
+        case (.boolean, .integer): return undecodable(cell, "a Boolean that is neither 0 nor 1")
+        case (.uuid, .blob): return undecodable(cell, "a UUID of \(cell.bytes.count) bytes instead of 16")
         default: return undecodable(cell, "\(storage.phrase) where \(type.phrase) is expected")
         }
     }
 
-    private func boolean(_ cell: SQLiteCell) -> PropertyValue {
-        switch cell.integer {
-        case 0: .attribute(.boolean(false))
-        case 1: .attribute(.boolean(true))
-        default: undecodable(cell, "a Boolean that is neither 0 nor 1")
+    /// A value that can be taken as it lies there, which is nearly every one; nil for one that ``value(_:_:)`` has to
+    /// look into, and for what cannot be what the type wants.
+    ///
+    /// - Parameter storage: the cell's own, which is not NULL.
+    package static func plain(
+        _ cell: SQLiteCell, _ storage: SQLiteValue.StorageClass, _ type: AttributeType, isExternal: Bool
+    ) -> PlainValue? {
+        switch (type, storage) {
+        case (.integer16, .integer), (.integer32, .integer), (.integer64, .integer): return .integer(cell.integer)
+        case (.boolean, .integer):
+            let number = cell.integer
+            return number == 0 || number == 1 ? .boolean(number == 1) : nil
+        case (.double, .real), (.float, .real), (.double, .integer), (.float, .integer): return .double(cell.real)
+        // A whole number of seconds comes back as an integer: the column's affinity is NUMERIC.
+        case (.date, .real), (.date, .integer): return .date(cell.real)
+        case (.decimal, .integer): return .wholeDecimal(cell.integer)
+        case (.decimal, .real):
+            let number = cell.real
+            // In this range Swift prints no power of ten, so that the digits are the decimal's own.
+            return (0.001..<1e15).contains(number.magnitude) ? .realDecimal(number) : nil
+        case (.string, .text): return cell.asciiText.map { .string($0) }
+        case (.uri, .text): return cell.asciiText.map { .uri($0) }
+        case (.uuid, .blob):
+            let bytes = cell.ownBytes
+            return bytes.count == 16 ? .uuid(bytes) : nil
+        case (.binary, .blob): return isExternal ? nil : .binary(cell.ownBytes)
+        case (.transformable, .blob): return isExternal ? nil : .transformable(cell.ownBytes)
+        default: return nil
         }
     }
 
@@ -49,10 +68,6 @@ package struct AttributeDecoder {
     /// shortest digits of a REAL are what is left of the decimal.
     private func decimal(_ cell: SQLiteCell, isReal: Bool) -> PropertyValue {
         let text = isReal ? cell.real.description : cell.text ?? ""
-        // In this range Swift prints no power of ten, so that the digits are the decimal's own.
-        if isReal, (0.001..<1e15).contains(cell.real.magnitude) {
-            return .attribute(.decimal(text.hasSuffix(".0") ? String(text.dropLast(2)) : text))
-        }
         guard let number = DecimalNumber(text) else { return undecodable(cell, "no decimal number") }
         return .attribute(.decimal(number.text))
     }
@@ -64,14 +79,6 @@ package struct AttributeDecoder {
             return undecodable(cell, "a text that is not UTF-8")
         }
         return .attribute(make(text))
-    }
-
-    private func uuid(_ cell: SQLiteCell) -> PropertyValue {
-        let bytes = cell.bytes
-        guard bytes.count == 16 else {
-            return undecodable(cell, "a UUID of \(bytes.count) bytes instead of 16")
-        }
-        return .attribute(.uuid(bytes))
     }
 
     private func bytes(_ cell: SQLiteCell, _ make: ([UInt8]) -> AttributeValue) -> PropertyValue {
@@ -100,6 +107,14 @@ package struct AttributeDecoder {
 extension UndecodableValue {
     init(reason: String, _ row: Statement, _ column: Int) {
         self.init(reason: reason, bytes: row.cell(column).bytes)
+    }
+}
+
+extension SQLiteCell {
+    /// The bytes of a text where it is ASCII, which is valid in every way; nil for another.
+    fileprivate var asciiText: UnsafeRawBufferPointer? {
+        let bytes = ownText
+        return bytes.isASCII ? bytes : nil
     }
 }
 

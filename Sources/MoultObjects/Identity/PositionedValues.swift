@@ -1,0 +1,105 @@
+/// The values of one object, one for each property of its ``EntityShape``: as its row holds them, with what was set
+/// since, or as a list where there is no row yet.
+package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollection, ExpressibleByArrayLiteral {
+    private var form: Form
+
+    private enum Form {
+        case row(StoredRow)
+        /// What was set since stands before what the row holds.
+        indirect case changed(StoredRow, [Change])
+        case list([ObjectValue?])
+    }
+
+    private struct Change {
+        let position: Int
+        var value: ObjectValue?
+    }
+
+    /// What can be said of a value without making it.
+    package enum Presence {
+        /// There is none, for one of the reasons of ``ObjectSnapshot/values``.
+        case missing
+        /// NULL, or no destination.
+        case empty
+        /// A list of a to-many relationship too, were it without destinations.
+        case present
+    }
+
+    init(_ row: StoredRow) { form = .row(row) }
+    package init(_ values: [ObjectValue?]) { form = .list(values) }
+    package init(arrayLiteral values: ObjectValue?...) { form = .list(values) }
+
+    package var startIndex: Int { 0 }
+    package var endIndex: Int {
+        switch form {
+        case .row(let row), .changed(let row, _): row.count
+        case .list(let list): list.count
+        }
+    }
+
+    package subscript(position: Int) -> ObjectValue? {
+        get {
+            switch form {
+            case .row(let row): return row[position]
+            case .changed(let row, let changes):
+                if let change = changes.first(where: { $0.position == position }) { return change.value }
+                return row[position]
+            case .list(let list): return list[position]
+            }
+        }
+        set {
+            let form = form
+            // Nobody else has the list then, and it is not copied.
+            self.form = .list([])
+            switch consume form {
+            case .row(let row): self.form = .changed(row, [Change(position: position, value: newValue)])
+            case .changed(let row, var changes):
+                if let place = changes.firstIndex(where: { $0.position == position }) {
+                    changes[place].value = newValue
+                } else {
+                    changes.append(Change(position: position, value: newValue))
+                }
+                self.form = .changed(row, changes)
+            case .list(var list):
+                list[position] = newValue
+                self.form = .list(list)
+            }
+        }
+    }
+
+    /// Each by itself.
+    package var list: [ObjectValue?] {
+        if case .list(let list) = form { return list }
+        return Array(self)
+    }
+
+    package func presence(at position: Int) -> Presence {
+        if case .row(let row) = form { return row.presence(at: position) }
+        switch self[position] {
+        case nil: return .missing
+        case .attribute(nil)?, .toOne(nil)?: return .empty
+        case .attribute?, .toOne?, .toMany?: return .present
+        }
+    }
+
+    /// Whether both have the value of one row there, which is known without making it.
+    func shares(_ position: Int, with other: Self) -> Bool {
+        guard let row = untouchedRow(at: position), let others = other.untouchedRow(at: position) else { return false }
+        return row.isSame(as: others)
+    }
+
+    private func untouchedRow(at position: Int) -> StoredRow? {
+        switch form {
+        case .row(let row): row
+        case .changed(let row, let changes): changes.contains { $0.position == position } ? nil : row
+        case .list: nil
+        }
+    }
+}
+
+extension PositionedValues: Hashable {
+    package static func == (left: Self, right: Self) -> Bool { left.elementsEqual(right) }
+    package func hash(into hasher: inout Hasher) {
+        for value in self { hasher.combine(value) }
+    }
+}

@@ -1,0 +1,218 @@
+import MoultModel
+import MoultStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The values of one row in one piece of memory; each is made when somebody asks for it.
+///
+/// Most values of most objects that a fetch finds are never looked at. An object whose values are pieces of their own
+/// takes half as much memory again, and far longer to be let go of.
+struct StoredRow: @unchecked Sendable {
+    // Sendable because it is never written to once it is made.
+    /// A word for each value, a letter for each that says what its word means, and the bytes of texts and blobs, of
+    /// which the word says where among them they begin and how many they are.
+    private let memory: ManagedBuffer<Header, UInt8>
+
+    private struct Header {
+        let count: Int
+        let destinations: Destinations
+        let others: [ObjectValue]
+    }
+
+    /// Where the to-one relationships of the rows of a fetch may lead, which all of these rows share.
+    final class Destinations: Sendable {
+        let store: UUID
+        let entityNames: [String]
+
+        init(store: UUID, entityNames: [String]) {
+            self.store = store
+            self.entityNames = entityNames
+        }
+    }
+
+    /// What a word means. Letters above these say that it is the key of a destination, and by how much they are above
+    /// says of which entity.
+    fileprivate enum Letter: UInt8 {
+        /// No value, for one of the reasons of ``ObjectSnapshot/values``.
+        case missing
+        case null, noDestination
+        case integer, boolean, double, date
+        case wholeDecimal, realDecimal
+        case string, uri, binary, uuid, transformable
+        /// Among the others.
+        case other
+    }
+
+    fileprivate static let firstDestination: UInt8 = 32
+    /// Longer ones are made once and kept, so that looking at one twice does not cost more than looking at it.
+    fileprivate static let longest = 128
+
+    var count: Int { memory.header.count }
+
+    func isSame(as other: Self) -> Bool { memory === other.memory }
+
+    /// Whether there is a value, which is known without making it.
+    func presence(at position: Int) -> PositionedValues.Presence {
+        switch letter(at: position) {
+        case Letter.missing.rawValue: .missing
+        case Letter.null.rawValue, Letter.noDestination.rawValue: .empty
+        default: .present
+        }
+    }
+
+    subscript(position: Int) -> ObjectValue? {
+        let letter = letter(at: position)
+        guard letter < Self.firstDestination else {
+            let destinations = memory.header.destinations
+            let name = destinations.entityNames[Int(letter - Self.firstDestination)]
+            return .toOne(
+                ObjectID(store: destinations.store, entityName: name, key: Int64(bitPattern: word(at: position))))
+        }
+        return switch Letter(rawValue: letter) ?? .missing {
+        case .missing: nil
+        case .null: .attribute(nil)
+        case .noDestination: .toOne(nil)
+        case .integer: .attribute(.integer(Int64(bitPattern: word(at: position))))
+        case .boolean: .attribute(.boolean(word(at: position) != 0))
+        case .double: .attribute(.double(Double(bitPattern: word(at: position))))
+        case .date: .attribute(.date(Double(bitPattern: word(at: position))))
+        case .wholeDecimal: made(.wholeDecimal(Int64(bitPattern: word(at: position))))
+        case .realDecimal: made(.realDecimal(Double(bitPattern: word(at: position))))
+        case .string: withBytes(at: position) { made(.string($0)) }
+        case .uri: withBytes(at: position) { made(.uri($0)) }
+        case .binary: withBytes(at: position) { made(.binary($0)) }
+        case .uuid: withBytes(at: position) { made(.uuid($0)) }
+        case .transformable: withBytes(at: position) { made(.transformable($0)) }
+        case .other: memory.header.others[Int(word(at: position))]
+        }
+    }
+
+    private func made(_ plain: PlainValue) -> ObjectValue { .attribute(AttributeValue(plain)) }
+
+    private func letter(at position: Int) -> UInt8 {
+        let count = memory.header.count
+        precondition(position >= 0 && position < count)
+        return memory.withUnsafeMutablePointerToElements { $0[count * 8 + position] }
+    }
+
+    /// The position is one that ``letter(at:)`` was asked for.
+    private func word(at position: Int) -> UInt64 {
+        memory.withUnsafeMutablePointerToElements {
+            UnsafeRawPointer($0).loadUnaligned(fromByteOffset: position * 8, as: UInt64.self)
+        }
+    }
+
+    private func withBytes<Result>(at position: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let word = word(at: position)
+        return memory.withUnsafeMutablePointerToElements {
+            body(
+                UnsafeRawBufferPointer(
+                    start: $0 + memory.header.count * 9 + Int(truncatingIfNeeded: word & 0xFFFF_FFFF),
+                    count: Int(truncatingIfNeeded: word >> 32)))
+        }
+    }
+}
+
+extension StoredRow {
+    /// Puts a row together; one serves row after row.
+    struct Maker {
+        private let destinations: Destinations
+        private var words: [UInt64] = []
+        private var letters: [UInt8] = []
+        private var bytes: [UInt8] = []
+        private var others: [ObjectValue] = []
+
+        init(_ destinations: Destinations) { self.destinations = destinations }
+
+        mutating func addNothing() { add(.missing) }
+        mutating func addNull() { add(.null) }
+        mutating func addNoDestination() { add(.noDestination) }
+
+        mutating func add(_ value: PlainValue) {
+            switch value {
+            case .integer(let number): add(.integer, UInt64(bitPattern: number))
+            case .boolean(let flag): add(.boolean, flag ? 1 : 0)
+            case .double(let number): add(.double, number.bitPattern)
+            case .date(let seconds): add(.date, seconds.bitPattern)
+            case .wholeDecimal(let number): add(.wholeDecimal, UInt64(bitPattern: number))
+            case .realDecimal(let number): add(.realDecimal, number.bitPattern)
+            case .string(let bytes): add(.string, bytes, value)
+            case .uri(let bytes): add(.uri, bytes, value)
+            case .binary(let bytes): add(.binary, bytes, value)
+            case .uuid(let bytes): add(.uuid, bytes, value)
+            case .transformable(let bytes): add(.transformable, bytes, value)
+            }
+        }
+
+        /// - Parameter index: of the entity, among ``Destinations/entityNames``.
+        mutating func addDestination(_ index: Int, _ key: Int64) {
+            guard let letter = UInt8(exactly: index + Int(firstDestination)) else {
+                let name = destinations.entityNames[index]
+                return add(other: .toOne(ObjectID(store: destinations.store, entityName: name, key: key)))
+            }
+            words.append(UInt64(bitPattern: key))
+            letters.append(letter)
+        }
+
+        /// A value that was made already.
+        mutating func add(_ value: AttributeValue?) {
+            switch value {
+            case nil: addNull()
+            case .string(var text)?: text.withUTF8 { add(.string(UnsafeRawBufferPointer($0))) }
+            case let value?: add(other: .attribute(value))
+            }
+        }
+
+        private mutating func add(other value: ObjectValue) {
+            add(.other, UInt64(others.count))
+            others.append(value)
+        }
+
+        private mutating func add(_ letter: Letter, _ word: UInt64 = 0) {
+            words.append(word)
+            letters.append(letter.rawValue)
+        }
+
+        private mutating func add(_ letter: Letter, _ more: UnsafeRawBufferPointer, _ value: PlainValue) {
+            guard more.count <= longest else { return add(other: .attribute(AttributeValue(value))) }
+            add(letter, UInt64(bytes.count) | UInt64(more.count) << 32)
+            bytes.append(contentsOf: more)
+        }
+
+        /// The row of what was added since the last one.
+        mutating func row() -> StoredRow {
+            defer {
+                words.removeAll(keepingCapacity: true)
+                letters.removeAll(keepingCapacity: true)
+                bytes.removeAll(keepingCapacity: true)
+                if !others.isEmpty { others = [] }
+            }
+            return StoredRow(words, letters, bytes, others, destinations)
+        }
+    }
+
+    private init(
+        _ words: [UInt64], _ letters: [UInt8], _ bytes: [UInt8], _ others: [ObjectValue], _ destinations: Destinations
+    ) {
+        let count = words.count
+        memory = ManagedBuffer.create(minimumCapacity: count * 9 + bytes.count) { _ in
+            Header(count: count, destinations: destinations, others: others)
+        }
+        memory.withUnsafeMutablePointerToElements { start in
+            let start = UnsafeMutableRawPointer(start)
+            words.withUnsafeBytes { start.copyMemory(from: $0) }
+            letters.withUnsafeBytes { (start + count * 8).copyMemory(from: $0) }
+            bytes.withUnsafeBytes { (start + count * 9).copyMemory(from: $0) }
+        }
+    }
+}
+
+extension UnsafeMutableRawPointer {
+    fileprivate func copyMemory(from bytes: UnsafeRawBufferPointer) {
+        if let source = bytes.baseAddress { copyMemory(from: source, byteCount: bytes.count) }
+    }
+}
