@@ -32,6 +32,7 @@ final class Benchmarks {
         group("planning") { try planning() }
         group("memory") { try memory(store) }
         group("deferred") { try deferred(store) }
+        group("budget") { try budget(store) }
         group("command") { try commandLine() }
         group("objects") { try objects(.objects) }
         group("models") { try objects(.models) }

@@ -15,6 +15,9 @@ enum ChildWork {
         case ("migrate", let store?, let change?):
             try migrate(
                 store, change, inPlace: arguments.contains("--in-place"), isDeferred: arguments.contains("--deferred"))
+        case ("budget", let work?, let store?):
+            let rest = arguments.dropFirst(3)
+            try BudgetWork.run(rest.first ?? "", store, work == "call" ? Double(rest.last ?? "") ?? 0 : nil)
         case ("backup", let store?, _): try backUp(store)
         case ("alter", let store?, _): try alter(store)
         case ("objects", let work?, let store?):

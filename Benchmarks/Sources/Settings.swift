@@ -15,6 +15,8 @@ struct Settings {
     var results = "Benchmarks/results.json"
     /// A part of the names of the groups to run; all of them when empty.
     var only = ""
+    /// The one kind of migration of the group "budget" to run; all of them when empty.
+    var kind = ""
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
@@ -30,11 +32,12 @@ struct Settings {
             case "--scratch": scratch = rest.popFirst() ?? scratch
             case "--results": results = rest.popFirst() ?? results
             case "--only": only = rest.popFirst() ?? ""
+            case "--kind": kind = rest.popFirst() ?? ""
             default:
                 throw MigrationError(
                     .usage, "There is no option \(word).",
                     remedy:
-                        "Use --rows N, --rounds N, --quick, --no-large, --only GROUP, --scratch FOLDER, --results FILE."
+                        "Use --rows N, --rounds N, --quick, --no-large, --only GROUP, --kind KIND, --scratch FOLDER, --results FILE."
                 )
             }
         }

@@ -57,6 +57,8 @@ package struct PreparedMigration: Sendable {
     package let storeFindings: [Finding]
     /// The size of the store in bytes.
     package let size: Int64
+    /// Whether its commits go through a log.
+    let usesWAL: Bool
     /// Whether each version on the way is a backup and a commit of its own.
     package var stopsAtEachVersion: Bool { options.stopsAtEachVersion && plan.edges.count > 1 }
     /// Whether the rows were not asked, because an earlier call has (``Options/goesOn``).
@@ -78,7 +80,7 @@ package struct PreparedMigration: Sendable {
         self.options = options
         self.versions = versions
         self.system = system
-        (self.store, plan, bound, storeFindings, size, goesOn) = try StoreProbe.read(store, system: system) { probe in
+        (self.store, plan, bound, storeFindings, size, usesWAL, goesOn) = try StoreProbe.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(
@@ -92,7 +94,10 @@ package struct PreparedMigration: Sendable {
                     pass, over: snapshot, probe.connection, options,
                     deferring: options.defersWork && Self.reasonsAgainstDeferring(plan, options).isEmpty, known)
             }
-            return (probe.path, plan, bound, snapshot.findings, snapshot.file.size, known != nil)
+            return (
+                probe.path, plan, bound, snapshot.findings, snapshot.file.size, snapshot.file.journalMode == .wal,
+                known != nil
+            )
         }
     }
 

@@ -6,7 +6,7 @@ extension Benchmarks {
     private var script: String { "Benchmarks/Python/transform.py" }
 
     /// A store of so many orders, for copies; made once.
-    private func orders(_ rows: Int) throws -> BenchmarkStore {
+    func orders(_ rows: Int) throws -> BenchmarkStore {
         let path = folder + "/orders-\(rows).sqlite"
         if FileManager.default.fileExists(atPath: path) { return BenchmarkStore(path: path, rows: rows) }
         try Command.child("transform", "make", path, String(rows)).run()

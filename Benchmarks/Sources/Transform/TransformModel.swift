@@ -35,21 +35,50 @@ enum TransformModel {
             kept + place + [text("first"), text("last"), AttributeDescription(name: "total", type: .double)])
     }
 
+    /// The address in one, the name in two, and what a search looks for.
+    static func searchable() throws -> ModelVersion {
+        try version("V2", kept + [text("address"), text("customer"), text("first"), text("last"), text("search")])
+    }
+
     // MARK: - Mappings
 
     /// The address as a closure over the two columns of its parts.
     static func joining() throws -> MappingModel {
         var order = EntityMapping(from: entity, to: entity)
-        order.attributeMappings = [
-            PropertyMapping("address", from: "street", "city") {
-                (street: consuming String?, city: consuming String?) -> String? in
-                guard var address = consume street, let city = consume city else { return nil }
-                address += ", "
-                address += city
-                return address
-            }
-        ]
+        order.attributeMappings = [address]
         return try MappingModel([order]).completed(from: first(), to: joined())
+    }
+
+    private static var address: PropertyMapping {
+        PropertyMapping("address", from: "street", "city") {
+            (street: consuming String?, city: consuming String?) -> String? in
+            guard var address = consume street, let city = consume city else { return nil }
+            address += ", "
+            address += city
+            return address
+        }
+    }
+
+    /// Four closures for each row: the address, both parts of the name, and the words of an order in lower case.
+    static func indexing() throws -> MappingModel {
+        var order = EntityMapping(from: entity, to: entity)
+        order.attributeMappings = [
+            address,
+            PropertyMapping("first", from: "customer") { (name: String?) in name.map { split($0).first } },
+            PropertyMapping("last", from: "customer") { (name: String?) in name.map { split($0).last } },
+            PropertyMapping("search", from: "customer", "note") { (customer: String?, note: String?) in
+                let words = "\(customer ?? "") \(note ?? "")".lowercased().split(separator: " ")
+                return Set(words).sorted().joined(separator: " ")
+            },
+        ]
+        return try MappingModel([order]).completed(from: first(), to: searchable())
+    }
+
+    /// A total as an expression, and the parts of a name left empty.
+    static func computing() throws -> MappingModel {
+        var order = EntityMapping(from: entity, to: entity)
+        order.attributeMappings = [try PropertyMapping("total", "$source.price * $source.quantity")]
+        return try MappingModel([order]).completed(from: first(), to: split())
     }
 
     static let policy = "OrderPolicy"

@@ -20,6 +20,12 @@ extension BackupFolder {
     struct Proof: Sendable, Equatable {
         let size: Int64
         let sha256: String
+
+        init(size: Int64, sha256: String) { (self.size, self.sha256) = (size, sha256) }
+
+        init(of path: String, _ system: any System) throws {
+            self.init(size: try system.status(of: path)?.size ?? 0, sha256: try system.digest(of: path).hexadecimal)
+        }
     }
 
     static let draftSuffix = ".part"
@@ -108,12 +114,18 @@ extension BackupFolder {
     /// Synchronises a file that no connection writes to, checks it and computes its SHA-256.
     static func prove(_ path: String, _ system: any System) throws -> Proof {
         try system.synchronise(path)
+        try checkPages(of: path)
+        return try Proof(of: path, system)
+    }
+
+    /// Checks the pages of a file that no connection writes to.
+    ///
+    /// - Parameter isCancelled: asked often; the error is `cancelled` then.
+    static func checkPages(of path: String, isCancelled: @escaping @Sendable () -> Bool = { false }) throws {
         let connection = try Connection(path, mode: .immutable)
-        do {
-            defer { connection.close() }
-            try connection.checkSoundness(place: path)
-        }
-        return Proof(size: try system.status(of: path)?.size ?? 0, sha256: try system.digest(of: path).hexadecimal)
+        defer { connection.close() }
+        connection.onProgress(every: 20_000) { !isCancelled() }
+        try connection.checkSoundness(place: path)
     }
 
     /// Gives a proven draft its manifest and its name.

@@ -12,7 +12,8 @@ extension MigrationCheckpoint {
             .init("rowCounts", JSONValue(sorted: rowFacts.rowCounts.mapValues(JSONValue.integer))),
             .init("disjoint", .array(rowFacts.disjoint.map { .array($0.map { JSONValue($0) }) })),
             .init("calls", JSONValue(calls)), .init("fraction", .double(fraction)),
-            .init("draft", draft?.json ?? .null), .init("proof", proof?.json ?? .null),
+            .init("draft", draft?.json ?? .null), .init("backupIsSound", .bool(backupIsSound)),
+            .init("proof", proof?.json ?? .null),
             .init("backup", JSONValue(backup)), .init("hasCopy", .bool(hasCopy)), .init("isChanged", .bool(isChanged)),
             .init("verified", JSONValue(verified)), .init("pagesAreSound", .bool(pagesAreSound)),
             .init("slowness", .double(slowness)),
@@ -38,6 +39,7 @@ extension MigrationCheckpoint {
         self.calls = Int(clamping: calls)
         self.fraction = min(max(fraction, 0), 1)
         draft = json["draft"].flatMap(CopiedPages.init)
+        backupIsSound = json["backupIsSound"]?.bool == true
         proof = json["proof"].flatMap(BackupFolder.Proof.init)
         backup = json["backup"]?.string.flatMap { $0.isPlainFileName ? $0 : nil }
         hasCopy = json["hasCopy"]?.bool == true

@@ -26,6 +26,8 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     package var fraction = 0.0
     /// The backup whose pages are copied, until it has been proven and has its last name.
     var draft: CopiedPages?
+    /// Whether its pages were checked, and what reading it once more has shown.
+    var backupIsSound = false
     var proof: BackupFolder.Proof?
     /// The name of the proven backup.
     var backup: String?
@@ -57,7 +59,7 @@ package struct MigrationCheckpoint: Sendable, Equatable {
         boot = Self.boot(system)
         store = .null
         // The first call has backup and copy to synchronise.
-        endSeconds = 0.01 + Double(size) * 1.5e-9
+        endSeconds = WorkCost.files + Double(size) * WorkCost.synchronisation
         rowFacts = migration.rowFacts ?? .init(rowCounts: [:], disjoint: [])
     }
 
@@ -151,9 +153,12 @@ extension MigrationCheckpoint {
         guard isDurable || boot == Self.boot(system) else {
             return "The machine went down in the middle of the last call."
         }
-        guard let source = sourceFolder(backups), try system.exists(source),
-            try !hasCopy || system.exists(Path.join(sidecar.work(run), sidecar.nameOfCopy))
-        else { return "Working files of the last call are gone." }
+        let source = sourceFolder(backups)
+        var needed = [source].compactMap { $0 }
+        if hasCopy { needed.append(Path.join(sidecar.work(run), sidecar.nameOfCopy)) }
+        guard try (source != nil || !hasCopy) && needed.allSatisfy(system.exists) else {
+            return "Working files of the last call are gone."
+        }
         return nil
     }
 

@@ -18,7 +18,7 @@ final class MigrationPace {
     /// Units that are done, and need not be done again.
     private(set) var gained = 0
     /// The unit that was begun last.
-    private(set) var unit: MigrationUnit?
+    var unit: MigrationUnit?
 
     /// Seconds that the last checkpoint took to write.
     var lastSave = 0.0
@@ -59,7 +59,10 @@ final class MigrationPace {
     func seconds(of unit: MigrationUnit) -> Double { unit.seconds * checkpoint.slowness }
 
     /// The first unit of a call is always begun: a budget is never shorter than the longest of them.
-    func hasTime(for seconds: Double) -> Bool { gained == 0 || left >= seconds * 1.3 + surplus }
+    func hasTime(for seconds: Double) -> Bool { gained == 0 || left >= seconds * Self.margin + surplus }
+
+    /// How much longer than expected a unit may take before its call ends late.
+    static let margin = 1.3
 
     /// Does one unit, where there is time for it.
     ///
@@ -84,7 +87,8 @@ final class MigrationPace {
             surplus = max(surplus * 0.9, seconds - unit.seconds)
             return
         }
-        let ratio = min(max(seconds / unit.seconds, 0.1), 10)
+        // A unit that took less than it might have says little of the next.
+        let ratio = min(max(seconds / unit.seconds, 0.7), 10)
         checkpoint.slowness = (checkpoint.slowness + ratio) / 2
     }
 

@@ -26,7 +26,7 @@ extension Migrator {
                 .usage, "A budget and a stop at each version exclude each other.", place: prepared.store,
                 remedy: "Leave one of them out: a call with a budget can be ended anywhere.")
         }
-        try limit.check(against: MigrationUnits(migration, size: prepared.size).longest)
+        try limit.check(against: MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL).longest)
         if let outcome = try run(
             adjusting(migration), on: prepared.store, limit, started, mayStartOver: !prepared.goesOn, observer)
         {
@@ -122,7 +122,7 @@ extension DeferredLimit {
 extension PreparedMigration {
     /// The unit that a budget has to have room for; nil where there is nothing to do, or nothing that can be done.
     package var longestUnit: MigrationUnit? {
-        (try? migration()).map { MigrationUnits($0, size: size).longest }
+        (try? migration()).map { MigrationUnits($0, size: size, usesWAL: usesWAL).longest }
     }
 
     /// The same, with every row looked at.

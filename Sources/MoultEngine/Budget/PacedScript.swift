@@ -117,7 +117,7 @@ private struct PieceSize {
     /// Makes the range smaller where the time that is left is short.
     mutating func fit(into pace: MigrationPace, or unit: MigrationUnit) throws {
         guard let seconds, !isFixed, !pace.hasTime(for: seconds) else { return }
-        let share = pace.left / (seconds * 1.3)
+        let share = pace.left / (seconds * MigrationPace.margin)
         guard share * seconds > 0.01 else { throw MigrationPace.Stop(next: unit) }
         keys = max(1, Int64(Double(keys) * share))
     }

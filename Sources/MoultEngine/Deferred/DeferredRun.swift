@@ -134,7 +134,7 @@ extension DeferredRun {
     /// The parts of a task that are done when the table is made anew, and when it is proven.
     private func shares(of script: DeferredWork.Script, rows: Int64) throws -> (made: Double, proven: Double) {
         let making = try script.making.costs(over: connection).reduce(0, +)
-        let proof = script.rebuilt == nil ? 0 : Double(rows) * 1.1e-6
+        let proof = script.rebuilt == nil ? 0 : Double(rows) * WorkCost.comparison
         let leaving = try script.leaving.costs(over: connection).reduce(0, +)
         let all = max(making + proof + leaving, 1e-9)
         return (min(making / all, 1), min((making + proof) / all, 1))
@@ -209,8 +209,8 @@ extension DeferredRun {
         let longest = tasks.max { $0.seconds < $1.seconds }
         let unit = (longest?.seconds ?? 0, longest?.sentence ?? "")
         guard needsBackup(before: tasks), let state = try? StoreState(connection) else { return unit }
-        // Copied, and read once more to prove it; about 200 megabytes a second.
-        let seconds = Double(state.size) * 5e-9
+        // Copied, and read once more to prove it.
+        let seconds = Double(state.size) * (WorkCost.backup + WorkCost.proof)
         return seconds > unit.0 ? (seconds, "Back the store up.") : unit
     }
 

@@ -41,7 +41,9 @@ package struct Migration: Sendable {
     package var verify: @Sendable (Connection) throws -> Void
     /// `verify` piece by piece, but for the pages, for a run that may end between them: nil where it is all or nothing.
     var verificationPieces: (@Sendable (Connection) throws -> [VerificationPiece])?
-    /// The pages of the new store, which the pieces leave out.
+    /// The longest of these pieces; nil where there are none.
+    var longestQuestion: MigrationUnit?
+    /// The pages of the new store, which the pieces leave out; told a connection of its own.
     var verifyPages: @Sendable (Connection) throws -> Void = { _ in }
     /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.
     package var verifySteps: @Sendable (Connection, _ catalogueDigest: [UInt8]) throws -> Void = { _, _ in }

@@ -96,7 +96,7 @@ extension MigrationRun {
     private func change() throws -> StoreBackup? {
         guard let pace else { return try migration.script.isInPlace ? changeInPlace() : changeOnCopy() }
         guard migration.script.isInPlace else { return try changeInPieces(pace) }
-        return try pace.perform(MigrationUnits(migration, size: before.size).whole) { try changeInPlace() }
+        return try pace.perform(units.whole) { try changeInPlace() }
     }
 
     private func changeOnCopy() throws -> StoreBackup? {
@@ -383,8 +383,9 @@ extension MigrationRun {
         var untidied: MigrationError?
         do {
             try measure(.commit) {
-                try lock.connection.keepWALOnClose(false)
-                if before.usesWAL { try lock.connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+                let writesBack = !before.usesWAL || hasTimeToWriteBack
+                try lock.connection.keepWALOnClose(!writesBack)
+                if writesBack { try lock.connection.writeBackLog() }
             }
             after = try StoreState(lock.connection)
             bytes += after.size

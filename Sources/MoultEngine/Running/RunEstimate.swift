@@ -3,8 +3,7 @@ import MoultStore
 
 /// The seconds that each phase of a run is expected to take, from bytes and rows.
 ///
-/// Only their proportions count: how fast the machine is shows while the run goes on (``RunClock``). The figures are
-/// those of two slow cores, beside Documentation/Performance.md.
+/// Only their proportions count: how fast the machine is shows while the run goes on (``RunClock``).
 struct RunEstimate: Sendable, Equatable {
     let seconds: [MigrationProgress.Phase: Double]
     /// Whether an app's code does part of the phase `change`, whose pace says nothing of SQLite's.
@@ -33,17 +32,8 @@ struct RunEstimate: Sendable, Equatable {
 // MARK: - What is known before a run
 
 extension RunEstimate {
-    /// Seconds a byte of the store.
-    private enum Pace {
-        static let backup = 1.25e-9
-        static let proof = 2.8e-9
-        static let copy = 1.2e-9
-        static let verify = 6.3e-9
-        static let commit = 2.6e-9
-    }
-
     /// The part of a proven backup that is the copying of its pages.
-    static let copyingShare = Pace.backup / (Pace.backup + Pace.proof)
+    static let copyingShare = WorkCost.backup / (WorkCost.backup + WorkCost.proof)
 
     /// A migration of a store of `size` bytes.
     ///
@@ -55,32 +45,32 @@ extension RunEstimate {
         let work = migration.work(costs).reduce(0, +)
         if migration.script.isInPlace {
             self.init([
-                .backup: migration.script.isDeferred ? 0 : size * (Pace.backup + Pace.proof), .change: work + 1e-3,
+                .backup: migration.script.isDeferred ? 0 : size * (WorkCost.backup + WorkCost.proof), .change: work + 1e-3,
                 .verify: 1e-3, .commit: keepsNothing ? 0 : 1e-2,
             ])
             return
         }
         // Each further pass copies and verifies once more.
         let passes = 1 / max(migration.span.upperBound - migration.span.lowerBound, 0.01)
-        let further = (passes - 1) * size * (Pace.copy + Pace.verify)
-        let wait = keepsNothing ? 0 : max(0, size * (Pace.proof - Pace.copy) - work)
+        let further = (passes - 1) * size * (WorkCost.copy + WorkCost.verify)
+        let wait = keepsNothing ? 0 : max(0, size * (WorkCost.proof - WorkCost.copy) - work)
         self.init(
             [
-                .backup: size * Pace.backup, .copy: size * Pace.copy, .change: work * passes + further + wait,
-                .verify: size * Pace.verify, .commit: keepsNothing ? 0 : size * Pace.commit,
+                .backup: size * WorkCost.backup, .copy: size * WorkCost.copy, .change: work * passes + further + wait,
+                .verify: size * WorkCost.verify, .commit: keepsNothing ? 0 : size * WorkCost.commit,
             ], hasCode: !migration.code.isEmpty || !migration.steps.isEmpty)
     }
 
     /// A backup put back: of the bytes of the present store, which is backed up, and of those of the backup.
     init(restoring size: Int64, over present: Int64) {
-        self.init([.backup: Double(present) * (Pace.backup + Pace.proof), .commit: Double(size) * Pace.commit])
+        self.init([.backup: Double(present) * (WorkCost.backup + WorkCost.proof), .commit: Double(size) * WorkCost.commit])
     }
 
     /// Deferred tasks of so many seconds, after a backup of so many bytes.
     init(finishing seconds: Double, backup size: Int64) {
         // Tasks say how long they may take at most; behind the last of them the log is written back.
         self.init([
-            .backup: Double(size) * (Pace.backup + Pace.proof), .change: seconds * 0.68 + 1e-3, .commit: seconds * 0.16,
+            .backup: Double(size) * (WorkCost.backup + WorkCost.proof), .change: seconds * 0.68 + 1e-3, .commit: seconds * 0.16,
         ])
     }
 }
@@ -89,9 +79,9 @@ extension Migration {
     /// Seconds of each piece of the phase `change` of this pass: the script, each piece of code, each step.
     func work(_ costs: [Double]) -> [Double] {
         // An object that goes through an app's code, in a build with optimisation.
-        let objects = Double(max(objectsByCode, 1)) * 2e-5
-        return [costs.reduce(1e-3, +)] + (code.map { _ in objects / Double(code.count) })
-            + steps.map { _ in Double(max(script.rows, 1)) * 1e-5 }
+        let objects = Double(max(objectsByCode, 1)) * WorkCost.object
+        return [costs.reduce(WorkCost.statement, +)] + (code.map { _ in objects / Double(code.count) })
+            + steps.map { _ in Double(max(script.rows, 1)) * WorkCost.step }
     }
 }
 
@@ -125,11 +115,11 @@ extension StoreScript.Statement {
     }
 
     /// - Parameter bytes: what a row and its index entries take, on average.
-    fileprivate func secondsForEachRow(of bytes: Double) -> Double {
-        if sql.hasPrefix("INSERT") { return 0.2e-6 + bytes * 2.5e-9 }
-        if sql.hasPrefix("UPDATE") { return 0.55e-6 }
-        // A table's pages that become free; a large sort for an index.
-        return sql.hasPrefix("DROP") ? 0.2e-6 : 0.45e-6
+    func secondsForEachRow(of bytes: Double) -> Double {
+        if sql.hasPrefix("INSERT") { return WorkCost.insert + bytes * WorkCost.write }
+        if sql.hasPrefix("UPDATE") { return WorkCost.update }
+        // A table's pages become free.
+        return sql.hasPrefix("DROP") || sql.hasPrefix("DELETE") ? WorkCost.drop : WorkCost.sort
     }
 }
 

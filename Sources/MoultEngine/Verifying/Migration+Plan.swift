@@ -35,6 +35,7 @@ extension Migration {
             verify: script.isInPlace ? verification.verifyInPlace : verification.verify)
         verifySteps = verification.verifySteps
         if !script.isInPlace {
+            longestQuestion = VerificationPiece.longest(of: verification)
             verificationPieces = { try VerificationPiece.all(of: verification, $0) }
             verifyPages = verification.verifyPages
         }
@@ -118,9 +119,7 @@ struct StoreVerification: Sendable {
     // MARK: - In pieces
 
     func verifyPages(_ connection: Connection) throws {
-        let second = try Connection(connection.path, mode: .immutable)
-        defer { second.close() }
-        try refuse(StoreVerifier(second, shape: StoreShape(plan.destination, withObjects: false)).pages())
+        try refuse(StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false)).pages())
     }
 
     func verifyStructure(_ connection: Connection) throws {

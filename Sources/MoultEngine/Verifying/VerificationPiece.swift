@@ -6,7 +6,7 @@ import MoultVerify
 /// what ``StoreVerification/verify(_:)`` does.
 struct VerificationPiece: Sendable {
     let sentence: String
-    /// Calibrated on two slow cores.
+    /// By ``WorkCost``.
     let seconds: Double
     /// `main` is the new store, `source` the old one.
     let check: @Sendable (Connection) throws -> Void
@@ -18,8 +18,10 @@ struct VerificationPiece: Sendable {
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         var pieces = [
             VerificationPiece(
-                sentence: "Verify the tables of the new store.", seconds: 0.01, check: verification.verifyStructure),
-            VerificationPiece(sentence: "Count the rows of the new store.", seconds: 0.005 + rows * 0.2e-6) {
+                sentence: "Verify the tables of the new store.", seconds: 2 * WorkCost.files, check: verification.verifyStructure),
+            VerificationPiece(
+                sentence: "Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question
+            ) {
                 _ = try MigrationVerifier($0, expectation: expectation).verifyCounts()
             },
         ]
@@ -27,21 +29,51 @@ struct VerificationPiece: Sendable {
             pieces += try comparisons(of: table, expectation, plan, connection)
         }
         pieces += expectation.pairs.map { pairs in
-            VerificationPiece(sentence: "Compare the links with those before.", seconds: 0.005 + rows * 0.5e-6) {
+            VerificationPiece(sentence: linksSentence, seconds: WorkCost.files + rows * WorkCost.link) {
                 try MigrationVerifier($0, expectation: expectation).verify(pairs)
             }
         }
         pieces.append(
             VerificationPiece(
                 sentence: "Verify what the mapping has made.",
-                seconds: 0.005 + min(rows, Double(plan.mapping.entityMappings.count) * 2_000) * 2e-5,
+                seconds: WorkCost.files + min(rows, Double(plan.mapping.entityMappings.count) * 2_000)
+                    * WorkCost.object,
                 check: verification.verifyMapping))
         return pieces
             + StoreVerifier.RowCheck.allCases.map { check in
                 VerificationPiece(
-                    sentence: "Verify the \(check.rawValue) of the new store.", seconds: 0.005 + rows * 0.3e-6
+                    sentence: "Verify the \(check.rawValue) of the new store.", seconds: seconds(of: check, plan)
                 ) { try verification.verify(check, $0) }
             }
+    }
+
+    private static let linksSentence = "Compare the links with those before."
+
+    /// The longest of them, before anybody looks at the copy: a question to all rows.
+    static func longest(of verification: StoreVerification) -> MigrationUnit {
+        let rows = Double(verification.plan.rowCounts.values.reduce(0) { $0 &+ $1 })
+        guard MigrationExpectation(verification.plan).pairs.isEmpty else {
+            return MigrationUnit(sentence: linksSentence, seconds: WorkCost.files + rows * WorkCost.link)
+        }
+        let checks = StoreVerifier.RowCheck.allCases.map { seconds(of: $0, verification.plan) }
+        return MigrationUnit(sentence: "Verify the rows of the new store.", seconds: checks.max() ?? 0)
+    }
+
+    /// A check goes through the rows of one table for each question that it asks.
+    private static func seconds(of check: StoreVerifier.RowCheck, _ plan: BoundPlan) -> Double {
+        let shape = StoreShape(plan.destination, withObjects: false)
+        let tables = Set(shape.entities.map(\.table)).count
+        let questions =
+            switch check {
+            case .strangers: tables
+            case .references: shape.references.count
+            case .inverses: shape.oneToOnes.count
+            case .required: shape.required.count
+            case .unique: shape.unique.count
+            case .external: shape.external.count
+            }
+        let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 }) / Double(max(tables, 1))
+        return WorkCost.files + Double(questions) * rows * (check == .unique ? WorkCost.sort : WorkCost.question)
     }
 
     /// Ranges of keys of equal width; how many rows lie in each is the store's business.
@@ -58,7 +90,7 @@ struct VerificationPiece: Sendable {
         return ranges.map { range in
             VerificationPiece(
                 sentence: "Compare the rows of \(rows.table) with those before.",
-                seconds: 0.002 + Double(count) / Double(ranges.count) * 1e-6
+                seconds: WorkCost.statement + Double(count) / Double(ranges.count) * WorkCost.comparison
             ) {
                 try MigrationVerifier($0, expectation: expectation).verify(rows, keys: range)
             }

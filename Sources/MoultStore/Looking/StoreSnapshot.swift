@@ -92,10 +92,15 @@ extension StoreSnapshot {
     package func rowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         for table in layout.tables {
-            let byNumber = try rowCounts(of: table.name, over: connection)
-            for (name, number) in layout.entityNumbers where layout.table(forEntity: name)?.name == table.name {
-                counts[name] = byNumber[number, default: 0]
+            let entities = layout.entityNumbers.filter { layout.table(forEntity: $0.key)?.name == table.name }
+            // Rows of one entity need no sorting.
+            if entities.count == 1, let (name, number) = entities.first {
+                let sql = "SELECT count(*) FROM \(table.name.quotedName) WHERE Z_ENT = \(number)"
+                counts[name] = try connection.integer(sql) ?? 0
+                continue
             }
+            let byNumber = try rowCounts(of: table.name, over: connection)
+            for (name, number) in entities { counts[name] = byNumber[number, default: 0] }
         }
         return counts
     }

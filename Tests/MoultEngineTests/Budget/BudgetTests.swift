@@ -37,7 +37,7 @@ struct BudgetTests {
         let rows = nexts.filter { $0.hasPrefix("Copy the rows of ZITEM") }
         #expect(rows.count >= 150 / 60)
         #expect(
-            nexts.first == "Make the working copy." && nexts.last == "Put the new store in place, in one transaction.")
+            nexts.first == "Back the store up." && nexts.last == "Put the new store in place, in one transaction.")
         #expect(pauses.map(\.calls) == Array(1...pauses.count))
     }
 

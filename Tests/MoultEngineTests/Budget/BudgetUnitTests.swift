@@ -31,7 +31,7 @@ struct BudgetUnitTests {
     @Test func `a budget that turns out too small keeps what was done`() throws {
         var paced = try PacedStore(rows: 4_000)
         paced.options.keysPerPiece = 1_000_000
-        for _ in 0..<3 { #expect(try paced.call().pause != nil) }
+        for _ in 0..<4 { #expect(try paced.call().pause != nil) }
         let before = try #require(try paced.migrator.paused(paced.store))
         paced.system = SlowClock(step: 120_000_000)
         var error: MigrationError?
@@ -99,8 +99,9 @@ struct BudgetUnitTests {
             #expect(prepared.longestUnit?.sentence.contains("the way takes several passes") == true)
             return try Migrator().run(prepared, within: .one)
         }
+        #expect(try call().pause?.next == "Back the store up.")
         let pause = try #require(try call().pause)
-        #expect(pause.next.contains("the way takes several passes") && pause.calls == 1)
+        #expect(pause.next.contains("the way takes several passes") && pause.calls == 2)
         #expect(try FlightVersions.witness(path) == before)
         #expect(try call().finished?.backup != nil)
         #expect(try FlightVersions.witness(path) == before)

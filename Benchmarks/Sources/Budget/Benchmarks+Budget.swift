@@ -1,0 +1,120 @@
+import Foundation
+import MoultModel
+
+/// Calls of a tenth of the time that one run takes, beside that run.
+extension Benchmarks {
+    func budget(_ store: BenchmarkStore) throws -> [Figure] {
+        let orders = try orders(settings.rows)
+        let kinds = BudgetKind.allCases.filter { settings.kind.isEmpty || $0.rawValue == settings.kind }
+        return try kinds.flatMap { try budget($0, of: $0.hasOrders ? orders : store) }
+    }
+
+    /// One kind, in as many rounds as asked.
+    private func budget(_ kind: BudgetKind, of store: BenchmarkStore) throws -> [Figure] {
+        var runs: [BudgetRun] = []
+        try rounds { _ in runs.append(try BudgetRun(kind, store)) }
+        let name = "budget, \(kind.rawValue)"
+        for run in runs { note("\(name): \(run.sentence)") }
+        // The one that others disturbed least.
+        guard let best = runs.min(by: { $0.together / $0.whole < $1.together / $1.whole }) else { return [] }
+        note("\(name) (\(kind.sentence)): of one run \(best.shares); of all calls \(best.sharesOfCalls)")
+        for call in best.calls { note("  \(call)") }
+        let late = runs.map { $0.longest }
+        return [
+            Figure(
+                name: "\(name): all calls / one run", ours: runs.map(\.together), theirs: runs.map(\.whole),
+                bound: .ratioAtMost(1.15)),
+            Figure(
+                name: "\(name): longest call / budget", ours: late, theirs: runs.map(\.budget), bound: .ratioAtMost(1)),
+            Figure(
+                name: "\(name): budget / a tenth of one run", ours: runs.map(\.budget),
+                theirs: runs.map { $0.whole / 10 }, bound: .none),
+            Figure(
+                name: "\(name): peak memory", ours: runs.map { $0.peak / 1_048_576 }, bound: .atMost(64),
+                unit: .mebibytes),
+        ]
+    }
+}
+
+/// One run of a kind and, on another copy of the same store, the calls that come to the same.
+private struct BudgetRun {
+    let kind: BudgetKind
+    var whole = 0.0
+    var shares = ""
+    var sharesOfCalls = ""
+    /// The longest piece that cannot be interrupted, as the plan says.
+    var longestUnit = (seconds: 0.0, sentence: "")
+    var budget = 0.0
+    var calls: [Call] = []
+
+    struct Call: CustomStringConvertible {
+        let seconds: Double
+        let peak: Double
+        let result: String
+        let next: String
+
+        var description: String { "\(seconds.decimals(3)) s, \(result)\(next.isEmpty ? "" : ", before: \(next)")" }
+    }
+
+    init(_ kind: BudgetKind, _ store: BenchmarkStore) throws {
+        self.kind = kind
+        let expected = try runWhole(store)
+        let copy = try store.copy("calls")
+        defer { BenchmarkStore.remove(copy) }
+        budget = max(whole / 10, (longestUnit.seconds * 1000).rounded(.up) / 1000)
+        while calls.last?.result != "finished" {
+            let json = try Command.child("budget", "call", copy, kind.rawValue, String(budget)).run().json
+            let call = Call(
+                seconds: json.number("seconds"), peak: json.number("peak"), result: json["result"]?.string ?? "",
+                next: json["next"]?.string ?? "")
+            calls.append(call)
+            if call.result == "finished" { sharesOfCalls = Self.shares(of: together, json) }
+            // What was done is kept; a machine that is busier than was foreseen needs more time for a unit.
+            if call.result == "refused" { budget *= 1.25 }
+            guard calls.count < 200 else { throw Self.failure("\(kind): no end after \(calls.count) calls") }
+        }
+        guard try Self.contents(copy) == expected else { throw Self.failure("\(kind): the calls left another store") }
+    }
+
+    private mutating func runWhole(_ store: BenchmarkStore) throws -> String {
+        let copy = try store.copy("whole")
+        defer { BenchmarkStore.remove(copy) }
+        let json = try Command.child("budget", "whole", copy, kind.rawValue).run().json
+        whole = json.number("seconds")
+        longestUnit = (json.number("longest"), json["sentence"]?.string ?? "")
+        shares = Self.shares(of: whole, json)
+        return try Self.contents(copy)
+    }
+
+    /// Phases in parts of a time; what is done on the other core is in none.
+    private static func shares(of seconds: Double, _ json: JSONValue) -> String {
+        let phases = ["backup", "copy", "change", "verify", "commit"].map { ($0, json.number($0)) }
+        let other = seconds - phases.reduce(0) { $0 + $1.1 }
+        return (phases + [("other", other)])
+            .map { "\($0) \(($1 / seconds * 100).decimals(0)) %" }.joined(separator: ", ")
+    }
+
+    /// What the sqlite3 shell finds in the store, tables and rows.
+    private static func contents(_ store: String) throws -> String {
+        try Command.shell(store, ".sha3sum --schema").run().output
+    }
+
+    private static func failure(_ message: String) -> MigrationError {
+        MigrationError(.internal, message, remedy: "Look at the calls.")
+    }
+
+    var together: Double { calls.reduce(0) { $0 + $1.seconds } }
+    var longest: Double { calls.map(\.seconds).max() ?? 0 }
+    var peak: Double { calls.map(\.peak).max() ?? 0 }
+
+    var sentence: String {
+        let refused = calls.count { $0.result == "refused" }
+        let isTenth = longestUnit.seconds <= whole / 10
+        let why =
+            isTenth ? "" : " (a tenth is refused: \(longestUnit.seconds.decimals(3)) s for \(longestUnit.sentence))"
+        return "one run \(whole.decimals(2)) s, a tenth \((whole / 10).decimals(3)) s, budget "
+            + "\(budget.decimals(3)) s\(why), \(calls.count) calls, \(refused) refused, longest "
+            + "\(longest.decimals(3)) s, together \(together.decimals(2)) s = "
+            + "\((together / whole).decimals(2)), \((peak / 1_048_576).decimals(0)) MiB, same store"
+    }
+}

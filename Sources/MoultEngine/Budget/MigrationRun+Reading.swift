@@ -1,0 +1,78 @@
+import MoultModel
+import MoultSQLite
+import MoultSystem
+
+/// A unit that only reads: it may be done on the other core, beside others.
+struct ReadingUnit: Sendable {
+    let unit: MigrationUnit
+    /// What the checkpoint has to say afterwards.
+    let read: @Sendable () throws -> @Sendable (inout MigrationCheckpoint) -> Void
+}
+
+extension MigrationRun {
+    /// What has still to be shown of the backup.
+    func proofs(_ pace: MigrationPace, _ units: MigrationUnits) throws -> [ReadingUnit] {
+        guard pace.checkpoint.draft != nil else { return [] }
+        let path = try pathOfSource(pace)
+        var proofs: [ReadingUnit] = []
+        // The digest first: what happens to the file between two calls does not agree with it.
+        if pace.checkpoint.proof == nil {
+            proofs.append(
+                ReadingUnit(unit: units.digest) { [system] in
+                    try system.synchronise(path)
+                    let proof = try BackupFolder.Proof(of: path, system)
+                    return { $0.proof = proof }
+                })
+        }
+        if !pace.checkpoint.backupIsSound {
+            proofs.append(
+                ReadingUnit(unit: units.soundness) { [observer] in
+                    try BackupFolder.checkPages(of: path, isCancelled: observer.isCancelled)
+                    return { $0.backupIsSound = true }
+                })
+        }
+        return proofs
+    }
+
+    /// The check of the new store's pages, where it is still to be done.
+    func pages(of copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) -> [ReadingUnit] {
+        guard !pace.checkpoint.pagesAreSound else { return [] }
+        let (path, verifyPages) = (copy.path, migration.verifyPages)
+        return [
+            ReadingUnit(unit: units.pages) { [observer] in
+                // It asks nothing of the connection that others use.
+                let connection = try Connection(path, mode: .immutable)
+                defer { connection.close() }
+                connection.onProgress(every: 20_000) { !observer.isCancelled() }
+                try verifyPages(connection)
+                return { $0.pagesAreSound = true }
+            }
+        ]
+    }
+
+    /// Does units on the other core while `body` runs, the first of them that there is time for in this call.
+    func read(_ units: [ReadingUnit], _ pace: MigrationPace, beside body: () throws -> Void) throws {
+        var seconds = 0.0
+        let chosen = units.prefix { unit in
+            seconds += pace.seconds(of: unit.unit)
+            return pace.mayRunAhead && pace.left >= seconds * MigrationPace.margin
+        }
+        guard let first = chosen.first else { return try body() }
+        pace.unit = first.unit
+        let reading = BackgroundWork(isSequential: options.isSequential) { try chosen.map { try $0.read() } }
+        let result = Result { try body() }
+        // Damaged pages explain whatever else was found.
+        for note in try reading.wait() {
+            note(&pace.checkpoint)
+            pace.gain()
+        }
+        try result.get()
+    }
+
+    /// Does one on this core.
+    func perform(_ unit: ReadingUnit, _ phase: MigrationProgress.Phase, _ pace: MigrationPace) throws {
+        let note = try pace.perform(unit.unit) { try measure(phase) { try unit.read() } }
+        note(&pace.checkpoint)
+        try save(pace)
+    }
+}

@@ -1,0 +1,109 @@
+import MoultModel
+import MoultStore
+
+/// What a migration comes down to, for one that is done in several calls.
+package struct MigrationUnits: Sendable {
+    /// Bytes of the store.
+    let size: Int64
+    /// Its objects.
+    let rows: Int64
+    let script: StoreScript
+    /// Why what comes between the backup and the commit cannot be done in pieces; nil where it can.
+    package let reasonForOne: String?
+    /// Whether what the commit has put into the log is written back by itself.
+    private let usesWAL: Bool
+    private let instances: Int64
+    /// The longest piece of the verification; nil where it has none.
+    private let question: MigrationUnit?
+
+    package init(_ migration: Migration, size: Int64, usesWAL: Bool) {
+        (self.size, self.usesWAL) = (size, usesWAL)
+        script = migration.script
+        rows = (migration.rowFacts?.rowCounts.values.reduce(0) { $0 &+ $1 }) ?? 0
+        instances = migration.code.isEmpty && migration.steps.isEmpty && migration.next == nil ? 0 : rows
+        reasonForOne = migration.reasonForOneUnit
+        question = migration.longestQuestion
+    }
+
+    // MARK: - Units
+
+    /// What the plan was made from; done before the call has a run.
+    private var look: MigrationUnit {
+        MigrationUnit(sentence: "Look at the rows.", seconds: WorkCost.files + Double(rows) * WorkCost.look)
+    }
+    var backup: MigrationUnit { unit("Back the store up.", WorkCost.backup) }
+    var soundness: MigrationUnit { unit("Check the pages of the backup.", WorkCost.soundness) }
+    var digest: MigrationUnit { unit("Compute the digest of the backup.", WorkCost.digest) }
+    var copy: MigrationUnit { unit("Make the working copy.", WorkCost.copy) }
+    var pages: MigrationUnit { unit("Check the pages of the new store.", WorkCost.soundness) }
+    var commit: MigrationUnit {
+        unit(
+            "Put the new store in place, in one transaction.",
+            usesWAL ? WorkCost.commit - WorkCost.writeBack : WorkCost.commit)
+    }
+    var writeBack: MigrationUnit { unit("Write the log back.", WorkCost.writeBack) }
+    /// All of it, for what cannot be verified in pieces.
+    var verification: MigrationUnit { unit("Verify the new store.", WorkCost.verify) }
+
+    /// What goes through all of the store.
+    private func unit(_ sentence: String, _ secondsPerByte: Double) -> MigrationUnit {
+        MigrationUnit(sentence: sentence, seconds: WorkCost.files + Double(size) * secondsPerByte)
+    }
+
+    /// Everything but the backup.
+    var whole: MigrationUnit {
+        guard !script.isInPlace else { return MigrationUnit(sentence: "Change the store in place.", seconds: 0.05) }
+        let statements = unit(of: script.statements[...]).seconds
+        let others = copy.seconds + verification.seconds + commit.seconds + Double(instances) * WorkCost.object
+        return MigrationUnit(
+            sentence: "Change and verify the copy, and put it in place: \(reasonForOne ?? "in one").",
+            seconds: statements + others)
+    }
+
+    /// Whole statements.
+    func unit(of statements: ArraySlice<StoreScript.Statement>) -> MigrationUnit {
+        MigrationUnit(
+            sentence: statements.first?.sentence ?? "", seconds: statements.reduce(0) { $0 + seconds(of: $1) })
+    }
+
+    /// Whether a statement touches no row, or a few of the store's own tables.
+    func isOfTheCatalogue(_ statement: StoreScript.Statement) -> Bool { seconds(of: statement) <= WorkCost.statement }
+
+    private func seconds(of statement: StoreScript.Statement) -> Double {
+        // Whatever they say of themselves, their rows go.
+        let goes = ["DROP TABLE", "DELETE"].contains { statement.sql.hasPrefix($0) }
+        // Pairs of keys are in no count of objects; with their indexes they take some sixty bytes each.
+        let touched = Double(goes ? rows : statement.reach ?? max(rows, size / 60))
+        return WorkCost.statement + touched * statement.secondsForEachRow(of: Double(size) / Double(max(rows, 1)))
+    }
+
+    // MARK: - The longest
+
+    /// The unit that a budget has to have room for, with what every call does before it.
+    package var longest: MigrationUnit {
+        var unit = longestUnit
+        unit.seconds += WorkCost.call
+        return unit
+    }
+
+    private var longestUnit: MigrationUnit {
+        guard !script.isInPlace else { return whole }
+        let statements = script.statements.filter { $0.keys == nil }.map { unit(of: [$0]) }
+        let units =
+            [look, backup, soundness, digest]
+            + (reasonForOne == nil ? [copy] + statements + [pages, question ?? verification, commit] : [whole])
+        return units.max { $0.seconds < $1.seconds } ?? commit
+    }
+}
+
+extension Migration {
+    /// Why the work on the copy has to be done at one stretch; nil where it can be done in pieces.
+    fileprivate var reasonForOneUnit: String? {
+        if !code.isEmpty { return "a migration policy keeps a state of its own" }
+        if let step = steps.first { return "the step \(step.name) keeps a state of its own" }
+        if next != nil { return "the way takes several passes" }
+        if ruleLog != nil || !checks.isEmpty { return "rules are checked over all of it" }
+        if !newExternalFiles.isEmpty { return "files of external data are written" }
+        return nil
+    }
+}
