@@ -66,7 +66,7 @@ final class MigrationPace {
 
     /// Does one unit, where there is time for it.
     ///
-    /// - Parameter seconds: how long it takes, where that is known better than by its estimate.
+    /// - Parameter seconds: how long it takes, where that is known in another way than by its estimate.
     func perform<Result>(
         _ unit: MigrationUnit, expecting seconds: Double? = nil, _ body: () throws -> Result
     ) throws -> Result {
@@ -74,7 +74,8 @@ final class MigrationPace {
         self.unit = unit
         let start = system.monotonicNanoseconds
         let result = try body()
-        learn(Self.seconds(since: start, system), of: unit)
+        // One that is known better says nothing of the machine: it may be an app's code.
+        if seconds == nil { learn(Self.seconds(since: start, system), of: unit) }
         gained += 1
         return result
     }

@@ -78,7 +78,8 @@ extension PacedScript {
             guard let limited = statement.limited(to: range, rows: min(size.keys, statement.rows)) else { return }
             let start = pace.elapsed
             let piece = place.piece(after: position.rows, rows: limited.rows)
-            try pace.perform(units.unit(of: [limited]), expecting: size.seconds) {
+            let unit = units.unit(of: [limited])
+            try pace.perform(unit, expecting: size.seconds ?? pace.seconds(of: unit)) {
                 try connection.transaction {
                     try runner.run(limited, at: piece, on: connection)
                     position.rows += connection.changes
