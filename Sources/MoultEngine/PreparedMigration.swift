@@ -80,7 +80,8 @@ package struct PreparedMigration: Sendable {
         self.options = options
         self.versions = versions
         self.system = system
-        (self.store, plan, bound, storeFindings, size, usesWAL, goesOn) = try StoreProbe.read(store, system: system) { probe in
+        (self.store, plan, bound, storeFindings, size, usesWAL, goesOn) = try StoreProbe.read(store, system: system) {
+            probe in
             let snapshot = try StoreSnapshot(probe.connection)
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(

@@ -24,14 +24,17 @@ enum BudgetWork {
             case .paused(let pause): show("paused", since: begun, pause.next)
             case .nothingToDo: show("finished", since: begun)
             case .finished(let outcome, _):
-                show("finished", since: begun, "", outcome.seconds.map { .init($0.phase.rawValue, .double($0.seconds)) })
+                show(
+                    "finished", since: begun, "", outcome.seconds.map { .init($0.phase.rawValue, .double($0.seconds)) })
             }
         } catch let error as MigrationError where error.code == .budgetTooSmall {
             show("refused", since: begun, error.message)
         }
     }
 
-    private static func show(_ result: String, since begun: Double, _ next: String = "", _ phases: [JSONValue.Member] = []) {
+    private static func show(
+        _ result: String, since begun: Double, _ next: String = "", _ phases: [JSONValue.Member] = []
+    ) {
         show(
             [
                 .init("seconds", .double(Clock.now - begun)), .init("result", .string(result)),

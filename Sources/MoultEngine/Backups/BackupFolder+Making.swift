@@ -119,12 +119,9 @@ extension BackupFolder {
     }
 
     /// Checks the pages of a file that no connection writes to.
-    ///
-    /// - Parameter isCancelled: asked often; the error is `cancelled` then.
-    static func checkPages(of path: String, isCancelled: @escaping @Sendable () -> Bool = { false }) throws {
+    static func checkPages(of path: String) throws {
         let connection = try Connection(path, mode: .immutable)
         defer { connection.close() }
-        connection.onProgress(every: 20_000) { !isCancelled() }
         try connection.checkSoundness(place: path)
     }
 

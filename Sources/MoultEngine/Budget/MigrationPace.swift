@@ -83,7 +83,8 @@ final class MigrationPace {
     /// What is done beside a unit counts as one too.
     func gain() { gained += 1 }
 
-    private func learn(_ seconds: Double, of unit: MigrationUnit) {
+    /// - Parameter seconds: that a unit has taken.
+    func learn(_ seconds: Double, of unit: MigrationUnit) {
         guard unit.seconds > 0.02 else {
             surplus = max(surplus * 0.9, seconds - unit.seconds)
             return

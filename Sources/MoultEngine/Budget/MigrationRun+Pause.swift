@@ -68,7 +68,9 @@ extension MigrationRun {
 
     /// Whether what the commit has left in the log is written back in this call. Else whoever opens the store next does
     /// that, as with every log: the commit has made it durable.
-    var hasTimeToWriteBack: Bool { pace.map { $0.left >= $0.seconds(of: units.writeBack) * MigrationPace.margin } ?? true }
+    var hasTimeToWriteBack: Bool {
+        pace.map { $0.left >= $0.seconds(of: units.writeBack) * MigrationPace.margin } ?? true
+    }
 
     /// Whether expired backups can be looked for in this call, which may read a whole one; else the next run does it.
     var hasTimeToPrune: Bool {

@@ -26,8 +26,8 @@ extension MigrationRun {
         }
         if !pace.checkpoint.backupIsSound {
             proofs.append(
-                ReadingUnit(unit: units.soundness) { [observer] in
-                    try BackupFolder.checkPages(of: path, isCancelled: observer.isCancelled)
+                ReadingUnit(unit: units.soundness) {
+                    try BackupFolder.checkPages(of: path)
                     return { $0.backupIsSound = true }
                 })
         }
@@ -39,18 +39,18 @@ extension MigrationRun {
         guard !pace.checkpoint.pagesAreSound else { return [] }
         let (path, verifyPages) = (copy.path, migration.verifyPages)
         return [
-            ReadingUnit(unit: units.pages) { [observer] in
+            ReadingUnit(unit: units.pages) {
                 // It asks nothing of the connection that others use.
                 let connection = try Connection(path, mode: .immutable)
                 defer { connection.close() }
-                connection.onProgress(every: 20_000) { !observer.isCancelled() }
                 try verifyPages(connection)
                 return { $0.pagesAreSound = true }
             }
         ]
     }
 
-    /// Does units on the other core while `body` runs, the first of them that there is time for in this call.
+    /// Does units on the other core while `body` runs, the first of them that there is time for in this call. Nothing
+    /// ends them: SQLite cannot be interrupted while it looks at pages.
     func read(_ units: [ReadingUnit], _ pace: MigrationPace, beside body: () throws -> Void) throws {
         var seconds = 0.0
         let chosen = units.prefix { unit in
@@ -59,11 +59,17 @@ extension MigrationRun {
         }
         guard let first = chosen.first else { return try body() }
         pace.unit = first.unit
-        let reading = BackgroundWork(isSequential: options.isSequential) { try chosen.map { try $0.read() } }
+        let reading = BackgroundWork(isSequential: options.isSequential) { [system] in
+            try chosen.map { unit in
+                let start = system.monotonicNanoseconds
+                return (unit.unit, try unit.read(), MigrationPace.seconds(since: start, system))
+            }
+        }
         let result = Result { try body() }
         // Damaged pages explain whatever else was found.
-        for note in try reading.wait() {
+        for (unit, note, seconds) in try reading.wait() {
             note(&pace.checkpoint)
+            pace.learn(seconds, of: unit)
             pace.gain()
         }
         try result.get()

@@ -45,7 +45,8 @@ extension RunEstimate {
         let work = migration.work(costs).reduce(0, +)
         if migration.script.isInPlace {
             self.init([
-                .backup: migration.script.isDeferred ? 0 : size * (WorkCost.backup + WorkCost.proof), .change: work + 1e-3,
+                .backup: migration.script.isDeferred ? 0 : size * (WorkCost.backup + WorkCost.proof),
+                .change: work + 1e-3,
                 .verify: 1e-3, .commit: keepsNothing ? 0 : 1e-2,
             ])
             return
@@ -63,14 +64,17 @@ extension RunEstimate {
 
     /// A backup put back: of the bytes of the present store, which is backed up, and of those of the backup.
     init(restoring size: Int64, over present: Int64) {
-        self.init([.backup: Double(present) * (WorkCost.backup + WorkCost.proof), .commit: Double(size) * WorkCost.commit])
+        self.init([
+            .backup: Double(present) * (WorkCost.backup + WorkCost.proof), .commit: Double(size) * WorkCost.commit,
+        ])
     }
 
     /// Deferred tasks of so many seconds, after a backup of so many bytes.
     init(finishing seconds: Double, backup size: Int64) {
         // Tasks say how long they may take at most; behind the last of them the log is written back.
         self.init([
-            .backup: Double(size) * (WorkCost.backup + WorkCost.proof), .change: seconds * 0.68 + 1e-3, .commit: seconds * 0.16,
+            .backup: Double(size) * (WorkCost.backup + WorkCost.proof), .change: seconds * 0.68 + 1e-3,
+            .commit: seconds * 0.16,
         ])
     }
 }

@@ -18,7 +18,8 @@ struct VerificationPiece: Sendable {
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         var pieces = [
             VerificationPiece(
-                sentence: "Verify the tables of the new store.", seconds: 2 * WorkCost.files, check: verification.verifyStructure),
+                sentence: "Verify the tables of the new store.", seconds: 2 * WorkCost.files,
+                check: verification.verifyStructure),
             VerificationPiece(
                 sentence: "Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question
             ) {
