@@ -80,9 +80,11 @@ package struct PreparedMigration: Sendable {
         self.options = options
         self.versions = versions
         self.system = system
+        // Before any connection is open, whose locks reading the file would undo.
+        let header = try? system.read(store, prefix: 100)
         (self.store, plan, bound, storeFindings, size, usesWAL, goesOn) = try StoreProbe.read(store, system: system) {
             probe in
-            let snapshot = try StoreSnapshot(probe.connection)
+            let snapshot = try StoreSnapshot(probe.connection, header: header)
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(
                 versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]),

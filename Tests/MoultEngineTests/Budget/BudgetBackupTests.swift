@@ -68,6 +68,11 @@ struct BudgetBackupTests {
         #expect(error?.code == .backupInvalid)
     }
 
+    @Test(arguments: [false, true])
+    func `the plan knows whether the commit goes through a log`(isWAL: Bool) throws {
+        #expect(try PacedStore(isWAL: isWAL).prepared().usesWAL == isWAL)
+    }
+
     @Test func `the log of the commit is left to the next opener where there is no time to write it back`() throws {
         func logAtTheEnd(_ limit: DeferredLimit) throws -> Int64 {
             let paced = try PacedStore(isWAL: true)
