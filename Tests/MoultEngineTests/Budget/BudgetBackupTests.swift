@@ -68,9 +68,17 @@ struct BudgetBackupTests {
         #expect(error?.code == .backupInvalid)
     }
 
-    @Test(arguments: [false, true])
-    func `the plan knows whether the commit goes through a log`(isWAL: Bool) throws {
-        #expect(try PacedStore(isWAL: isWAL).prepared().usesWAL == isWAL)
+    @Test(arguments: ["delete", "wal"])
+    func `the plan knows whether the commit goes through a log, which makes it shorter`(mode: String) throws {
+        let paced = try PacedStore()
+        #expect(try paced.fixture.shell("PRAGMA journal_mode = \(mode)") == mode + "\n")
+        let prepared = try paced.prepared()
+        #expect(prepared.usesWAL == (mode == "wal"))
+        let migration = try #require(try prepared.migration())
+        func commit(usesWAL: Bool) -> Double {
+            MigrationUnits(migration, size: 1_000_000_000, usesWAL: usesWAL).commit.seconds
+        }
+        #expect(commit(usesWAL: true) < commit(usesWAL: false))
     }
 
     @Test func `the log of the commit is left to the next opener where there is no time to write it back`() throws {
