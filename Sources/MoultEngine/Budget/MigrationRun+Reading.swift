@@ -53,9 +53,9 @@ extension MigrationRun {
     /// ends them: SQLite cannot be interrupted while it looks at pages.
     func read(_ units: [ReadingUnit], _ pace: MigrationPace, beside body: () throws -> Void) throws {
         var seconds = 0.0
-        // At the beginning of a call there is time for each of them, or the budget would have been refused.
-        let margin = pace.gained == 0 ? 1 : MigrationPace.margin
         let chosen = units.prefix { unit in
+            // At the beginning of a call there is time for each of them, or the budget would have been refused.
+            let margin = seconds == 0 && pace.gained == 0 ? 1 : MigrationPace.margin
             seconds += pace.seconds(of: unit.unit)
             return pace.mayRunAhead && pace.left >= seconds * margin
         }
