@@ -1,6 +1,13 @@
 import MoultModel
 
 extension System {
+    /// Seconds since the clock that never goes back said `start`.
+    ///
+    /// - Parameter end: what it says now, or has said later; nil to look at it.
+    package func seconds(since start: UInt64, to end: UInt64? = nil) -> Double {
+        Double((end ?? monotonicNanoseconds) &- start) / 1e9
+    }
+
     package func exists(_ path: String) throws -> Bool { try status(of: path) != nil }
 
     /// Writes so that a reader, or a machine that loses power, finds the old contents or the new, never a part.

@@ -124,7 +124,7 @@ do {
         options.goesOn = true
         let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
         let outcome = try Migrator().run(prepared, within: .seconds(Double(text) ?? 0), since: started)
-        let seconds = Double(POSIXSystem().monotonicNanoseconds - started) / 1e9
+        let seconds = POSIXSystem().seconds(since: started)
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let memory = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
         let kibibytes = memory.filter(\.isNumber)

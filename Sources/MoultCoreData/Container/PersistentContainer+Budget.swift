@@ -42,7 +42,7 @@ extension StoreOpening {
         let started = system.monotonicNanoseconds
         var hasMigrated = false
         for opening in openings {
-            let spent = hasMigrated ? Double(system.monotonicNanoseconds &- started) / 1e9 : 0
+            let spent = hasMigrated ? system.seconds(since: started) : 0
             do {
                 switch try opening.migrate(within: budget - spent) {
                 case .nothingToDo: continue

@@ -98,7 +98,7 @@ final class MigrationPace {
     let isLate: @Sendable () -> Bool
 
     static func seconds(since start: UInt64, _ system: any System) -> Double {
-        Double(system.monotonicNanoseconds &- start) / 1e9
+        system.seconds(since: start)
     }
 }
 

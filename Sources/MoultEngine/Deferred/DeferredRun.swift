@@ -18,7 +18,7 @@ final class DeferredRun {
 
     private var system: any System { migrator.system }
     private var connection: Connection { lock.connection }
-    private var seconds: Double { Double(system.monotonicNanoseconds &- started) / 1e9 }
+    private var seconds: Double { system.seconds(since: started) }
     private var isLate: Bool { if case .seconds(let budget) = limit { seconds > budget } else { false } }
 
     init(
@@ -188,7 +188,7 @@ extension DeferredRun {
 
     private var lateness: @Sendable () -> Bool {
         guard case .seconds(let budget) = limit else { return { false } }
-        return { [system, started] in Double(system.monotonicNanoseconds &- started) / 1e9 > budget }
+        return { [system, started] in system.seconds(since: started) > budget }
     }
 
     private func stopped(at task: DeferredTask, _ error: MigrationError) -> MigrationError {

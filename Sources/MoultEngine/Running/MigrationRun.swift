@@ -366,7 +366,7 @@ extension MigrationRun {
     func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
         let start = system.monotonicNanoseconds
         defer {
-            let seconds = Double(system.monotonicNanoseconds &- start) / 1e9
+            let seconds = system.seconds(since: start)
             if let known = timings.firstIndex(where: { $0.phase == phase }) {
                 timings[known].seconds += seconds
             } else {

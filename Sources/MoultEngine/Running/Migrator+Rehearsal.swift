@@ -68,10 +68,7 @@ extension Migrator {
         var timings: [MigrationOutcome.Timing] = []
         func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
             let start = system.monotonicNanoseconds
-            defer {
-                let seconds = Double(system.monotonicNanoseconds &- start) / 1e9
-                timings.append(.init(phase: phase, seconds: seconds))
-            }
+            defer { timings.append(.init(phase: phase, seconds: system.seconds(since: start))) }
             return try body()
         }
         let source = Path.join(folder, "source")

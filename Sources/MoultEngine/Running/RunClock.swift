@@ -54,7 +54,7 @@ final class RunClock: Sendable {
         return state.withLock { state in
             guard state.phase == phase else { return 0 }
             let whole = estimate.seconds[phase, default: 0] * pace((state.taken, state.expected))
-            return Self.approach(seconds(since: state.begun, now) / whole)
+            return Self.approach(system.seconds(since: state.begun, to: now) / whole)
         }
     }
 
@@ -87,7 +87,7 @@ final class RunClock: Sendable {
     private func measured(to fraction: Double, at now: UInt64, _ state: State) -> (taken: Double, expected: Double) {
         if state.phase == .change && estimate.hasCode { return (state.taken, state.expected) }
         return (
-            state.taken + seconds(since: state.begun, now),
+            state.taken + system.seconds(since: state.begun, to: now),
             state.expected + max(0, fraction - state.start) * estimate.total
         )
     }
@@ -111,10 +111,8 @@ final class RunClock: Sendable {
         let expected = left * estimate.total * pace
         let (done, width) = (progress.fraction - state.start, range.upperBound - range.lowerBound)
         guard tellsItself, done > 0, width > 0 else { return later + expected }
-        let measured = seconds(since: state.begun, now) / done * left
+        let measured = system.seconds(since: state.begun, to: now) / done * left
         let weight = min(1, done / width * 10)
         return later + weight * measured + (1 - weight) * expected
     }
-
-    private func seconds(since start: UInt64, _ now: UInt64) -> Double { Double(now &- start) / 1e9 }
 }

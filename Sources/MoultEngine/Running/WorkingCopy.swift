@@ -214,7 +214,7 @@ struct ScriptRunner {
             last = now
             let share =
                 steps.isFinite
-                ? min(taken / steps, 0.99) : RunClock.approach(Double(now &- begun) / 1e9 / expected)
+                ? min(taken / steps, 0.99) : RunClock.approach(system.seconds(since: begun, to: now) / expected)
             let rows = place.rowsBefore + Int64(share * Double(place.rows))
             observer.report(.change, place.start + share * place.part, rows: rows)
             return !observer.isCancelled()

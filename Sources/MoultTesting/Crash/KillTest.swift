@@ -48,7 +48,7 @@ package struct KillTest: Sendable {
         let old = try reset(copy, folder)
         let start = system.monotonicNanoseconds
         try finish(copy)
-        let whole = Double(system.monotonicNanoseconds &- start) / 1e9
+        let whole = system.seconds(since: start)
         let new = try LogicalState(of: copy, scratch: folder + "/look")
         var tally = Tally()
         for kill in 0..<kills where isWanted() {

@@ -35,13 +35,12 @@ package struct FaultSeries {
         row.moments = all.count
         let clock = POSIXSystem()
         let start = clock.monotonicNanoseconds
-        func elapsed() -> Double { Double(clock.monotonicNanoseconds &- start) / 1e9 }
         for (number, fault) in all.dropFirst(row.taken).enumerated() {
-            if number > 0 && elapsed() > seconds || row.broken.count >= limit { break }
+            if number > 0 && clock.seconds(since: start) > seconds || row.broken.count >= limit { break }
             let outcome = try FaultTrial(ground, fault).run()
             row.add(outcome, at: fault.number, seed: fault.seed, last: ground.last)
         }
-        row.seconds += elapsed()
+        row.seconds += clock.seconds(since: start)
         return row
     }
 

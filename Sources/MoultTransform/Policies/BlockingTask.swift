@@ -65,17 +65,11 @@ private final class WaitingExecutor: TaskExecutor, Sendable {
 
     /// Runs jobs until the work has ended; false where the time is up before.
     func runJobs(for limit: Duration?) -> Bool {
-        let end = limit.map { DispatchTime.now() + $0.seconds } ?? .distantFuture
+        let end = limit.map { DispatchTime.now() + $0 / .seconds(1) } ?? .distantFuture
         while count.wait(timeout: end) == .success {
             guard let job = jobs.withLock({ $0.removeFirst() }) else { return true }
             job.runSynchronously(on: asUnownedTaskExecutor())
         }
         return false
-    }
-}
-
-extension Duration {
-    fileprivate var seconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }

@@ -69,7 +69,7 @@ extension StoreMirror {
         noteSeen(route.replica)
         return MirrorOutcome(
             means: step.means, changes: changes, reason: reason,
-            seconds: Double(system.monotonicNanoseconds &- start) / 1e9)
+            seconds: system.seconds(since: start))
     }
 
     func snapshot(of path: String) throws -> StoreSnapshot {
