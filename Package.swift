@@ -274,7 +274,7 @@ let package = Package(
             "MoultCoreDataTests",
             [
                 "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultStore", "MoultSystem", "MoultTransform",
-                "TestSupport",
+                "MoultEngine", "TestSupport",
             ]),
         tests(
             "MoultCommandsTests",

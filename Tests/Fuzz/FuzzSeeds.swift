@@ -29,8 +29,7 @@ enum FuzzSeeds {
 
     /// The versions of the example model.
     static func forum() throws -> ModelVersions {
-        let root = folder.deletingLastPathComponent().deletingLastPathComponent()
-        return try ModelVersions(contentsOf: root.path + "/Examples/Forum.xcdatamodeld")
+        try ModelVersions(contentsOf: packageRoot.path + "/Examples/Forum.xcdatamodeld")
     }
 
     /// The inputs that a run has found a fault by, kept in the project: `Found/READER/…`.

@@ -31,8 +31,7 @@ struct Tool {
         .appendingPathComponent("moult").path
 
     /// The package's folder of examples.
-    static let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("Examples").path
+    static let examples = packageRoot.appendingPathComponent("Examples").path
 
     func callAsFunction(_ arguments: String...) throws -> Result { try run(Self.path, arguments) }
 

@@ -13,8 +13,7 @@ struct CompilerCheck {
         let file = folder.path + "/App.swift"
         try Data(("import MoultData\n" + source).utf8).write(to: URL(fileURLWithPath: file))
         let built = ExampleRun.tools
-        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Sources").path
+        let sources = packageRoot.appendingPathComponent("Sources").path
         let maps = ["CSQLite", "CZlib", "CCrypto"].flatMap {
             ["-Xcc", "-fmodule-map-file=\(sources)/\($0)/module.modulemap"]
         }

@@ -6,14 +6,12 @@ import Testing
 @Suite(.enabled(if: Tier.matrix.isAsked)) struct DependentPackageMatrixTests {
     @Test func `builds with the macros and runs`() throws {
         let folder = try ScratchFolder()
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().path
         try write(
             """
             // swift-tools-version: 6.0
             import PackageDescription
             let package = Package(
-                name: "App", dependencies: [.package(name: "Moult", path: "\(root)")],
+                name: "App", dependencies: [.package(name: "Moult", path: "\(packageRoot.path)")],
                 targets: [
                     .executableTarget(name: "App", dependencies: [.product(name: "MoultData", package: "Moult")])
                 ], swiftLanguageModes: [.v5])

@@ -8,16 +8,6 @@ import Testing
 /// The arithmetic of the time left, on a clock that a test moves.
 @Suite("The time that a run still takes")
 struct RunClockTests {
-    /// A machine whose clock is moved by hand.
-    private final class Hands: Sendable {
-        let nanoseconds = Atomic<UInt64>(0)
-    }
-
-    private struct SetSystem: ForwardingSystem {
-        let hands: Hands
-        var monotonicNanoseconds: UInt64 { hands.nanoseconds.load(ordering: .relaxed) }
-    }
-
     private struct Sample {
         let fraction: Double
         let time: Double
@@ -29,22 +19,20 @@ struct RunClockTests {
 
     /// A run whose phases take `actual` seconds, told a hundred times in each that tells something of itself.
     private func samples(_ actual: [Phase: Double], hasCode: Bool = false) -> [Sample] {
-        let hands = Hands()
+        let system = HandSystem()
         let told = Mutex<[Sample]>([])
-        func now() -> Double { Double(hands.nanoseconds.load(ordering: .relaxed)) / 1e9 }
         let observer = MigrationObserver(onProgress: { progress in
             let sample = Sample(
-                fraction: progress.fraction, time: Double(hands.nanoseconds.load(ordering: .relaxed)) / 1e9,
-                told: progress.estimatedTimeRemaining)
+                fraction: progress.fraction, time: system.seconds, told: progress.estimatedTimeRemaining)
             told.withLock { $0.append(sample) }
-        }).timed(by: RunEstimate(Self.expected, hasCode: hasCode), SetSystem(hands: hands))
+        }).timed(by: RunEstimate(Self.expected, hasCode: hasCode), system)
         observer.report(.lock, 1)
         for phase in [Phase.backup, .copy, .change, .verify, .commit] {
             let isSilent = phase == .copy || phase == .verify
             let steps = isSilent ? 1 : 100
             if phase != .copy { observer.report(phase, 0) }
             for step in 1...steps {
-                hands.nanoseconds.add(UInt64((actual[phase] ?? 0) / Double(steps) * 1e9), ordering: .relaxed)
+                system.advance(by: (actual[phase] ?? 0) / Double(steps))
                 observer.report(phase, Double(step) / Double(steps))
             }
         }
@@ -90,13 +78,13 @@ struct RunClockTests {
 
     @Test("a phase that tells nothing of itself comes ever closer to its end and never reaches it")
     func silent() {
-        let hands = Hands()
-        let clock = RunClock(RunEstimate(Self.expected), SetSystem(hands: hands))
+        let system = HandSystem()
+        let clock = RunClock(RunEstimate(Self.expected), system)
         let parts = Mutex<[Double]>([])
         let begin = MigrationProgress(phase: .verify, fraction: 0.7, rows: 0, totalRows: 0, bytes: 0)
         _ = clock.timing(begin)
         for _ in 0..<100 {
-            hands.nanoseconds.add(100_000_000, ordering: .relaxed)
+            system.advance(by: 0.1)
             parts.withLock { $0.append(clock.expectedPart(of: .verify)) }
         }
         let all = parts.withLock { $0 }

@@ -5,8 +5,6 @@ import Foundation
 /// `MOULT_CORPUS` names its folder; by default it is `../shared/corpus`, seen from the package's root.
 package enum Corpus {
     package static let root: URL? = {
-        let packageRoot = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let path = ProcessInfo.processInfo.environment["MOULT_CORPUS"] ?? "../shared/corpus"
         let url = URL(fileURLWithPath: path, relativeTo: packageRoot).standardizedFileURL
         guard FileManager.default.fileExists(atPath: url.path) else {

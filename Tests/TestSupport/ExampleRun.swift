@@ -12,10 +12,8 @@ package struct ExampleRun: Sendable {
     /// - Throws: with the whole output where a command does not end as the README says.
     package init(_ name: String) throws {
         folder = try ScratchFolder()
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
         let ended = try ChildProcess.run(
-            root.appendingPathComponent("Examples/run").path, [name, folder.path],
+            packageRoot.appendingPathComponent("Examples/run").path, [name, folder.path],
             environment: ["MOULT_BIN": Self.tools])
         output = ended.output
         guard ended.exit == 0 else { throw Failure(description: output) }

@@ -1,6 +1,6 @@
 import MoultEngine
 
-/// Where the migration of a store is while it is opened.
+/// Where the migration of a store is.
 public struct MigrationProgress: Sendable, Hashable {
     /// `lock`, `backup`, `copy`, `change`, `verify`, `commit` or `done`.
     public let phase: String
@@ -24,5 +24,13 @@ public struct MigrationProgress: Sendable, Hashable {
         bytes = progress.bytes
         estimatedTimeRemaining = progress.estimatedTimeRemaining
         message = progress.message
+    }
+}
+
+extension MigrationObserver {
+    init(
+        telling onProgress: @escaping @Sendable (MigrationProgress) -> Void, isCancelled: @escaping @Sendable () -> Bool
+    ) {
+        self.init(onProgress: { onProgress(MigrationProgress($0)) }, isCancelled: isCancelled)
     }
 }

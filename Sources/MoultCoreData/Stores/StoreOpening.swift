@@ -25,7 +25,7 @@ package struct StoreOpening {
     package var adopting: ((StoreSnapshot, ModelVersions) throws -> ModelVersions)?
     /// Called before anything is done to a store that is behind, with the names of its version and of the one aimed at.
     package var willMigrate: ((_ from: String, _ to: String) -> Void)?
-    var system: any System = POSIXSystem()
+    package var system: any System = POSIXSystem()
 
     init(
         model: ManagedObjectModel, versions: ModelVersions?, url: URL?, type: PersistentStore.StoreType,
@@ -277,8 +277,7 @@ extension StoreOpening {
         let isCancelled = description?.isMigrationCancelled
         let updates = description?.updates ?? []
         return MigrationObserver(
-            onProgress: { step in
-                let told = MigrationProgress(step)
+            telling: { told in
                 progress?(told)
                 for update in updates { update.yield(told) }
             }, isCancelled: { isCancelled?() ?? false })

@@ -1,3 +1,4 @@
+public import MoultCoreData
 import MoultModel
 import MoultTransform
 
@@ -7,3 +8,5 @@ import MoultTransform
 public typealias MigrationError = MoultModel.MigrationError
 /// The code of an app that its migrations call, by name; see ``MoultTransform/MigrationRegistry/init(plan:)``.
 public typealias MigrationRegistry = MoultTransform.MigrationRegistry
+/// Where the migration of a store is: the part that is done, the time left, the rows, what has just been done.
+public typealias MigrationProgress = MoultCoreData.MigrationProgress

@@ -20,6 +20,7 @@ extension Migrator {
             return [try run(adjusting(whole), on: prepared.store, observer)]
         }
         var outcomes: [MigrationOutcome] = []
+        let started = system.monotonicNanoseconds
         let count = prepared.plan.edges.count
         for (number, edge) in prepared.plan.edges.enumerated() {
             do {
@@ -32,7 +33,9 @@ extension Migrator {
                     system: system)
                 guard let migration = try next.migration() else { continue }
                 outcomes.append(
-                    try run(adjusting(migration), on: prepared.store, observer.part(number, of: count, system)))
+                    try run(
+                        adjusting(migration), on: prepared.store,
+                        observer.part(number, of: count, since: started, system)))
             } catch var error as MigrationError where number > 0 {
                 error.message += " The store stays at \(edge.from), the last version that it has reached."
                 throw error
@@ -45,16 +48,24 @@ extension Migrator {
 extension MigrationObserver {
     /// For one of several runs that are one to the person who watches.
     ///
-    /// Those that are still to come are expected to take as long as this one.
-    fileprivate func part(_ number: Int, of count: Int, _ system: any System) -> MigrationObserver {
+    /// Those that are still to come are expected to take as long as this one; before anything of it was measured, as those
+    /// before it.
+    ///
+    /// - Parameter started: when the first of them began.
+    fileprivate func part(
+        _ number: Int, of count: Int, since started: UInt64, _ system: any System
+    ) -> MigrationObserver {
         var observer = self
         let begun = system.monotonicNanoseconds
         observer.onProgress = { [onProgress] progress in
             var progress = progress
             progress.fraction = (Double(number) + progress.fraction) / Double(count)
             if let left = progress.estimatedTimeRemaining {
-                let whole = Double(system.monotonicNanoseconds &- begun) / 1e9 + left
+                let whole = system.seconds(since: begun) + left
                 progress.estimatedTimeRemaining = left + whole * Double(count - number - 1)
+            } else if number > 0 {
+                let each = system.seconds(since: started, to: begun) / Double(number)
+                progress.estimatedTimeRemaining = each * Double(count - number)
             }
             if progress.phase == .done, number + 1 < count { progress.phase = .commit }
             onProgress(progress)

@@ -17,7 +17,7 @@ struct RunEstimate: Sendable, Equatable {
     /// Where nothing is known: W-20's parts, the backup made at 0.1, the change from 0.2 on.
     static let milestones = RunEstimate([.backup: 0.1, .copy: 0.1, .change: 0.6, .verify: 0.1, .commit: 0.1])
 
-    var total: Double { seconds.values.reduce(0, +) }
+    var total: Double { MigrationProgress.Phase.allCases.reduce(0) { $0 + seconds[$1, default: 0] } }
 
     /// The part of the whole that a phase is, 0 to 1.
     func range(of phase: MigrationProgress.Phase) -> ClosedRange<Double> {

@@ -178,21 +178,7 @@ private struct CoreDataModel: DataModel {
     }
 
     @Test func `every code block of the page is in this file`() throws {
-        let file = URL(fileURLWithPath: #filePath)
-        let page = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Documentation/CoreData.md")
-        let source = Self.lines(try String(contentsOf: file, encoding: .utf8)).joined(separator: "\n")
-        let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
-        #expect(parts.count == 12)
-        for part in parts {
-            let block = Self.lines(part.components(separatedBy: "```")[0]).joined(separator: "\n")
-            #expect(source.contains(block), "\(block)")
-        }
-    }
-
-    /// Without indentation and empty lines.
-    private static func lines(_ text: String) -> [String] {
-        text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
-            .map { $0.hasPrefix("private ") ? String($0.dropFirst(8)) : $0 }
+        let page = try DocumentationPage("CoreData.md")
+        #expect(page.blocks.count == 12 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
     }
 }

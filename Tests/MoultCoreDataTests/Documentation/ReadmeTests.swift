@@ -27,12 +27,10 @@ func announce(_ text: String, in store: URL, model: URL) async throws -> Int {
 }
 
 @Suite struct ReadmeTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-    private let model = Self.root.appendingPathComponent("Examples/Forum.xcdatamodeld")
+    private let model = packageRoot.appendingPathComponent("Examples/Forum.xcdatamodeld")
 
     @Test func `the program of the README is the one that is compiled here`() throws {
-        let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
+        let readme = try String(contentsOf: packageRoot.appendingPathComponent("README.md"), encoding: .utf8)
         let block = try #require(readme.components(separatedBy: "```swift\n").dropFirst().first)
         let whole = try #require(block.components(separatedBy: "```").first)
         #expect(whole.hasPrefix("import Foundation\nimport MoultCoreData\n\n"))

@@ -170,18 +170,7 @@ private enum Code {
     }
 
     @Test func `every code block of the page is in this file`() throws {
-        let file = URL(fileURLWithPath: #filePath)
-        let page = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Documentation/Transformations.md")
-        let source = Self.bare(try String(contentsOf: file, encoding: .utf8))
-        let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
-        #expect(parts.count == 8)
-        for part in parts {
-            let block = Self.bare(part.components(separatedBy: "```")[0])
-            #expect(source.contains(block))
-        }
+        let page = try DocumentationPage("Transformations.md")
+        #expect(page.blocks.count == 8 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
     }
-
-    /// Without spaces and line breaks, which are the formatter's.
-    private static func bare(_ text: String) -> String { String(text.filter { !$0.isWhitespace }) }
 }

@@ -1,9 +1,13 @@
 import MoultCoreData
-import MoultData
+import MoultModel
 import MoultSystem
+import MoultTransform
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import MoultData
+@testable import MoultEngine
 
 @Suite struct KeepingTests {
     private final class Log: MigrationLogger {
@@ -39,20 +43,70 @@ import Testing
     {
         let (store, log) = (try store(), Log())
         let clock = ContinuousClock.now
-        let fractions = Mutex<[Double]>([])
+        let told = Mutex<[MoultData.MigrationProgress]>([])
         do {
             let container = try ModelContainer.makeContainer(
                 migrationPlan: BoxPlan.self, url: store.url, logger: log,
-                onProgress: { part, _ in fractions.withLock { $0.append(part) } })
+                onProgress: { progress in told.withLock { $0.append(progress) } })
             #expect(try ModelContext(container).fetch(FetchDescriptor<BoxV2.Box>()).count == 2)
         }
         let all = clock.duration(to: .now) / .seconds(1)
         #expect(log.take() == ["start 1.0.0 2.0.0", "success 1.0.0 2.0.0"])
         let duration = try #require(log.durations.withLock { $0.first })
         #expect(duration > 0 && duration < all)
-        #expect(fractions.withLock { $0.last == 1 && $0 == $0.sorted() })
+        let fractions = told.withLock { $0.map(\.fractionCompleted) }
+        #expect(fractions.last == 1 && fractions == fractions.sorted())
+        let left = told.withLock { $0.map(\.estimatedTimeRemaining) }
+        #expect(left.last == 0 && left.contains { ($0 ?? 0) > 0 })
         _ = try ModelContainer.makeContainer(migrationPlan: BoxPlan.self, url: store.url, logger: log)
         #expect(log.take().isEmpty)
+    }
+
+    @Test func `a container tells what the engine told, on a clock that moves with each report`() throws {
+        let registry = MigrationRegistry(plan: BoxPlan.self)
+        let engine = Mutex<[MoultEngine.MigrationProgress]>([])
+        let first = try store()
+        do {
+            let system = HandSystem()
+            let versions = try #require(try registry.models?())
+            let prepared = try PreparedMigration(
+                first.path, versions: versions, options: .init(registry: registry), system: system)
+            let observer = MigrationObserver(onProgress: { progress in
+                engine.withLock { $0.append(progress) }
+                system.advance(by: 0.1)
+            })
+            _ = try Migrator(system: system).run(prepared, observer)
+        }
+        let container = Mutex<[MoultData.MigrationProgress]>([])
+        let second = try store()
+        do {
+            let system = HandSystem()
+            _ = try ModelContainer(
+                Schema(versionedSchema: BoxV2.self), BoxPlan.self, [ModelConfiguration(url: second.url)]
+            ) { opener in
+                opener.system = system
+                opener.onProgress = { progress in
+                    container.withLock { $0.append(progress) }
+                    system.advance(by: 0.1)
+                }
+            }
+        }
+        let (told, expected) = (container.withLock { $0 }, engine.withLock { $0 })
+        #expect(told.count > 5 && told.map(\.fractionCompleted) == expected.map(\.fraction))
+        #expect(told.map(\.phase) == expected.map(\.phase.rawValue) && told.map(\.rows) == expected.map(\.rows))
+        #expect(told.map(\.message) == expected.map(\.message))
+        #expect(told.map(\.estimatedTimeRemaining) == expected.map(\.estimatedTimeRemaining))
+        #expect(expected.count { ($0.estimatedTimeRemaining ?? 0) > 0.05 } > 3)
+    }
+
+    @Test func `a closure of two parameters is told the part and the sentence`() throws {
+        let store = try store()
+        let told = Mutex<[(Double, String?)]>([])
+        _ = try ModelContainer.makeContainer(
+            migrationPlan: BoxPlan.self, url: store.url,
+            onProgress: { part, sentence in told.withLock { $0.append((part, sentence)) } })
+        let all = told.withLock { $0 }
+        #expect(all.last?.0 == 1 && all.contains { $0.1?.hasPrefix("Made the backup") == true })
     }
 
     @Test func `a logger is told of a failure, and the history keeps both`() throws {

@@ -40,34 +40,51 @@ extension VersionRegistry {
     ///   - target: nil for the newest version.
     ///   - stopsAtEachVersion: whether each version on the way is a backup and a commit of its own.
     ///   - registry: more of the app's code, such as policies; the versions' own steps need not be in it.
-    ///   - progressHandler: told the part that is done, 0 to 1, and what has just been done, after it was done.
+    ///   - onProgress: told often, on the thread that migrates: the part that is done, the time left, the rows.
     /// - Returns: the migrations that have run; none where the store is of the version already.
     /// - Throws: `cancelled` where the task was; `incompatibleVersion` where the store is later than the target;
-    ///   `stageFailed` naming the step, and what
-    ///   the engine throws. The store is as it was then.
+    ///   `stageFailed` naming the step, and what the engine throws. The store is as it was then.
+    @discardableResult
+    public func migrate(
+        storeAt url: URL, to target: SemanticVersion? = nil, stopsAtEachVersion: Bool = false,
+        registry: MigrationRegistry = MigrationRegistry(),
+        onProgress: @escaping @Sendable (MigrationProgress) -> Void
+    ) async throws -> [VersionedMigration] {
+        try await BlockingWork.run("VersionRegistry") { isCancelled in
+            try self.migrate(
+                storeAt: url, to: target, stopsAtEachVersion: stopsAtEachVersion, registry: registry,
+                MigrationObserver(telling: onProgress, isCancelled: isCancelled))
+        }
+    }
+
+    /// The same, told only the part that is done, 0 to 1, and what has just been done, after it was done.
     @discardableResult
     public func migrate(
         storeAt url: URL, to target: SemanticVersion? = nil, stopsAtEachVersion: Bool = false,
         registry: MigrationRegistry = MigrationRegistry(),
         progressHandler: @escaping @Sendable (Double, String) -> Void = { _, _ in }
     ) async throws -> [VersionedMigration] {
-        try await BlockingWork.run("VersionRegistry") { isCancelled in
-            let status = try self.status(ofStoreAt: url, target: target)
-            let path = try self.path(from: status.version, to: status.target)
-            guard !path.isEmpty else { return [] }
-            var registry = registry
-            self.register(in: &registry)
-            let prepared = try PreparedMigration(
-                url.path, versions: self.modelVersions, to: status.target.description,
-                options: .init(registry: registry, stopsAtEachVersion: stopsAtEachVersion))
-            let keepsBackup = path.contains(where: \.backupRequired)
-            _ = try Migrator(options: MigrationOptions(isFrugal: !keepsBackup)).run(
-                prepared,
-                MigrationObserver(
-                    onProgress: { now in if let message = now.message { progressHandler(now.fraction, message) } },
-                    isCancelled: isCancelled))
-            return path
-        }
+        try await migrate(
+            storeAt: url, to: target, stopsAtEachVersion: stopsAtEachVersion, registry: registry,
+            onProgress: { now in if let message = now.message { progressHandler(now.fractionCompleted, message) } })
+    }
+
+    func migrate(
+        storeAt url: URL, to target: SemanticVersion? = nil, stopsAtEachVersion: Bool = false,
+        registry: MigrationRegistry = MigrationRegistry(), on system: any System = POSIXSystem(),
+        _ observer: MigrationObserver
+    ) throws -> [VersionedMigration] {
+        let status = try status(ofStoreAt: url, target: target)
+        let path = try path(from: status.version, to: status.target)
+        guard !path.isEmpty else { return [] }
+        var registry = registry
+        register(in: &registry)
+        let prepared = try PreparedMigration(
+            url.path, versions: modelVersions, to: status.target.description,
+            options: .init(registry: registry, stopsAtEachVersion: stopsAtEachVersion), system: system)
+        let keepsBackup = path.contains(where: \.backupRequired)
+        _ = try Migrator(options: MigrationOptions(isFrugal: !keepsBackup), system: system).run(prepared, observer)
+        return path
     }
 
     /// Puts the newest backup of a version back in place of a store; what is there now is backed up first.

@@ -6,26 +6,25 @@ extension ModelContainer {
     ///   - url: nil for `default.store` in the program's own folder.
     ///   - isCloudKitEnabled: accepted, and without effect: see ``ModelConfiguration/CloudKitDatabase``.
     ///   - logger: told of a migration's start and end.
-    ///   - onProgress: told often while the store is migrated, on this thread: the part that is done, 0 to 1, and what
-    ///     has just been done, in one sentence.
+    ///   - onProgress: told often while the store is migrated, on this thread: the part that is done, the time left, the
+    ///     rows.
     ///   - isCancelled: asked often; true ends a migration with the error `cancelled`, and the store as it was.
     /// - Throws: what making a container throws.
     public static func makeContainer(
         migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil, isCloudKitEnabled: Bool = false,
-        logger: (any MigrationLogger)? = nil, onProgress: (@Sendable (Double, String?) -> Void)? = nil,
+        logger: (any MigrationLogger)? = nil, onProgress: @escaping @Sendable (MigrationProgress) -> Void,
         isCancelled: (@Sendable () -> Bool)? = nil
     ) throws -> ModelContainer {
-        let newest = plan.schemas.last.map { Schema(versionedSchema: $0) } ?? Schema([])
-        return try makeVersionedContainer(
-            schema: newest, migrationPlan: plan, url: url, isCloudKitEnabled: isCloudKitEnabled, logger: logger,
-            onProgress: onProgress, isCancelled: isCancelled)
+        try makeVersionedContainer(
+            schema: newest(of: plan), migrationPlan: plan, url: url, isCloudKitEnabled: isCloudKitEnabled,
+            logger: logger, onProgress: onProgress, isCancelled: isCancelled)
     }
 
     /// The same, with the models that the app works with; they must be those of a version of the plan.
     public static func makeVersionedContainer(
         schema: Schema, migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil,
         isCloudKitEnabled: Bool = false, logger: (any MigrationLogger)? = nil,
-        onProgress: (@Sendable (Double, String?) -> Void)? = nil, isCancelled: (@Sendable () -> Bool)? = nil
+        onProgress: @escaping @Sendable (MigrationProgress) -> Void, isCancelled: (@Sendable () -> Bool)? = nil
     ) throws -> ModelContainer {
         let mirror: ModelConfiguration.CloudKitDatabase = isCloudKitEnabled ? .automatic : .none
         let configuration =
@@ -34,7 +33,37 @@ extension ModelContainer {
         return try ModelContainer(schema, plan, [configuration]) { opener in
             opener.logger = logger
             opener.isCancelled = isCancelled
-            if let onProgress { opener.onProgress = { onProgress($0.fractionCompleted, $0.message) } }
+            opener.onProgress = onProgress
         }
+    }
+
+    private static func newest(of plan: any SchemaMigrationPlan.Type) -> Schema {
+        plan.schemas.last.map { Schema(versionedSchema: $0) } ?? Schema([])
+    }
+}
+
+// MARK: - Told less
+
+extension ModelContainer {
+    /// The same, told only the part that is done, 0 to 1, and what has just been done, in one sentence.
+    public static func makeContainer(
+        migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil, isCloudKitEnabled: Bool = false,
+        logger: (any MigrationLogger)? = nil, onProgress: (@Sendable (Double, String?) -> Void)? = nil,
+        isCancelled: (@Sendable () -> Bool)? = nil
+    ) throws -> ModelContainer {
+        try makeVersionedContainer(
+            schema: newest(of: plan), migrationPlan: plan, url: url, isCloudKitEnabled: isCloudKitEnabled,
+            logger: logger, onProgress: onProgress, isCancelled: isCancelled)
+    }
+
+    /// The same, with the models that the app works with; they must be those of a version of the plan.
+    public static func makeVersionedContainer(
+        schema: Schema, migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil,
+        isCloudKitEnabled: Bool = false, logger: (any MigrationLogger)? = nil,
+        onProgress: (@Sendable (Double, String?) -> Void)? = nil, isCancelled: (@Sendable () -> Bool)? = nil
+    ) throws -> ModelContainer {
+        try makeVersionedContainer(
+            schema: schema, migrationPlan: plan, url: url, isCloudKitEnabled: isCloudKitEnabled, logger: logger,
+            onProgress: { now in onProgress?(now.fractionCompleted, now.message) }, isCancelled: isCancelled)
     }
 }

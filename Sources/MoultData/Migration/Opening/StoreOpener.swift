@@ -1,5 +1,6 @@
 package import MoultCoreData
 import MoultModel
+import MoultSystem
 import MoultTransform
 
 /// Opens the stores of a container: makes one where there is none, and brings one of an earlier version along the plan.
@@ -10,11 +11,12 @@ package struct StoreOpener {
     /// The model of the schema, with the configurations; all stores of a container are opened with it.
     package let model: MoultModel.ManagedObjectModel
     /// Told often while a store is migrated, on the thread that opens it.
-    package var onProgress: (@Sendable (MoultCoreData.MigrationProgress) -> Void)?
+    package var onProgress: (@Sendable (MigrationProgress) -> Void)?
     /// Asked often; true ends a migration with the error `cancelled`, and the store as it was.
     package var isCancelled: (@Sendable () -> Bool)?
     /// Told of a migration's start and end.
     var logger: (any MigrationLogger)?
+    var system: any System = POSIXSystem()
     /// Nil without a plan.
     private var plan: ResolvedPlan?
     private var registry = MoultTransform.MigrationRegistry()
@@ -72,6 +74,7 @@ package struct StoreOpener {
         description.migrationRegistry = registry
         var opening = try StoreOpening(
             description, model: model, versions: plan.map { ModelVersions(versions: $0.versions) })
+        opening.system = system
         if let plan { opening.adopting = { try UnknownStore($0).versions(adoptedBy: $1, of: plan.name) } }
         return opening
     }
