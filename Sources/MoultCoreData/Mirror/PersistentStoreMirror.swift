@@ -1,6 +1,7 @@
 import Foundation
 import MoultEngine
 import MoultModel
+import MoultPlan
 import MoultSystem
 import MoultTransform
 
@@ -11,8 +12,8 @@ import MoultTransform
 ///     if try await mirror.verify().isEqual { try await mirror.cutOver() }
 ///
 /// The value is a name for what lies beside the first store: every call reads there where the mirror stands, so it may be
-/// made anew at each launch (``init(ofStoreAt:versions:registry:)``), and used beside `moult mirror`. What a mirror
-/// promises, and what it refuses, is in Documentation/Mirror.md.
+/// made anew at each launch (``init(ofStoreAt:versions:registry:migrationAnswers:allowsUncertainVersionHashes:)``), and
+/// used beside `moult mirror`. What a mirror promises, and what it refuses, is in Documentation/Mirror.md.
 ///
 /// Every call does its work on a thread of its own, and may be cancelled with its task: then it throws `cancelled`, and
 /// both stores are as they were. Apps may write to the first store meanwhile, this one too, but for ``start`` and the
@@ -21,24 +22,36 @@ public struct PersistentStoreMirror: Sendable {
     /// The first store.
     public let url: URL
     private let versions: ModelVersions
-    private let registry: MigrationRegistry
+    private let options: PreparedMigration.Options
 
     /// The mirror that a store has.
     ///
     /// - Parameters:
     ///   - versions: those that the mirror was begun with.
     ///   - registry: the same code and mapping models.
+    ///   - migrationAnswers: the same answers.
+    ///   - allowsUncertainVersionHashes: as it was begun.
     /// - Throws: `usage` where the store has no mirror; `planStale` where the way from one version to the other is not the
     ///   one that it was begun with.
     public init(
-        ofStoreAt url: URL, versions: ModelVersions, registry: MigrationRegistry = MigrationRegistry()
+        ofStoreAt url: URL, versions: ModelVersions, registry: MigrationRegistry = MigrationRegistry(),
+        migrationAnswers: Data? = nil, allowsUncertainVersionHashes: Bool = false
     ) throws {
-        (self.url, self.versions, self.registry) = (url, versions, registry)
+        let options = try Self.options(registry, migrationAnswers, allowsUncertainVersionHashes)
+        self.init(url, versions, options)
         _ = try mirror { false }
     }
 
-    private init(_ url: URL, _ versions: ModelVersions, _ registry: MigrationRegistry) {
-        (self.url, self.versions, self.registry) = (url, versions, registry)
+    private init(_ url: URL, _ versions: ModelVersions, _ options: PreparedMigration.Options) {
+        (self.url, self.versions, self.options) = (url, versions, options)
+    }
+
+    private static func options(
+        _ registry: MigrationRegistry, _ answers: Data?, _ isExperimental: Bool
+    ) throws -> PreparedMigration.Options {
+        PreparedMigration.Options(
+            answers: try answers.map { try Answers(json: [UInt8]($0)) } ?? .none, registry: registry,
+            isExperimental: isExperimental)
     }
 
     /// Makes the second store by the migration to another version, and begins to follow the first.
@@ -47,18 +60,25 @@ public struct PersistentStoreMirror: Sendable {
     ///   - url: the first store, which this process does not have open; others may.
     ///   - version: that of the second store; nil for the current one.
     ///   - mirrorURL: a place where nothing is.
+    ///   - registry: the code and the mapping models that the migration needs.
+    ///   - migrationAnswers: answers to the questions that it may ask, as the JSON that the error `question` prints.
+    ///   - allowsUncertainVersionHashes: whether a version hash that is a guess may be written
+    ///     (``PersistentStoreOption/allowsUncertainVersionHashes``).
     /// - Throws: `usage` where there is a mirror, or something at the place; `locked` where this process has the store
-    ///   open; what planning and the migration throw. Then there is neither a second store nor a mirror.
+    ///   open; `question` where the models leave open what a thing is; what planning and the migration throw. Then there
+    ///   is neither a second store nor a mirror.
     public static func start(
         storeAt url: URL, versions: ModelVersions, to version: String? = nil, at mirrorURL: URL,
-        registry: MigrationRegistry = MigrationRegistry()
+        registry: MigrationRegistry = MigrationRegistry(), migrationAnswers: Data? = nil,
+        allowsUncertainVersionHashes: Bool = false
     ) async throws -> PersistentStoreMirror {
-        try await BlockingWork.run("PersistentStoreMirror") { isCancelled in
+        let options = try options(registry, migrationAnswers, allowsUncertainVersionHashes)
+        return try await BlockingWork.run("PersistentStoreMirror") { isCancelled in
             try checkIsClosed(url)
             _ = try StoreMirror.start(
-                url.path, versions: versions, to: version, at: mirrorURL.path, options: .init(registry: registry),
+                url.path, versions: versions, to: version, at: mirrorURL.path, options: options,
                 isCancelled: isCancelled)
-            return PersistentStoreMirror(url, versions, registry)
+            return PersistentStoreMirror(url, versions, options)
         }
     }
 
@@ -137,8 +157,7 @@ public struct PersistentStoreMirror: Sendable {
     // MARK: - Parts
 
     private func mirror(_ isCancelled: @escaping @Sendable () -> Bool) throws -> StoreMirror {
-        try StoreMirror(
-            of: url.path, versions: versions, options: .init(registry: registry), isCancelled: isCancelled)
+        try StoreMirror(of: url.path, versions: versions, options: options, isCancelled: isCancelled)
     }
 
     private func run<Value: Sendable>(

@@ -102,6 +102,68 @@ import Testing
         #expect(try await mirror.verify().isEqual)
     }
 
+    @Test func `what the models leave open is asked at the start, and its answers make the mirror`() async throws {
+        try store.populate(3)
+        let versions = try ModelVersions([("1", Library.first()), ("2", Library.renamed())])
+        let question = await #expect(throws: MigrationError.self) {
+            try await PersistentStoreMirror.start(storeAt: store.url, versions: versions, at: other)
+        }
+        #expect(question?.code == .question && !FileManager.default.fileExists(atPath: other.path))
+        // The message has each answer ready to be pasted.
+        let lines = question?.message.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) } ?? []
+        func answers(_ verdict: String) throws -> Data {
+            let line = try #require(lines.first { $0.hasPrefix("{") && $0.contains("\"is\": \"\(verdict)\"") })
+            return Data("{\"format\": 1, \"answers\": [\(line)]}".utf8)
+        }
+        let mirror = try await PersistentStoreMirror.start(
+            storeAt: store.url, versions: versions, at: other, migrationAnswers: answers("rename"))
+        let headings = "SELECT group_concat(ZHEADING) FROM (SELECT ZHEADING FROM ZBOOK ORDER BY Z_PK)"
+        #expect(try SQLiteShell.run(other.path, headings) == "Book 0,Book 1,Book 2\n")
+        _ = try SQLiteShell.run(
+            store.url.path, "UPDATE ZBOOK SET ZTITLE = 'Emma', Z_OPT = Z_OPT + 1 WHERE ZTITLE = 'Book 1'")
+        #expect(try await mirror.sync().updated == 1)
+        #expect(try SQLiteShell.run(other.path, headings) == "Book 0,Emma,Book 2\n")
+        // A name for it that is made anew is asked the same, and other answers are another mirror.
+        let known = try PersistentStoreMirror(
+            ofStoreAt: store.url, versions: versions, migrationAnswers: answers("rename"))
+        #expect(try await known.verify().isEqual)
+        let unanswered = #expect(throws: MigrationError.self) {
+            try PersistentStoreMirror(ofStoreAt: store.url, versions: versions)
+        }
+        #expect(unanswered?.code == .question)
+        let stale = #expect(throws: MigrationError.self) {
+            try PersistentStoreMirror(ofStoreAt: store.url, versions: versions, migrationAnswers: answers("new"))
+        }
+        #expect(stale?.code == .planStale)
+        let broken = #expect(throws: MigrationError.self) {
+            try PersistentStoreMirror(ofStoreAt: store.url, versions: versions, migrationAnswers: Data("{".utf8))
+        }
+        #expect(broken?.code == .usage)
+    }
+
+    @Test func `a version whose hash would be a guess is mirrored only where that is allowed`() async throws {
+        try store.populate(2)
+        var entities = try Library.first().entities
+        let book = try #require(entities.firstIndex { $0.name == "Book" })
+        entities[book].attributes.append(
+            AttributeDescription(name: "cover", type: .composite, compositeName: "Cover"))
+        let cover = CompositeDescription(
+            name: "Cover", elements: [AttributeDescription(name: "colour", type: .string)])
+        let second = try ManagedObjectModel(entities: entities, composites: [cover])
+        let versions = try ModelVersions([("1", Library.first()), ("2", second)])
+        let refused = await #expect(throws: MigrationError.self) {
+            try await PersistentStoreMirror.start(storeAt: store.url, versions: versions, at: other)
+        }
+        #expect(refused?.code == .unsupported && !FileManager.default.fileExists(atPath: other.path))
+        let mirror = try await PersistentStoreMirror.start(
+            storeAt: store.url, versions: versions, at: other, allowsUncertainVersionHashes: true)
+        #expect(try SQLiteShell.run(other.path, "SELECT count(*), count(ZTITLE) FROM ZBOOK") == "2|2\n")
+        #expect(try await mirror.verify().isEqual)
+        let known = try PersistentStoreMirror(
+            ofStoreAt: store.url, versions: versions, allowsUncertainVersionHashes: true)
+        #expect(try await known.verify().isEqual)
+    }
+
     /// A task that is cancelled at some instant has changed nothing, or all.
     @Test func `a task that is cancelled leaves both stores as they were`() async throws {
         try store.populate(400)

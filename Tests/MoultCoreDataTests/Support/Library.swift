@@ -67,6 +67,16 @@ enum Library {
         return model
     }
 
+    /// Version 1 where a book's `title` is called `heading`, and nothing says that it is the same.
+    static func renamed() throws -> ManagedObjectModel {
+        var model = try first()
+        try model.updateEntity("Book") { book in
+            book.attributes.removeAll { $0.name == "title" }
+            book.attributes.append(AttributeDescription(name: "heading", type: .string))
+        }
+        return model
+    }
+
     /// Version 2 with a change that no mapping can be inferred for.
     static func impossible() throws -> ManagedObjectModel {
         var model = try first()
