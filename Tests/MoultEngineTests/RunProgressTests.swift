@@ -57,6 +57,41 @@ struct RunProgressTests {
         check(finishing.all, "finishing")
     }
 
+    @Test("a call for one deferred task tells of that task alone; one with a budget tells of no time beyond it")
+    func deferred() throws {
+        let versions = try DeferrableVersions.make()
+        let store = try largeStore(versions)
+        try store.migrate(versions)
+        let migrator = Migrator(options: MigrationOptions(isFrugal: true), system: HurriedSystem())
+        let tasks = try migrator.deferredTasks(of: store.path)
+        let counts = try tasks.map { try store.shell("SELECT count(*) FROM \($0.table)") }
+        for (task, count) in zip(tasks, counts) {
+            let told = Told()
+            #expect(try migrator.finishDeferred(store.path, .one, told.observer).done.map(\.name) == [task.name])
+            let all = told.all
+            #expect(all.map(\.fraction) == all.map(\.fraction).sorted() && all.last?.fraction == 1)
+            #expect(all.map(\.rows) == all.map(\.rows).sorted())
+            #expect(all.allSatisfy { "\($0.totalRows)\n" == count && $0.rows <= $0.totalRows }, "\(task.sentence)")
+            // Before its end, too.
+            #expect(all.contains { $0.fraction > 0 && $0.fraction < 1 }, "\(task.sentence)")
+        }
+
+        let other = try largeStore(versions)
+        try other.migrate(versions)
+        let system = HandSystem()
+        let told = Mutex<[(told: Double, left: Double)]>([])
+        let budget = tasks.longestUnit * 2
+        _ = try Migrator(options: MigrationOptions(isFrugal: true), system: system).finishDeferred(
+            other.path, .seconds(budget),
+            MigrationObserver(onProgress: { progress in
+                let left = max(0, budget - system.seconds)
+                if let seconds = progress.estimatedTimeRemaining { told.withLock { $0.append((seconds, left)) } }
+                system.advance(by: budget / 50)
+            }))
+        let all = told.withLock { $0 }
+        #expect(all.count > 3 && all.allSatisfy { $0.told <= $0.left + 1e-9 }, "\(all)")
+    }
+
     @Test(
         "whatever is done, the fraction never goes back and ends at 1, and phases come in their order",
         arguments: CancellableKind.all)

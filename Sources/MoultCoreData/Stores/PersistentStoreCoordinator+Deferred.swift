@@ -11,9 +11,12 @@ extension PersistentStoreCoordinator {
     /// ``PersistentStoreOption/deferredLightweightMigration``. The stores are closed meanwhile and opened again, so
     /// contexts wait; the objects that they have stay valid. A store is backed up before values leave it for good.
     ///
+    /// - Parameter onProgress: told often, on this thread, how far the work on one store is; of several, on each in turn.
     /// - Throws: `locked` where another process has a store open, `insufficientStorage`; what was done stays done.
-    public func finishDeferredLightweightMigration() throws {
-        for store in persistentStores where try isPending(store) { try finish(store, .all) }
+    public func finishDeferredLightweightMigration(
+        onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in }
+    ) throws {
+        for store in persistentStores where try isPending(store) { try finish(store, .all, onProgress) }
     }
 
     /// Does the next task that a deferred migration has left, if there is one.
@@ -21,10 +24,13 @@ extension PersistentStoreCoordinator {
     /// To be called again and again, such as in a background task, until no store's metadata have
     /// ``PersistentStoreOption/deferredLightweightMigration``; between two calls everything is whole.
     ///
+    /// - Parameter onProgress: told often, on this thread, how far this task is.
     /// - Throws: as above.
-    public func finishDeferredLightweightMigrationTask() throws {
+    public func finishDeferredLightweightMigrationTask(
+        onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in }
+    ) throws {
         guard let store = try persistentStores.first(where: isPending) else { return }
-        try finish(store, .one)
+        try finish(store, .one, onProgress)
     }
 
     private func isPending(_ store: PersistentStore) throws -> Bool {
@@ -33,14 +39,18 @@ extension PersistentStoreCoordinator {
     }
 
     /// Contexts find the store's place taken by one that was opened anew, whatever became of the work.
-    private func finish(_ store: PersistentStore, _ limit: DeferredLimit) throws {
+    private func finish(
+        _ store: PersistentStore, _ limit: DeferredLimit, _ onProgress: @escaping @Sendable (MigrationProgress) -> Void
+    ) throws {
         guard let url = store.url else { return }
         try objects.lock.withLock {
             try objects.remove(store.store)
             store.close()
             let result = Result {
                 let options = MigrationOptions(patience: max(store.options.busyTimeout, 0))
-                _ = try Migrator(options: options).finishDeferred(url.path, versions: modelVersions, limit)
+                _ = try Migrator(options: options).finishDeferred(
+                    url.path, versions: modelVersions, limit,
+                    MigrationObserver(telling: onProgress, isCancelled: { false }))
             }
             try reopen(store, at: url)
             try result.get()

@@ -9,15 +9,15 @@ final class DeferredRun {
     private let lock: StoreLock
     private let version: ModelVersion
     private let migrator: Migrator
-    private let limit: DeferredLimit
-    private let started: UInt64
+    let limit: DeferredLimit
+    let started: UInt64
     private let startedAt: Timestamp
-    private var observer: MigrationObserver
-    private var done: [DeferredTask] = []
+    var observer: MigrationObserver
+    var done: [DeferredTask] = []
     private var backup: StoreBackup?
 
-    private var system: any System { migrator.system }
-    private var connection: Connection { lock.connection }
+    var system: any System { migrator.system }
+    var connection: Connection { lock.connection }
     private var seconds: Double { system.seconds(since: started) }
     private var isLate: Bool { if case .seconds(let budget) = limit { seconds > budget } else { false } }
 
@@ -41,17 +41,19 @@ final class DeferredRun {
         }
         let tasks = try DeferredWork(snapshot, version: version, measuredOver: connection).tasks
         try limit.check(against: longestUnit(of: tasks))
-        observer = observer.timed(
+        let planned = Array(limit == .one ? tasks.prefix(1) : tasks[...])
+        observer = endingInTime(observer).timed(
             by: RunEstimate(
-                finishing: tasks.reduce(0) { $0 + $1.seconds },
+                finishing: planned.reduce(0) { $0 + $1.parts.total },
                 backup: needsBackup(before: tasks) ? try StoreState(connection).size : 0), system)
+        observer.totalRows = planned.reduce(0) { $0 + $1.rows }
         defer { record() }
         if tasks.isEmpty { try connection.transaction { try settle() } }
         try makeBackup(before: tasks)
         var left = tasks
         while let task = left.first, hasTime(for: task) {
             do {
-                try run(task, among: tasks)
+                try run(task, among: planned)
             } catch let error as MigrationError where error.code == .cancelled && isLate && hasGained {
                 // What was done stays done; the rest is for the next call.
                 break
@@ -114,15 +116,24 @@ extension DeferredRun {
 
     /// In the transaction that is open.
     private func perform(_ task: DeferredTask, _ script: DeferredWork.Script, _ observer: MigrationObserver) throws {
-        let shares = try shares(of: script, rows: task.rows)
-        try ScriptRunner(script: script.making, observer: observer.spanning(0...shares.made), system: system)
-            .run(on: connection)
+        let parts = task.parts.ends
+        try run(script.making, observer.spanning(0...parts.made))
+        var observer = observer
         if let rebuilt = script.rebuilt {
-            connection.onProgress(every: 20_000) { !observer.isCancelled() }
+            watch(observer.spanning(parts.made...parts.proven), rows: task.rows)
             try RebuildVerifier(connection, rebuilt).verify()
+            // The rows are counted once.
+            observer.onProgress = { [onProgress = observer.onProgress] progress in
+                var progress = progress
+                progress.rows = task.rows
+                onProgress(progress)
+            }
         }
-        try ScriptRunner(script: script.leaving, observer: observer.spanning(shares.proven...1), system: system)
-            .run(on: connection)
+        var (first, rest) = (script.leaving, script.leaving)
+        first.statements.removeLast(max(first.statements.count - 1, 0))
+        rest.statements.removeFirst(min(rest.statements.count, 1))
+        try run(first, observer.spanning(parts.proven...parts.left))
+        try run(rest, observer.spanning(parts.left...parts.indexed))
         let now = try DeferredWork(StoreSnapshot(connection), version: version)
         guard !now.tasks.contains(where: { $0.kind == task.kind && $0.name == task.name }) else {
             throw Self.unchanged(task)
@@ -131,13 +142,8 @@ extension DeferredRun {
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(connection.path) }
     }
 
-    /// The parts of a task that are done when the table is made anew, and when it is proven.
-    private func shares(of script: DeferredWork.Script, rows: Int64) throws -> (made: Double, proven: Double) {
-        let making = try script.making.costs(over: connection).reduce(0, +)
-        let proof = script.rebuilt == nil ? 0 : Double(rows) * WorkCost.comparison
-        let leaving = try script.leaving.costs(over: connection).reduce(0, +)
-        let all = max(making + proof + leaving, 1e-9)
-        return (min(making / all, 1), min((making + proof) / all, 1))
+    private func run(_ script: StoreScript, _ observer: MigrationObserver) throws {
+        try ScriptRunner(script: script, observer: observer, system: system).run(on: connection)
     }
 
     /// The tables are those of a fresh store, word for word; then nothing is pending any more.
@@ -168,27 +174,6 @@ extension DeferredRun {
             .init(reason: "table made anew", folder: folder, bytes: bytes),
             .init(reason: "commit log", folder: folder, bytes: bytes),
         ]).check(system)
-    }
-
-    /// Tells how far all tasks are, by their seconds, and ends what takes too long.
-    private func taskObserver(_ task: DeferredTask, among all: [DeferredTask]) -> MigrationObserver {
-        let total = max(all.reduce(0) { $0 + $1.seconds }, 0.001)
-        let start = done.reduce(0) { $0 + $1.seconds } / total
-        let rows = done.reduce(0) { $0 + $1.rows }
-        var part = observer.spanning(start...max(start, min(start + task.seconds / total, 1)))
-        part.totalRows = all.reduce(0) { $0 + $1.rows }
-        part.onProgress = { [onProgress = observer.onProgress] progress in
-            var progress = progress
-            progress.rows += rows
-            onProgress(progress)
-        }
-        part.isCancelled = { [isCancelled = observer.isCancelled, isLate = lateness] in isCancelled() || isLate() }
-        return part
-    }
-
-    private var lateness: @Sendable () -> Bool {
-        guard case .seconds(let budget) = limit else { return { false } }
-        return { [system, started] in system.seconds(since: started) > budget }
     }
 
     private func stopped(at task: DeferredTask, _ error: MigrationError) -> MigrationError {

@@ -71,11 +71,7 @@ extension RunEstimate {
 
     /// Deferred tasks of so many seconds, after a backup of so many bytes.
     init(finishing seconds: Double, backup size: Int64) {
-        // Tasks say how long they may take at most; behind the last of them the log is written back.
-        self.init([
-            .backup: Double(size) * (WorkCost.backup + WorkCost.proof), .change: seconds * 0.68 + 1e-3,
-            .commit: seconds * 0.16,
-        ])
+        self.init([.backup: Double(size) * (WorkCost.backup + WorkCost.proof), .change: seconds + 1e-3])
     }
 }
 

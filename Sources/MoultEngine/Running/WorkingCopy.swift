@@ -193,8 +193,11 @@ struct ScriptRunner {
         guard statement.rows > 10_000 else { return .infinity }
         var loops: Int64 = 0
         try connection.forEachRow("EXPLAIN \(statement.sql)") { row in
-            // Next and SorterNext jump back to where their loop begins, which their second operand says.
-            guard row.text(1)?.hasSuffix("Next") == true else { return }
+            // Next and SorterNext jump back to where their loop begins, which their second operand says; so does the Goto of
+            // an INSERT that takes its rows from another loop. The Goto to 1 ends the preparations, which come last.
+            guard let opcode = row.text(1), opcode.hasSuffix("Next") || opcode == "Goto" && row.integer(3) > 1 else {
+                return
+            }
             loops += max(row.integer(0) - row.integer(3) + 1, 0)
         }
         return Double(statement.rows) * Double(max(loops, 1))

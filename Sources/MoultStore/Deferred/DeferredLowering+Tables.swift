@@ -27,7 +27,8 @@ extension DeferredLowering {
         tasks.append(
             DeferredTask(
                 .rebuildTable, table.name, of: table.name, columns: leaving,
-                rows: lowering.rows(of: members.map(\.source.name))))
+                rows: lowering.rows(of: members.map(\.source.name)),
+                indexes: lowering.destination.indexes.count { $0.table == table.name }))
     }
 
     mutating func make(_ name: String, _ sql: String) {

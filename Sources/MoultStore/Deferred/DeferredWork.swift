@@ -31,7 +31,8 @@ package struct DeferredWork: Sendable {
             model: version.model, framework: snapshot.framework.number, history: snapshot.hasHistory)
         try Self.check(snapshot, actual, fresh)
         let tasks = snapshot.metadata.hasDeferredWork ? Self.tasks(snapshot.catalogue, actual, fresh) : []
-        self.tasks = try connection.map { try Self.measure(tasks, over: $0) } ?? tasks
+        self.tasks =
+            try connection.map { [fresh] in try Self.measure(tasks, snapshot.catalogue, fresh, over: $0) } ?? tasks
     }
 
     private static func check(_ snapshot: StoreSnapshot, _ actual: StoreLayout, _ fresh: StoreLayout) throws {
@@ -77,11 +78,17 @@ package struct DeferredWork: Sendable {
             }
     }
 
-    private static func measure(_ tasks: [DeferredTask], over connection: Connection) throws -> [DeferredTask] {
+    private static func measure(
+        _ tasks: [DeferredTask], _ catalogue: Catalogue, _ fresh: StoreLayout, over connection: Connection
+    ) throws -> [DeferredTask] {
         try tasks.map { task in
             var task = task
             task.rows = try connection.integer("SELECT count(*) FROM main.\(task.table.quotedName)") ?? 0
             task.bytes = try connection.bytes(of: task.kind == .dropIndex ? task.name : task.table)
+            task.indexes =
+                task.kind == .rebuildTable
+                ? fresh.indexes.count { $0.table == task.table }
+                : catalogue.entries.count { $0.kind == .index && $0.tableName == task.name }
             return task
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import MoultCoreData
 import MoultModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -44,8 +45,14 @@ import Testing
         #expect(try item.value(forKey: "score") as? Int == 7)
         var calls = 0
         while try isPending(coordinator), calls < 20 {
-            try coordinator.finishDeferredLightweightMigrationTask()
+            let told = Mutex<[MigrationProgress]>([])
+            try coordinator.finishDeferredLightweightMigrationTask { progress in told.withLock { $0.append(progress) } }
             calls += 1
+            // Each call tells of its own task.
+            let all = told.withLock { $0 }
+            #expect(all.last?.fractionCompleted == 1 && all.last?.estimatedTimeRemaining == 0)
+            #expect(all.map(\.fractionCompleted) == all.map(\.fractionCompleted).sorted())
+            #expect(all.allSatisfy { $0.rows <= $0.totalRows } && (all.last?.totalRows ?? .max) <= 20)
             // Objects that were there before stay what they are.
             try item.setValue("call \(calls)", forKey: "title")
             try container.viewContext.save()

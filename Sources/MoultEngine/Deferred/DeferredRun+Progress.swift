@@ -1,0 +1,55 @@
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// What a call tells of itself.
+extension DeferredRun {
+    /// Tells how far all tasks are, by the time that they are expected to take, and ends what takes too long.
+    func taskObserver(_ task: DeferredTask, among all: [DeferredTask]) -> MigrationObserver {
+        let total = all.reduce(0) { $0 + $1.parts.total }
+        let start = min(done.reduce(0) { $0 + $1.parts.total } / total, 1)
+        let rows = done.reduce(0) { $0 + $1.rows }
+        var part = observer.spanning(start...max(start, min(start + task.parts.total / total, 1)))
+        part.onProgress = { [onProgress = observer.onProgress] progress in
+            var progress = progress
+            progress.rows = rows + min(progress.rows, task.rows)
+            onProgress(progress)
+        }
+        part.isCancelled = { [isCancelled = observer.isCancelled, isLate = lateness] in isCancelled() || isLate() }
+        return part
+    }
+
+    /// A call with a budget takes no longer than that.
+    func endingInTime(_ observer: MigrationObserver) -> MigrationObserver {
+        guard case .seconds(let budget) = limit else { return observer }
+        var observer = observer
+        observer.onProgress = { [onProgress = observer.onProgress, system, started] progress in
+            var progress = progress
+            progress.estimatedTimeRemaining = progress.estimatedTimeRemaining.map {
+                min($0, max(0, budget - system.seconds(since: started)))
+            }
+            onProgress(progress)
+        }
+        return observer
+    }
+
+    private var lateness: @Sendable () -> Bool {
+        guard case .seconds(let budget) = limit else { return { false } }
+        return { [system, started] in system.seconds(since: started) > budget }
+    }
+
+    /// How far the proof of a table is follows from the time.
+    func watch(_ part: MigrationObserver, rows: Int64) {
+        let begun = system.monotonicNanoseconds
+        let expected = part.expectedSeconds(of: 1, at: begun)
+        var last = begun
+        connection.onProgress(every: 20_000) { [system] in
+            let now = system.monotonicNanoseconds
+            if now &- last > 50_000_000 {
+                last = now
+                part.report(.change, RunClock.approach(system.seconds(since: begun, to: now) / expected), rows: rows)
+            }
+            return !part.isCancelled()
+        }
+    }
+}
