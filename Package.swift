@@ -184,8 +184,10 @@ let package = Package(
 
         .target(
             name: "TestSupport",
-            dependencies: ["MoultModel", "MoultModelFiles", "MoultStore", "MoultObjects", "MoultSystem"],
-            path: "Tests/TestSupport"),
+            dependencies: [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultSystem",
+                "MoultTransform",
+            ], path: "Tests/TestSupport"),
         tests(
             "MoultObjectsTests",
             [

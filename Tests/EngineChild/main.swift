@@ -94,16 +94,10 @@ do {
         let prepared = try PreparedMigration(store, versions: KillableVersions.make())
         if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, observer) }
     case "stages", "stops":
-        var registry = MigrationRegistry()
-        registry.steps["copy"] = StepCode(execute: FlightVersions.copyFlightData)
-        registry.stages = [
-            RegisteredStage(
-                from: "V2", to: "V3", name: "decompose", sentence: "Flight data get an entity of their own.",
-                before: [CodeStep(name: "copy", sentence: "Flight data are copied.")])
-        ]
         let prepared = try PreparedMigration(
             store, versions: FlightVersions.make(),
-            options: .init(registry: registry, stopsAtEachVersion: CommandLine.arguments[1] == "stops"))
+            options: .init(registry: FlightVersions.registry(), stopsAtEachVersion: CommandLine.arguments[1] == "stops")
+        )
         _ = try Migrator().run(prepared, observer)
     case "mend":
         let homeless = ValidationRule("homeless", of: "Topic", .orphan(relationship: "forum"), fix: .quarantine)

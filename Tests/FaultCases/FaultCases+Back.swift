@@ -1,7 +1,6 @@
 import MoultEngine
 import MoultModel
 import MoultObjects
-import MoultPlan
 import MoultStore
 import MoultSystem
 import MoultTesting
@@ -17,14 +16,7 @@ extension FaultCases {
     static var rolledBack: FaultCase {
         get throws {
             let versions = try FlightVersions.make()
-            var registry = MigrationRegistry()
-            registry.steps["copy"] = StepCode(execute: FlightVersions.copyFlightData)
-            registry.stages = [
-                RegisteredStage(
-                    from: "V2", to: "V3", name: "decompose", sentence: "Flight data get an entity of their own.",
-                    before: [CodeStep(name: "copy", sentence: "Flight data are copied.")])
-            ]
-            let options = PreparedMigration.Options(registry: registry)
+            let options = PreparedMigration.Options(registry: FlightVersions.registry())
             var trial = FaultCase("rolled back") { store in
                 try FlightVersions.makeStore(at: store, count: 6, external: 1)
                 try migrate(store, versions, POSIXSystem(), options)

@@ -66,22 +66,6 @@ extension FaultCases {
 
     // MARK: - Stages
 
-    private static func stages(_ registry: MigrationRegistry, before: [CodeStep]) -> MigrationRegistry {
-        var registry = registry
-        registry.stages = [
-            RegisteredStage(
-                from: "V2", to: "V3", name: "decompose", sentence: "Flight data get an entity of their own.",
-                before: before)
-        ]
-        return registry
-    }
-
-    private static var copying: MigrationRegistry {
-        var registry = MigrationRegistry()
-        registry.steps["copy"] = StepCode(execute: FlightVersions.copyFlightData)
-        return stages(registry, before: [CodeStep(name: "copy", sentence: "Flight data are copied.")])
-    }
-
     /// Six aircraft, one of them with external data.
     private static func flights(
         _ name: String, _ options: PreparedMigration.Options, to target: String? = nil
@@ -97,13 +81,13 @@ extension FaultCases {
     }
 
     static var passes: FaultCase {
-        get throws { try flights("three stages, one commit", .init(registry: copying)) }
+        get throws { try flights("three stages, one commit", .init(registry: FlightVersions.registry())) }
     }
 
     static var stops: FaultCase {
         get throws {
             let versions = try FlightVersions.make()
-            let options = PreparedMigration.Options(registry: copying, stopsAtEachVersion: true)
+            let options = PreparedMigration.Options(registry: FlightVersions.registry(), stopsAtEachVersion: true)
             var trial = try flights("three stages, a stop at each version", options)
             trial.stops = [{ try migrate($0, versions, to: "V2", $1, options) }]
             return trial
@@ -119,16 +103,12 @@ extension FaultCases {
             var trial = FaultCase("steps with an undo") { store in
                 try FlightVersions.makeStore(at: store, count: 6, external: 1)
             } run: { store, system in
-                var registry = copying
+                var registry = MigrationRegistry()
                 registry.steps["tell"] = StepCode(
                     execute: { _ in try system.write([1], to: store + ".told") },
                     undo: { _ in try system.remove(store + ".told") })
-                registry = stages(
-                    registry,
-                    before: [
-                        CodeStep(name: "tell", sentence: "Somebody is told."),
-                        CodeStep(name: "copy", sentence: "Flight data are copied."),
-                    ])
+                registry = FlightVersions.registry(
+                    registry, before: [CodeStep(name: "tell", sentence: "Somebody is told.")])
                 try migrate(store, versions, system, .init(registry: registry))
             }
             trial.contents = FlightVersions.witness
@@ -154,7 +134,7 @@ extension FaultCases {
     /// The same with stops, after a run that died between the first commit and the second.
     static var resumed: FaultCase {
         get throws {
-            let options = PreparedMigration.Options(registry: copying, stopsAtEachVersion: true)
+            let options = PreparedMigration.Options(registry: FlightVersions.registry(), stopsAtEachVersion: true)
             let versions = try FlightVersions.make()
             var trial = try flights("resumed after a death between two stops", options)
             trial.prepare = { store in

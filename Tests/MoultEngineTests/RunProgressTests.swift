@@ -55,6 +55,12 @@ struct RunProgressTests {
         _ = try Migrator(options: MigrationOptions(isFrugal: true), system: HurriedSystem()).finishDeferred(
             store.path, .all, finishing.observer)
         check(finishing.all, "finishing")
+        // Evenly: the rows that are copied go on to the last report, however many steps each takes.
+        let all = finishing.all
+        let start = try #require(all.firstIndex { $0.message == "Make the table ZITEM." })
+        let end = try #require(all.firstIndex { $0.message == "Copy the rows of ZITEM." })
+        let rows = all[start..<end].dropFirst().map(\.rows)
+        #expect(rows.count > 10 && Set(rows).count == rows.count, "\(rows)")
     }
 
     @Test("a call for one deferred task tells of that task alone; one with a budget tells of no time beyond it")

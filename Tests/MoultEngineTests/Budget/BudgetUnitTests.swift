@@ -1,10 +1,8 @@
 import Foundation
 import MoultModel
 import MoultObjects
-import MoultPlan
 import MoultStore
 import MoultSystem
-import MoultTransform
 import TestSupport
 import Testing
 
@@ -81,19 +79,12 @@ struct BudgetUnitTests {
     }
 
     @Test func `code of an app is one unit, and the plan names it`() throws {
-        var registry = MigrationRegistry()
-        registry.steps["copy"] = StepCode(execute: FlightVersions.copyFlightData)
-        registry.stages = [
-            RegisteredStage(
-                from: "V2", to: "V3", name: "decompose", sentence: "Flight data get an entity of their own.",
-                before: [CodeStep(name: "copy", sentence: "Flight data are copied.")])
-        ]
         let folder = try ScratchFolder()
         let path = folder.path + "/Fleet.sqlite"
         try FlightVersions.makeStore(at: path, count: 40)
         let before = try FlightVersions.witness(path)
         func call() throws -> BudgetOutcome {
-            var options = PreparedMigration.Options(registry: registry)
+            var options = PreparedMigration.Options(registry: FlightVersions.registry())
             options.goesOn = true
             let prepared = try PreparedMigration(path, versions: FlightVersions.make(), options: options)
             #expect(prepared.longestUnit?.sentence.contains("the way takes several passes") == true)

@@ -118,20 +118,9 @@ extension CancellableKind {
         try FlightVersions.makeStore(at: store, count: 60, external: 1)
     }
 
-    private static func stages(_ registry: MigrationRegistry, before: [CodeStep]) -> MigrationRegistry {
-        var registry = registry
-        registry.steps["copy"] = StepCode(execute: FlightVersions.copyFlightData)
-        registry.stages = [
-            RegisteredStage(
-                from: "V2", to: "V3", name: "decompose", sentence: "Flight data get an entity of their own.",
-                before: before + [CodeStep(name: "copy", sentence: "Flight data are copied.")])
-        ]
-        return registry
-    }
-
     private static func staged(stops: Bool) -> CancellableKind {
         let options = PreparedMigration.Options(
-            registry: stages(MigrationRegistry(), before: []), stopsAtEachVersion: stops)
+            registry: FlightVersions.registry(), stopsAtEachVersion: stops)
         var kind = CancellableKind(name: stops ? "three stages, a stop at each version" : "three stages, one commit") {
             try makeFlights(at: $0)
         } run: { store, system, observer in
@@ -149,7 +138,8 @@ extension CancellableKind {
         registry.steps["tell"] = StepCode(
             execute: { _ in try system.write([1], to: store + ".told") },
             undo: { _ in try system.remove(store + ".told") })
-        registry = stages(registry, before: [CodeStep(name: "tell", sentence: "Somebody is told.")])
+        registry = FlightVersions.registry(
+            registry, before: [CodeStep(name: "tell", sentence: "Somebody is told.")])
         try migrate(store, try FlightVersions.make(), system, observer, .init(registry: registry))
     }
 }
