@@ -27,7 +27,7 @@ enum WorkCost {
 
     /// Counting it, and what a plan asks before anything is done.
     static let look = 0.2e-6
-    static let insert = 0.2e-6
+    static let insert = 0.3e-6
     static let update = 0.55e-6
     static let drop = 0.2e-6
     /// A large sort, as for an index.
