@@ -21,10 +21,7 @@ extension ModelGraph {
         let binding = try binding(object.entityName)
         try check(object, binding)
         if let face = object.face { return face as? Model }
-        guard binding.type == type else { return newModel(for: object, binding) as? Model }
-        let model = type.init(backingData: ObjectBacking(object, self))
-        object.face = model
-        return model
+        return binding.type == type ? newModel(for: object, type) : newModel(for: object, binding.type) as? Model
     }
 
     /// - Throws: `dataConflict` for a row that holds NULL, or what its property cannot be, where there has to be a

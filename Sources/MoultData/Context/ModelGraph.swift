@@ -35,12 +35,12 @@ final class ModelGraph {
     /// The model that shows an object: the one that somebody has, or a new one.
     func model(for object: Object) throws -> any PersistentModel {
         if let face = object.face as? any PersistentModel { return face }
-        return newModel(for: object, try binding(object.entityName))
+        return newModel(for: object, try binding(object.entityName).type)
     }
 
     /// A model for an object that none shows.
-    func newModel(for object: Object, _ binding: ModelBinding) -> any PersistentModel {
-        let model = binding.type.init(backingData: ObjectBacking(object, self))
+    func newModel<Model: PersistentModel>(for object: Object, _ type: Model.Type) -> Model {
+        let model = type.init(backingData: ObjectBacking(object, self))
         object.face = model
         return model
     }

@@ -39,10 +39,10 @@ final class MigrationPace {
             return
         }
         let deadline = max(seconds / 2, seconds - checkpoint.endSeconds * 1.5 - 0.02)
-        isLate = { [started = budget.started] in Self.seconds(since: started, system) > deadline }
+        isLate = { [started = budget.started] in system.seconds(since: started) > deadline }
     }
 
-    var elapsed: Double { Self.seconds(since: started, system) }
+    var elapsed: Double { system.seconds(since: started) }
 
     /// Seconds that are left for units.
     var left: Double {
@@ -75,7 +75,7 @@ final class MigrationPace {
         let start = system.monotonicNanoseconds
         let result = try body()
         // One that is known better says nothing of the machine: it may be an app's code.
-        if seconds == nil { learn(Self.seconds(since: start, system), of: unit) }
+        if seconds == nil { learn(system.seconds(since: start), of: unit) }
         gained += 1
         return result
     }
@@ -96,10 +96,6 @@ final class MigrationPace {
 
     /// Whether the budget has run out, but for what the end of the call takes.
     let isLate: @Sendable () -> Bool
-
-    static func seconds(since start: UInt64, _ system: any System) -> Double {
-        system.seconds(since: start)
-    }
 }
 
 /// How much of a migration one call may do, and what it goes on from.

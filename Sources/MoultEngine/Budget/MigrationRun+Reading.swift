@@ -64,7 +64,7 @@ extension MigrationRun {
         let reading = BackgroundWork(isSequential: options.isSequential) { [system] in
             try chosen.map { unit in
                 let start = system.monotonicNanoseconds
-                return (unit.unit, try unit.read(), MigrationPace.seconds(since: start, system))
+                return (unit.unit, try unit.read(), system.seconds(since: start))
             }
         }
         let result = Result { try body() }
