@@ -6,8 +6,13 @@ public struct AttributeDescription: Sendable, Hashable {
     public var isTransient: Bool
     /// How a derived attribute is computed; nil for one that is stored as set.
     public var derivation: Derivation?
-    /// The name of the composite type, for an attribute of type `composite`.
+    /// The name that a model source gives the composite type of an attribute of type `composite`; compiled models and
+    /// SwiftData give none. A model fills ``elements`` from the type of that name.
     public var compositeName: String?
+    /// What an attribute of type `composite` consists of, in order of declaration. An element may be composite itself.
+    public var elements: [AttributeDescription]
+    /// Why the stored form of the attribute is not known for certain; nil where Apple's own stores prove it.
+    public var uncertainty: String?
     public var defaultValue: AttributeValue?
     public var allowsExternalBinaryDataStorage: Bool
     public var preservesValueInHistoryOnDeletion: Bool
@@ -36,6 +41,8 @@ public struct AttributeDescription: Sendable, Hashable {
         isTransient: Bool = false,
         derivation: Derivation? = nil,
         compositeName: String? = nil,
+        elements: [AttributeDescription] = [],
+        uncertainty: String? = nil,
         defaultValue: AttributeValue? = nil,
         allowsExternalBinaryDataStorage: Bool = false,
         preservesValueInHistoryOnDeletion: Bool = false,
@@ -58,6 +65,8 @@ public struct AttributeDescription: Sendable, Hashable {
         self.isTransient = isTransient
         self.derivation = derivation
         self.compositeName = compositeName
+        self.elements = elements
+        self.uncertainty = uncertainty
         self.defaultValue = defaultValue
         self.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
         self.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion

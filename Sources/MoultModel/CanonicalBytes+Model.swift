@@ -26,6 +26,12 @@ extension CanonicalBytes {
         add(attribute.derivation?.expression)
         add(attribute.derivation?.filter)
         add(attribute.compositeName)
+        // Only where there are some: the fingerprints of other attributes stay as older releases wrote them.
+        if !attribute.elements.isEmpty {
+            add("elements")
+            list(attribute.elements) { $0.add($1) }
+        }
+        if let uncertainty = attribute.uncertainty { add("uncertainty " + uncertainty) }
         add(attribute.defaultValue)
         add(attribute.allowsExternalBinaryDataStorage)
         add(attribute.preservesValueInHistoryOnDeletion)

@@ -7,7 +7,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
     public let entities: [EntityDescription]
     /// The named subsets of entities, ordered by name.
     public let configurations: [Configuration]
-    /// The composite types that attributes refer to, ordered by name.
+    /// The composite types that a model source names, ordered by name. Attributes have their elements themselves.
     public let composites: [CompositeDescription]
     /// The stored fetch requests, ordered by name.
     public let fetchRequestTemplates: [FetchRequestTemplate]
@@ -29,9 +29,11 @@ public struct ManagedObjectModel: Sendable, Equatable {
         versionIdentifiers: [String] = [""],
         documentAttributes: [String: String] = [:]
     ) throws {
-        self.entities = entities.map(\.inNameOrder).sorted { $0.name.precedesInByteOrder($1.name) }
+        let composites = try CompositeTypes(composites)
+        self.entities = try entities.map { try composites.resolved($0.inNameOrder) }
+            .sorted { $0.name.precedesInByteOrder($1.name) }
         self.configurations = configurations.sorted { $0.name.precedesInByteOrder($1.name) }
-        self.composites = composites.sorted { $0.name.precedesInByteOrder($1.name) }
+        self.composites = composites.inNameOrder
         self.fetchRequestTemplates = fetchRequestTemplates.sorted { $0.name.precedesInByteOrder($1.name) }
         self.versionIdentifiers = versionIdentifiers
         self.documentAttributes = documentAttributes
@@ -103,9 +105,21 @@ extension ManagedObjectModel {
         lineage(of: entity).flatMap(\.relationships).sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
-    /// The attribute of that name that `entity` declares or inherits.
+    /// The attribute of that name that `entity` declares or inherits. A leaf of a composite attribute goes by its path,
+    /// `attribute.element`, and is named by it.
     public func attribute(_ name: String, of entity: EntityDescription) -> AttributeDescription? {
-        lineage(of: entity).lazy.compactMap { $0.attribute(name) }.first
+        let lineage = lineage(of: entity)
+        if let attribute = lineage.lazy.compactMap({ $0.attribute(name) }).first { return attribute }
+        guard let dot = name.firstIndex(of: "."),
+            let root = lineage.lazy.compactMap({ $0.attribute(String(name[..<dot])) }).first
+        else { return nil }
+        return root.leaves.first { $0.name == name }
+    }
+
+    /// The attributes of an entity that have values of their own, inherited ones included: a composite attribute is
+    /// replaced by its leaves, each named by its path (``AttributeDescription/leaves``).
+    package func leaves(of entity: EntityDescription) -> [AttributeDescription] {
+        attributes(of: entity).flatMap(\.leaves)
     }
 
     /// The relationship of that name that `entity` declares or inherits.

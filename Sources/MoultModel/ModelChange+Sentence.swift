@@ -53,7 +53,7 @@ extension ModelChange.Kind {
             .optional, .transient, .indexed, .spotlight, .externalRecord, .syncable:
             .state
         case .parent, .className, .type, .defaultValue, .derivation, .valueTransformer, .valueClass, .validation,
-            .compositeName, .destination, .inverse, .maximumCount, .minimumCount, .deleteRule, .modifier,
+            .destination, .inverse, .maximumCount, .minimumCount, .deleteRule, .modifier,
             .renamingIdentifier, .userInfo, .fetchedProperty, .index, .configuration, .composite, .fetchRequest,
             .versionIdentifiers:
             .value
@@ -71,7 +71,7 @@ extension ModelChange.Kind {
         case .compoundIndexAdded, .compoundIndexRemoved: "compound index"
         case .constraintAdded, .constraintRemoved: "uniqueness constraint"
         case .configurationAdded, .configurationRemoved, .configuration: "configuration"
-        case .compositeAdded, .compositeRemoved, .composite, .compositeName: "composite type"
+        case .compositeAdded, .compositeRemoved, .composite: "composite type"
         case .fetchRequestAdded, .fetchRequestRemoved, .fetchRequest: "fetch request"
         case .parent: "parent entity"
         case .abstract: "abstract switch"

@@ -61,7 +61,6 @@ extension ModelChange {
         case valueClass = "value-class-changed"
         case scalar = "scalar-type-changed"
         case validation = "validation-changed"
-        case compositeName = "composite-type-changed"
 
         case relationshipAdded = "relationship-added"
         case relationshipRemoved = "relationship-removed"

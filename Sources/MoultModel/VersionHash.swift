@@ -2,8 +2,8 @@
 package struct VersionHashes: Sendable, Equatable {
     /// 32 bytes an entity.
     package let entities: [String: [UInt8]]
-    /// Entities whose rule is not known (composite attributes), each with the reason; their hash here is Moult's
-    /// best guess and is never written without `--experimental`.
+    /// Entities with an attribute whose stored form is not known for certain, each with the reason; their hash here is
+    /// Moult's best guess and is never written without `--experimental`.
     package let uncertain: [String: String]
 
     package init(of model: ManagedObjectModel) {
@@ -51,9 +51,8 @@ private struct EntityHasher {
         }
         var properties: [(name: String, hash: [UInt8])] = []
         for attribute in model.attributes(of: entity) where !attribute.isTransient {
-            if attribute.type == .composite {
-                uncertain[entity.name] =
-                    "\(entity.name).\(attribute.name) is a composite attribute, whose version hash is not publicly known"
+            if let reason = attribute.uncertainty {
+                uncertain[entity.name] = "\(entity.name).\(attribute.name) \(reason)"
             }
             properties.append((attribute.name, hash(of: attribute)))
         }
@@ -75,22 +74,20 @@ private struct EntityHasher {
             return Digest.sha256(Array((Expression.canonicalFormat(derivation.expression) + filter).utf8))
         }
         if attribute.type == .composite {
-            let leaves = leaves(of: attribute, depth: 0).filter { !$0.isTransient }
-            return Digest.sha256(
-                leaves.sorted { $0.name.precedesInByteOrder($1.name) }.flatMap { hash(of: $0) })
+            // The leaves alone count, by their own names: not the composite's name, nor whether it is optional
+            // (COMPOSITES 1).
+            let leaves = attribute.flattened.filter { !$0.isTransient }.map { ($0.name, hash(of: $0)) }
+            let inOrder = leaves.enumerated().sorted { one, other in
+                one.element.0 == other.element.0
+                    ? one.offset < other.offset : one.element.0.precedesInByteOrder(other.element.0)
+            }
+            return Digest.sha256(inOrder.flatMap(\.element.1))
         }
         var bytes = property(attribute.name, attribute.isOptional, attribute.isTransient, attribute.versionHashModifier)
         bytes += littleEndian(attribute.type.rawValue)
         if attribute.allowsExternalBinaryDataStorage { bytes.append(1) }
         if attribute.preservesValueInHistoryOnDeletion { bytes.append(1) }
         return Digest.sha256(bytes)
-    }
-
-    /// Composites may nest; a cycle of them ends at a depth no real model reaches.
-    private func leaves(of attribute: AttributeDescription, depth: Int) -> [AttributeDescription] {
-        guard attribute.type == .composite, depth < 16 else { return attribute.type == .composite ? [] : [attribute] }
-        let composite = model.composites.first { $0.name == attribute.compositeName }
-        return (composite?.elements ?? []).flatMap { leaves(of: $0, depth: depth + 1) }
     }
 
     private func hash(of relationship: RelationshipDescription, in entity: EntityDescription) -> [UInt8] {
@@ -120,5 +117,12 @@ private struct EntityHasher {
     private func littleEndian(_ number: Int32) -> [UInt8] {
         let bits = UInt32(bitPattern: number)
         return [0, 8, 16, 24].map { UInt8(truncatingIfNeeded: bits >> $0) }
+    }
+}
+
+extension AttributeDescription {
+    /// The leaves under their own names.
+    fileprivate var flattened: [AttributeDescription] {
+        type == .composite ? elements.flatMap(\.flattened) : [self]
     }
 }

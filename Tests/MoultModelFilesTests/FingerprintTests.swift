@@ -6,7 +6,8 @@ import Testing
 @Suite struct FingerprintTests {
     private let attributeChanges: [(inout AttributeDescription) -> Void] = [
         { $0.name = "other" }, { $0.type = .binary }, { $0.isOptional.toggle() }, { $0.isTransient.toggle() },
-        { $0.derivation?.filter = nil }, { $0.compositeName = nil }, { $0.defaultValue = nil },
+        { $0.derivation?.filter = nil }, { $0.compositeName = nil }, { $0.elements = [] },
+        { $0.uncertainty = nil }, { $0.defaultValue = nil },
         { $0.allowsExternalBinaryDataStorage.toggle() }, { $0.preservesValueInHistoryOnDeletion.toggle() },
         { $0.allowsCloudEncryption.toggle() }, { $0.valueTransformerName = nil }, { $0.attributeValueClassName = nil },
         { $0.usesScalarValueType = nil }, { $0.isIndexed.toggle() }, { $0.isIndexedBySpotlight.toggle() },

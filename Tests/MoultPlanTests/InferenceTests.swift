@@ -41,6 +41,10 @@ private func text(_ mapping: ResolvedMapping) -> [String: String] {
 
 private let cat = entity("Cat", [attribute("name")])
 
+private func composite(_ name: String, _ elements: [AttributeDescription], was: String? = nil) -> AttributeDescription {
+    AttributeDescription(name: name, type: .composite, elements: elements, renamingIdentifier: was)
+}
+
 @Suite struct InferenceTests {
     static let operations: [Operation] = [
         .init(
@@ -58,6 +62,52 @@ private let cat = entity("Cat", [attribute("name")])
                     ])
             ],
             expected: ["Cat": "Cat", "Cat.name": "name", "Cat.age": "= 3", "Cat.legs": "= 4"]),
+        .init(
+            testDescription:
+                "leaves of a composite attribute added, removed, renamed, required and of a composite inside",
+            before: [
+                entity(
+                    "Cat",
+                    [
+                        composite(
+                            "owner",
+                            [
+                                attribute("name"), attribute("age", .integer16), attribute("gone"),
+                                composite("home", [attribute("street")]),
+                            ])
+                    ])
+            ],
+            after: [
+                entity(
+                    "Cat",
+                    [
+                        composite(
+                            "owner",
+                            [
+                                attribute("title", was: "name"),
+                                attribute("age", .integer16, required: true, default: .integer(1)),
+                                composite("home", [attribute("street"), attribute("floor", .integer16)]),
+                            ])
+                    ])
+            ],
+            expected: [
+                "Cat": "Cat", "Cat.owner.title": "owner.name", "Cat.owner.age": "owner.age else 1",
+                "Cat.owner.home.street": "owner.home.street", "Cat.owner.home.floor": "= nil",
+            ]),
+        .init(
+            testDescription: "composite attribute renamed, and one that is new",
+            before: [entity("Cat", [composite("owner", [attribute("name")])])],
+            after: [
+                entity(
+                    "Cat",
+                    [composite("keeper", [attribute("name")], was: "owner"), composite("vet", [attribute("name")])])
+            ],
+            expected: ["Cat": "Cat", "Cat.keeper.name": "owner.name", "Cat.vet.name": "= nil"]),
+        .init(
+            testDescription: "text becomes an enum, and an enum of another property a text",
+            before: [entity("Cat", [attribute("kind"), composite("mood", [attribute("mood")])])],
+            after: [entity("Cat", [composite("kind", [attribute("kind")]), attribute("mood")])],
+            expected: ["Cat": "Cat", "Cat.kind.kind": "kind", "Cat.mood": "mood.mood"]),
         .init(
             testDescription: "attribute removed", before: [entity("Cat", [attribute("name"), attribute("x")])],
             after: [cat], expected: ["Cat": "Cat", "Cat.name": "name"]),

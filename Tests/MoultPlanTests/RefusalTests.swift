@@ -19,6 +19,21 @@ import Testing
             after: [entity("Cat", [attribute("name", required: true), attribute("age", .integer16, required: true)])],
             expected: ["required-without-default Cat.age", "required-without-default Cat.name"]),
         .init(
+            testDescription: "required leaf of a composite attribute without default",
+            before: [
+                entity("Cat", [AttributeDescription(name: "owner", type: .composite, elements: [attribute("name")])])
+            ],
+            after: [
+                entity(
+                    "Cat",
+                    [
+                        AttributeDescription(
+                            name: "owner", type: .composite,
+                            elements: [attribute("name"), attribute("age", .integer16, required: true)])
+                    ])
+            ],
+            expected: ["required-without-default Cat.owner.age"]),
+        .init(
             testDescription: "required relationship that nobody fills", before: [entity("Cat"), entity("Toy")],
             after: [entity("Cat", [], [toOne("toy", "Toy", required: true)]), entity("Toy")],
             expected: ["required-relationship Cat.toy"]),

@@ -89,12 +89,13 @@ struct StoreMakerTests {
             entities: [
                 EntityDescription(
                     name: "Meal",
-                    attributes: [AttributeDescription(name: "energy", type: .composite, compositeName: "Energy")])
-            ],
-            composites: [
-                CompositeDescription(name: "Energy", elements: [AttributeDescription(name: "kilojoule", type: .double)])
-            ]
-        )
+                    attributes: [
+                        AttributeDescription(
+                            name: "energy", type: .composite,
+                            elements: [AttributeDescription(name: "kilojoule", type: .double)],
+                            uncertainty: "is of a kind that no store shows")
+                    ])
+            ])
         let version = ModelVersion(names: ["1"], model: model)
         #expect { try StoreMaker(version) } throws: { ($0 as? MigrationError)?.code == .unsupported }
         let maker = try StoreMaker(version, experimental: true)

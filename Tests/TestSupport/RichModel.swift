@@ -2,9 +2,14 @@ import MoultModel
 
 /// A model that says everything a model can say: each field of each description has a value that is not its usual one.
 package enum RichModel {
+    private static let place = CompositeDescription(name: "Place", elements: [.init(name: "x", type: .double)])
+    /// What a reader of XML says of every composite attribute.
+    private static let unseenSpelling = "is a composite attribute of a model source, whose spelling is not proven"
+
     package static let attribute = AttributeDescription(
         name: "body", type: .string, isOptional: false, isTransient: true,
         derivation: .init(expression: "canonical:(title)", filter: "title != nil"), compositeName: "Place",
+        elements: place.elements, uncertainty: unseenSpelling,
         defaultValue: .string("a < b & \"c\"\n\t\u{1F426} é"), allowsExternalBinaryDataStorage: true,
         preservesValueInHistoryOnDeletion: true, allowsCloudEncryption: true, valueTransformerName: "Transformer",
         attributeValueClassName: "[String]", usesScalarValueType: false, isIndexed: true, isIndexedBySpotlight: true,
@@ -56,7 +61,9 @@ package enum RichModel {
         .init(name: "uri", type: .uri, defaultValue: .uri("https://example.org/?a=1&b=2")),
         .init(name: "transformable", type: .transformable, defaultValue: .transformable([1, 2])),
         .init(name: "objectID", type: .objectID), .init(name: "undefined", type: .undefined, isTransient: true),
-        .init(name: "place", type: .composite, compositeName: "Place"),
+        .init(
+            name: "place", type: .composite, compositeName: "Place", elements: place.elements,
+            uncertainty: unseenSpelling),
     ]
 
     package static func model(entity: EntityDescription = entity) throws -> ManagedObjectModel {
@@ -69,7 +76,7 @@ package enum RichModel {
                     relationships: [.init(name: "post", destinationEntityName: "Post", inverseName: "answers")]),
             ],
             configurations: [Configuration(name: "Cloud", entityNames: ["Post", "Answer"], usedWithCloudKit: true)],
-            composites: [CompositeDescription(name: "Place", elements: [.init(name: "x", type: .double)])],
+            composites: [place],
             fetchRequestTemplates: [
                 FetchRequestTemplate(
                     name: "all", entityName: "Post", predicate: "TRUEPREDICATE", options: ["fetchLimit": "1"])

@@ -90,7 +90,7 @@ struct MappingVerification {
         let key = made.key
         for (name, value) in mapping.attributes {
             guard case .expression(let expression) = value, expression.isRepeatable,
-                let attribute = plan.destination.model.attribute(name, of: entity), attribute.type != .composite
+                let attribute = plan.destination.model.attribute(name, of: entity)
             else { continue }
             let expected = try self.value(expression, for: attribute, object)
             let found = try new.attribute(name, of: entity, key)
@@ -113,7 +113,7 @@ struct MappingVerification {
         guard let entity = plan.destination.model.entity(made.entityName) else { return }
         for (name, value) in mapping.attributes {
             guard case .expression(.message(let selector, .variable("entityPolicy"), let arguments)) = value,
-                let attribute = plan.destination.model.attribute(name, of: entity), attribute.type != .composite,
+                let attribute = plan.destination.model.attribute(name, of: entity),
                 let closure = mapping.written?.attributeMapping(name)?.transforms.first(where: { $0.name == selector }),
                 let given = try closureArguments(arguments, object),
                 let first = try? closure.body(given), let second = try? closure.body(given), first == second

@@ -26,6 +26,10 @@ extension ManagedObjectModel {
 
 /// What compiled models write by number or bit.
 enum ModelArchive {
+    /// The user info that SwiftData gives the composite attribute of an enum, which is no text (COMPOSITES 2). A model
+    /// has "1" for the first, and the names of the cases, each after a comma but the first, for the second.
+    static let (enumTypeKey, enumCasesKey) = ("EnumType", "enum")
+
     /// `NSFlagsKey` of an attribute (VERSION_HASH, section 1).
     static let externalBinaryDataFlag: Int64 = 4
     static let preserveAfterDeletionFlag: Int64 = 16
@@ -34,7 +38,7 @@ enum ModelArchive {
     static let valueClassNames: [AttributeType: String] = [
         .integer16: "NSNumber", .integer32: "NSNumber", .integer64: "NSNumber", .decimal: "NSDecimalNumber",
         .double: "NSNumber", .float: "NSNumber", .string: "NSString", .boolean: "NSNumber", .date: "NSDate",
-        .binary: "NSData", .uuid: "NSUUID", .uri: "NSURL",
+        .binary: "NSData", .uuid: "NSUUID", .uri: "NSURL", .composite: "NSDictionary",
     ]
 
     /// The keys that Moult reads or knows to repeat something else, by class.
@@ -50,6 +54,7 @@ enum ModelArchive {
         ],
         "NSAttributeDescription": attributeKeys,
         "NSDerivedAttributeDescription": attributeKeys.union(["NSDerivationExpression", "NSFilteringPredicate"]),
+        "NSCompositeAttributeDescription": attributeKeys.union(["NSCompositeElements"]),
         "NSRelationshipDescription": propertyKeys.union([
             "NSDeleteRule", "NSDestinationEntity", "NSInverseRelationship", "NSIsOrdered", "NSMaxCount", "NSMinCount",
             "_NSDestinationEntityName", "_NSInverseRelationshipName",

@@ -3,7 +3,7 @@ import MoultPropertyList
 
 extension ModelArchiveReader {
     mutating func attribute(
-        _ value: KeyedArchive.Value, name: String, place: String
+        _ value: KeyedArchive.Value, name: String, place: String, depth: Int = 0
     ) throws -> AttributeDescription {
         let number = value["NSAttributeType"]?.integer ?? 0
         guard let type = Int32(exactly: number).flatMap(AttributeType.init(rawValue:)) else {
@@ -23,6 +23,7 @@ extension ModelArchiveReader {
             derivation: expression(value["NSDerivationExpression"], place: place).map {
                 .init(expression: $0, filter: predicate(value["NSFilteringPredicate"], place: place))
             },
+            elements: type == .composite ? try elements(of: value, place: place, depth: depth) : [],
             defaultValue: defaultValue(value["NSDefaultValue"], type: type, place: place),
             allowsExternalBinaryDataStorage: flags & ModelArchive.externalBinaryDataFlag != 0,
             preservesValueInHistoryOnDeletion: flags & ModelArchive.preserveAfterDeletionFlag != 0,
@@ -37,10 +38,33 @@ extension ModelArchiveReader {
             userInfo: userInfo(of: value, place: place))
     }
 
+    /// What a composite attribute consists of, in order of declaration (COMPOSITES 3).
+    private mutating func elements(
+        of value: KeyedArchive.Value, place: String, depth: Int
+    ) throws -> [AttributeDescription] {
+        guard let elements = value["NSCompositeElements"]?.elements, !elements.isEmpty else {
+            throw MigrationError.modelInvalid(
+                "The composite attribute \(place) has no elements.", place: place,
+                remedy: "Compile the model again, or name a model source.")
+        }
+        elementsLeft -= elements.count
+        guard depth < 16, elementsLeft >= 0 else {
+            throw MigrationError.modelInvalid(
+                "The composite attribute \(place) contains itself, or has more elements than Moult reads.",
+                place: place, remedy: "Compile the model again, or name a model source.")
+        }
+        return try elements.map { element in
+            let name = element["NSPropertyName"]?.string ?? ""
+            reportUnknown(in: element, place: "\(place).\(name)")
+            return try attribute(element, name: name, place: "\(place).\(name)", depth: depth + 1)
+        }
+    }
+
     private mutating func defaultValue(
         _ value: KeyedArchive.Value?, type: AttributeType, place: String
     ) -> AttributeValue? {
-        guard let value else { return nil }
+        // The default of a required struct is an empty dictionary.
+        guard let value, type != .composite || value.entries?.isEmpty != true else { return nil }
         let result: AttributeValue? =
             switch type {
             case .integer16, .integer32, .integer64: value.integer.map(AttributeValue.integer)

@@ -6,6 +6,8 @@ struct ModelArchiveReader {
     private let archive: KeyedArchive
     private(set) var findings: [Finding] = []
     private var reported: Set<String> = []
+    /// How many more elements of composite attributes are read: an archive may refer to one from many places.
+    var elementsLeft = 100_000
 
     init(archive: KeyedArchive) { self.archive = archive }
 
@@ -130,6 +132,10 @@ struct ModelArchiveReader {
         for (key, entry) in value["NSUserInfo"]?.entries ?? [] {
             if let text = entry.string {
                 userInfo[key] = text
+            } else if key == ModelArchive.enumTypeKey, entry.boolean == true {
+                userInfo[key] = "1"
+            } else if key == ModelArchive.enumCasesKey, let cases = entry.elements {
+                userInfo[key] = cases.compactMap(\.string).joined(separator: ",")
             } else {
                 report("The user info \(key) of \(place) is no string.", place: place)
             }
@@ -161,7 +167,7 @@ struct ModelArchiveReader {
     // MARK: Findings
 
     /// One finding for each class and key, at the first place where it stands.
-    private mutating func reportUnknown(in value: KeyedArchive.Value, place: String) {
+    mutating func reportUnknown(in value: KeyedArchive.Value, place: String) {
         let className = value.className ?? ""
         guard let known = ModelArchive.knownKeys[className] else { return }
         for key in value.keys where !known.contains(key) && value[key] != nil {

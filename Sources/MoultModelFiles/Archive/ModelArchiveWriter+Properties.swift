@@ -14,12 +14,14 @@ extension ModelArchiveWriter {
     private mutating func fill(
         _ attribute: AttributeDescription, isIndexed: Bool, in entity: EntityDescription
     ) throws {
-        let place = "\(entity.name).\(attribute.name)"
-        guard attribute.type != .composite else {
-            throw MigrationError(
-                .unsupported, "\(place) is a composite attribute, whose archived form is not publicly known.",
-                place: place, remedy: "Write the store without a model cache.")
-        }
+        let reference = reference(toProperty: attribute.name, of: entity.name)
+        try fill(reference, attribute, isIndexed: isIndexed, in: entity, place: "\(entity.name).\(attribute.name)")
+    }
+
+    private mutating func fill(
+        _ reference: PropertyList, _ attribute: AttributeDescription, isIndexed: Bool, in entity: EntityDescription,
+        place: String
+    ) throws {
         var property = Property(name: attribute.name, entity: entity.name)
         property.isOptional = attribute.isOptional
         property.isTransient = attribute.isTransient
@@ -47,7 +49,19 @@ extension ModelArchiveWriter {
             fields["NSDerivationExpression"] = try builder.add(Expression(parsing: derivation.expression))
             fields["NSFilteringPredicate"] = try predicate(derivation.filter)
         }
-        builder.fill(reference(toProperty: attribute.name, of: entity.name), classes: classes, fields)
+        if attribute.type == .composite {
+            classes.insert("NSCompositeAttributeDescription", at: 0)
+            let elements = attribute.elements.map { ($0, builder.reserve()) }
+            for (element, reference) in elements {
+                try fill(reference, element, isIndexed: false, in: entity, place: "\(place).\(element.name)")
+            }
+            fields["NSCompositeElements"] = builder.array(elements.map(\.1), isMutable: true)
+            // A struct's default is an empty dictionary, an enum has none (COMPOSITES 2).
+            if !attribute.isOptional, attribute.userInfo[ModelArchive.enumTypeKey] == nil {
+                fields["NSDefaultValue"] = builder.dictionary([])
+            }
+        }
+        builder.fill(reference, classes: classes, fields)
     }
 
     private mutating func fill(_ relationship: RelationshipDescription, in entity: EntityDescription) {

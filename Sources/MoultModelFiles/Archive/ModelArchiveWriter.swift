@@ -5,8 +5,8 @@ extension ManagedObjectModel {
     /// The model as a store carries it in itself: the content of `Z_MODELCACHE.Z_CONTENT`.
     ///
     /// What archives have no key for is left out: scalar switches, cloud encryption, syncing, code generation.
-    /// - Throws: `MigrationError` with code `unsupported` for composite attributes and for predicates without a known
-    ///   archived form: a store without model cache is legal.
+    /// - Throws: `MigrationError` with code `unsupported` for predicates without a known archived form: a store without
+    ///   model cache is legal.
     package func modelCache() throws -> [UInt8] {
         var writer = ModelArchiveWriter(self, isCache: true)
         return try RawDeflate.deflate(writer.archive())
@@ -74,9 +74,19 @@ struct ModelArchiveWriter {
     mutating func userInfo(_ entries: [String: String]) -> PropertyList {
         if entries.isEmpty, let emptyUserInfo { return emptyUserInfo }
         let sorted = entries.sorted { $0.key.precedesInByteOrder($1.key) }
-        let reference = builder.dictionary(sorted.map { ($0.key, builder.string($0.value)) })
+        let reference = builder.dictionary(sorted.map { ($0.key, userInfoValue($0.value, for: $0.key)) })
         if entries.isEmpty { emptyUserInfo = reference }
         return reference
+    }
+
+    private mutating func userInfoValue(_ text: String, for key: String) -> PropertyList {
+        switch key {
+        case ModelArchive.enumTypeKey where text == "1": builder.leaf(.boolean(true))
+        case ModelArchive.enumCasesKey:
+            builder.array(
+                text.split(separator: ",", omittingEmptySubsequences: false).map { builder.string(String($0)) })
+        default: builder.string(text)
+        }
     }
 
     // MARK: The model

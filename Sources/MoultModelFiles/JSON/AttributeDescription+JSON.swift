@@ -9,6 +9,8 @@ extension AttributeDescription {
         members.set("isTransient", isTransient, unless: false)
         members.set("derivation", derivation?.json)
         members.set("compositeName", compositeName)
+        members.set("elements", compositeName == nil ? elements : [], \.json)
+        members.set("uncertainty", uncertainty)
         members.set("defaultValue", defaultValue?.json)
         members.set("allowsExternalBinaryDataStorage", allowsExternalBinaryDataStorage, unless: false)
         members.set("preservesValueInHistoryOnDeletion", preservesValueInHistoryOnDeletion, unless: false)
@@ -28,7 +30,8 @@ extension AttributeDescription {
     }
 
     private static let keys: Set<String> = [
-        "name", "type", "isOptional", "isTransient", "derivation", "compositeName", "defaultValue",
+        "name", "type", "isOptional", "isTransient", "derivation", "compositeName", "elements", "uncertainty",
+        "defaultValue",
         "allowsExternalBinaryDataStorage", "preservesValueInHistoryOnDeletion", "allowsCloudEncryption",
         "valueTransformerName", "attributeValueClassName", "usesScalarValueType", "isIndexed", "isIndexedBySpotlight",
         "isStoredInExternalRecord", "validation", "renamingIdentifier", "versionHashModifier", "userInfo",
@@ -47,6 +50,8 @@ extension AttributeDescription {
             isTransient: try fields.flag("isTransient") ?? false,
             derivation: try fields.object("derivation").map { try Derivation($0, noting: &unknown) },
             compositeName: try fields.text("compositeName"),
+            elements: try fields.objects("elements") { try AttributeDescription($0, noting: &unknown) },
+            uncertainty: try fields.text("uncertainty"),
             defaultValue: try fields.object("defaultValue").map(AttributeValue.init),
             allowsExternalBinaryDataStorage: try fields.flag("allowsExternalBinaryDataStorage") ?? false,
             preservesValueInHistoryOnDeletion: try fields.flag("preservesValueInHistoryOnDeletion") ?? false,

@@ -10,6 +10,9 @@ extension AttributeDescription {
         .renamingIdentifier, .versionHashModifier, .syncable,
     ]
 
+    /// Stores prove how composite attributes are compiled; no model source with one has been seen (COMPOSITES 4).
+    static let unseenSpelling = "is a composite attribute of a model source, whose spelling is not proven"
+
     /// Reads `<attribute>` of an entity or a composite.
     init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
         unknown.inspect(element, attributes: Self.knownAttributes, children: ["userInfo"])
@@ -21,6 +24,7 @@ extension AttributeDescription {
             isTransient: try element.flag(.transient),
             derivation: try Derivation(element, noting: &unknown),
             compositeName: element.text(.composite),
+            uncertainty: type == .composite || element.text(.composite) != nil ? Self.unseenSpelling : nil,
             defaultValue: try AttributeValue(defaultOf: element, type: type, noting: &unknown),
             allowsExternalBinaryDataStorage: try element.flag(.allowsExternalBinaryDataStorage),
             preservesValueInHistoryOnDeletion: try element.flag(.preserveAfterDeletion),

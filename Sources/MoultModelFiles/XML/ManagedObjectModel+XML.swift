@@ -4,7 +4,7 @@ extension ManagedObjectModel {
     private static let identifierKey = "userDefinedModelVersionIdentifier"
     /// `elements` holds the places of the diagram.
     private static let knownChildren: Set<String> = [
-        "entity", "configuration", "fetchRequest", "composite", "elements",
+        "entity", "configuration", "fetchRequest", "composite", "compositeAttribute", "elements",
     ]
 
     /// Reads the XML of an `.xcdatamodel`'s `contents`.
@@ -38,7 +38,9 @@ extension ManagedObjectModel {
             try self.init(
                 entities: try root.children("entity").map { try EntityDescription($0, noting: &unknown) },
                 configurations: try root.children("configuration").map { try Configuration($0, noting: &unknown) },
-                composites: try root.children("composite").map { try CompositeDescription($0, noting: &unknown) },
+                // Both spellings are in public use; which one Xcode writes is not known (COMPOSITES 4).
+                composites: try (root.children("composite") + root.children("compositeAttribute"))
+                    .map { try CompositeDescription($0, noting: &unknown) },
                 fetchRequestTemplates: try root.children("fetchRequest").map { try FetchRequestTemplate($0) },
                 versionIdentifiers: [root.text(.userDefinedModelVersionIdentifier) ?? ""],
                 documentAttributes: root.node.allAttributes.filter { $0.key != Self.identifierKey })
@@ -60,6 +62,7 @@ extension ManagedObjectModel {
                 place: "userDefinedModelVersionIdentifier",
                 remedy: "Remove all but one, or keep the model as JSON.")
         }
+        let namingComposites = NamedComposites(self)
         var document = documentAttributes
         document["type"] = document["type"] ?? "com.apple.IDECoreDataModeler.DataModel"
         document["documentVersion"] = document["documentVersion"] ?? "1.0"
@@ -68,8 +71,8 @@ extension ManagedObjectModel {
             .map { (key: $0.key, value: Optional($0.value)) }
         var writer = MarkupWriter()
         try writer.element("model", attributes) { writer in
-            for entity in entities { try entity.write(to: &writer) }
-            for composite in composites { try composite.write(to: &writer) }
+            for entity in namingComposites.entities { try entity.write(to: &writer) }
+            for composite in namingComposites.composites { try composite.write(to: &writer) }
             for configuration in configurations { try configuration.write(to: &writer) }
             for request in fetchRequestTemplates { try request.write(to: &writer) }
         }
@@ -137,7 +140,7 @@ extension CompositeDescription {
             })
     }
 
-    fileprivate func write(to writer: inout MarkupWriter) throws {
+    func write(to writer: inout MarkupWriter) throws {
         try writer.element("composite", [("name", name)]) { writer in
             for element in elements { try element.write(to: &writer) }
         }

@@ -173,8 +173,7 @@ extension EntityColumns {
         case .none:
             return []
         case .attribute:
-            // A composite attribute has one slot for all its elements.
-            return [.attribute(name.split(separator: ".").first.map(String.init) ?? name)]
+            return [.attribute(name)]
         case .toOne(_, let entityColumn, let relationship):
             return [.toOne(name)] + (entityColumn == nil ? [] : [.toOneEntity(name)])
                 + (relationship.inverseOrderColumn == nil ? [] : [.order(name)])

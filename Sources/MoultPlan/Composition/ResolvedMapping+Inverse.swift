@@ -28,7 +28,7 @@ extension ResolvedEntityMapping {
             return ResolvedEntityMapping(sourceEntityName: destinationEntityName, destinationEntityName: nil)
         }
         var values: [String: AttributeSource] = [:]
-        for attribute in source.attributes(of: entity) where attribute.isStored && attribute.derivation == nil {
+        for attribute in source.leaves(of: entity) where attribute.isStored && attribute.derivation == nil {
             values[attribute.name] = .constant(attribute.isOptional ? nil : attribute.defaultValue)
         }
         for (own, value) in attributes {

@@ -22,7 +22,6 @@ let attributeFacts: [Fact<AttributeDescription>] = [
         kind: .preservesValueInHistory, isHashed: true,
         read: { $0.preservesValueInHistoryOnDeletion ? "preserved in history" : "not preserved in history" }),
     .init(kind: .modifier, isHashed: true, read: { $0.versionHashModifier }),
-    .init(kind: .compositeName, isHashed: true, read: { $0.compositeName }),
     .init(kind: .defaultValue, read: { $0.defaultValue?.text }),
     .init(
         kind: .cloudEncryption,

@@ -11,7 +11,6 @@ extension Inference {
         if old.type != attribute.type, !keepsValues(of: old, in: attribute, at: place, answer: answer) {
             return startAnew(attribute, at: place, in: pair)
         }
-        refuseChangedComposite(old, attribute, at: place)
         guard old.isOptional, !attribute.isOptional else { return .attribute(name, ifNil: nil) }
         if attribute.defaultValue == nil { refuseMissingDefault(attribute, at: place, in: pair) }
         return .attribute(name, ifNil: attribute.defaultValue)
@@ -65,19 +64,6 @@ extension Inference {
                     canKeep: isWider, in: correspondence))
             return true
         }
-    }
-
-    /// The columns of a composite attribute are those of its elements; other elements are other columns.
-    private mutating func refuseChangedComposite(
-        _ old: AttributeDescription, _ new: AttributeDescription, at place: Place
-    ) {
-        guard old.type == .composite, new.type == .composite else { return }
-        let before = correspondence.source.model.composites.first { $0.name == old.compositeName }
-        let after = correspondence.destination.model.composites.first { $0.name == new.compositeName }
-        guard before?.elements != after?.elements else { return }
-        refuse(
-            .compositeChanged, place.description, "The elements of the composite attribute \(place) change.",
-            remedy: "Write a mapping or a custom stage for it.")
     }
 }
 

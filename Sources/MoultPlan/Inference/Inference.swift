@@ -78,7 +78,7 @@ struct Inference {
     }
 
     private func isUnchanged(_ pair: Correspondence.Pair) -> Bool {
-        pair.source === pair.destination && !pair.source.hasComposites
+        pair.source === pair.destination
             && correspondence.propertySources[pair.destination.name] == pair.source.sameNames
     }
 }

@@ -9,7 +9,6 @@ package struct Refusal: Sendable, Hashable {
         case typeNotConvertible = "type-not-convertible"
         case destinationNotConvertible = "destination-not-convertible"
         case inversesDisagree = "inverses-disagree"
-        case compositeChanged = "composite-changed"
     }
 
     package var reason: Reason

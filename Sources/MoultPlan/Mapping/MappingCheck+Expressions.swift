@@ -9,8 +9,9 @@ extension MappingCheck {
         checkPaths(in: expression, of: old, place: place)
         if hasPolicy { checkCalls(in: expression, place: place) }
         guard case .keyPath(let path, .variable("source")) = expression,
-            let from = self.attribute(at: path, of: old)
+            let from = self.attribute(at: path, of: old)?.plain
         else { return }
+        let attribute = attribute.plain
         let types = "\(attribute.name) is of type \(attribute.type.name) and its source \(path) is \(from.type.name)"
         if !from.type.converts(to: attribute.type) {
             report(

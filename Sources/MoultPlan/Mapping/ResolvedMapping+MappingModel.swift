@@ -84,7 +84,10 @@ private struct MappingResolver {
     ) throws(MigrationError) -> ResolvedEntityMapping {
         var resolved = resolved(maker, from: maker?.sourceEntityName, to: entity.name)
         for attribute in destination.attributes(of: entity) where attribute.isStored && attribute.derivation == nil {
-            resolved.attributes[attribute.name] = try self.source(of: attribute, by: maker)
+            for leaf in attribute.leaves where leaf.isStored {
+                let expression = try self.expression(for: leaf, of: attribute, by: maker)
+                resolved.attributes[leaf.name] = try self.source(of: leaf, expression, by: maker)
+            }
         }
         for relationship in destination.relationships(of: entity) where !relationship.isTransient {
             resolved.relationships[relationship.name] = try self.source(of: relationship, by: maker)
@@ -94,12 +97,37 @@ private struct MappingResolver {
 
     // MARK: Properties
 
-    private func source(
-        of attribute: AttributeDescription, by maker: EntityMapping?
-    ) throws(MigrationError) -> AttributeSource {
-        guard let maker, let expression = maker.attributeMapping(attribute.name)?.valueExpression else {
-            return .constant(attribute.defaultValue)
+    /// What a mapping says of an attribute, or of a leaf of a composite one: there, what the path to the composite
+    /// leads to has a leaf of the same path, or the leaf starts anew.
+    private func expression(
+        for leaf: AttributeDescription, of attribute: AttributeDescription, by maker: EntityMapping?
+    ) throws(MigrationError) -> Expression? {
+        guard let maker, let expression = maker.attributeMapping(attribute.name)?.valueExpression else { return nil }
+        let entity = maker.sourceEntityName.flatMap(source.entity)
+        if case .keyPath(let path, let base) = expression {
+            let from = base == .variable("source") ? entity.flatMap { source.attribute(path, of: $0) } : nil
+            if let plain = from?.plain, plain.type != .composite, attribute.plain == leaf {
+                return .keyPath(plain.name, of: base)
+            }
+            guard attribute.type == .composite else { return expression }
+            let leafPath = path + leaf.name.dropFirst(attribute.name.count)
+            if let from, !from.leaves.contains(where: { $0.name == leafPath }) { return nil }
+            return .keyPath(leafPath, of: base)
         }
+        if attribute.type != .composite || expression == .constant(.null) || attribute.plain == leaf {
+            return expression
+        }
+        // A policy sets what an expression cannot.
+        if maker.hasPolicy { return nil }
+        throw unsupported(
+            "\(attribute.name) is composite, and \(expression.format) gives one value",
+            place: "\(maker.name).\(attribute.name)")
+    }
+
+    private func source(
+        of attribute: AttributeDescription, _ expression: Expression?, by maker: EntityMapping?
+    ) throws(MigrationError) -> AttributeSource {
+        guard let maker, let expression else { return .constant(attribute.defaultValue) }
         switch expression {
         case .keyPath(let name, .variable("source")) where isTaken(name, of: maker, by: attribute):
             return .attribute(name, ifNil: nil)
@@ -127,8 +155,7 @@ private struct MappingResolver {
         guard let entity = maker.sourceEntityName.flatMap(source.entity),
             let from = source.attribute(name, of: entity), from.isStored
         else { return false }
-        return from.type == attribute.type && from.compositeName == attribute.compositeName
-            || from.type.widens(to: attribute.type)
+        return from.type == attribute.type || from.type.widens(to: attribute.type)
     }
 
     private func source(

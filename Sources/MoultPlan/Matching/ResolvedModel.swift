@@ -1,6 +1,8 @@
 import MoultModel
 
-/// A model with inheritance resolved: every entity with all its properties, each found by name at once.
+/// A model with inheritance and composite attributes resolved: every entity with all its properties, each found by name
+/// at once. A composite attribute is there as its leaves, each named by its path, so that all that is known of
+/// attributes, from a rename to a default value, holds for them.
 package struct ResolvedModel: Sendable {
     let model: ManagedObjectModel
     let entities: [String: ResolvedEntity]
@@ -11,7 +13,7 @@ package struct ResolvedModel: Sendable {
         self.model = model
         var entities: [String: ResolvedEntity] = [:]
         for entity in model.entities {
-            let lineage = model.lineage(of: entity)
+            let lineage = model.lineage(of: entity).map(\.flattened)
             if let known = previous?[entity.name], known.lineage == lineage {
                 entities[entity.name] = known
             } else {
@@ -69,10 +71,19 @@ package final class ResolvedEntity: Sendable {
 
     var name: String { description.name }
     var rootName: String { lineage.last?.name ?? name }
-    var hasComposites: Bool { attributes.values.contains { $0.type == .composite } }
 
     /// The entity that declares the property.
     func declaringEntity(of property: String) -> String { inheritedFrom[property] ?? name }
 
     func isKind(of ancestor: String) -> Bool { lineage.contains { $0.name == ancestor } }
+}
+
+extension EntityDescription {
+    /// The entity with the leaves of its composite attributes in place of these.
+    fileprivate var flattened: EntityDescription {
+        guard attributes.contains(where: { $0.type == .composite }) else { return self }
+        var entity = self
+        entity.attributes = attributes.flatMap(\.leaves)
+        return entity
+    }
 }

@@ -71,12 +71,11 @@ extension FormatLowering {
     ) throws -> Lowered {
         var found = attribute
         if let key {
-            let composite = model.composites.first { $0.name == attribute.compositeName }
-            guard let element = composite?.elements.first(where: { $0.name == key }) else {
+            guard let element = attribute.elements.first(where: { $0.name == key }) else {
                 throw MigrationError(
-                    .invalidPredicate, "The composite \(attribute.compositeName ?? "") has no element \(key).",
+                    .invalidPredicate, "The composite attribute \(attribute.name) has no element \(key).",
                     place: "\(row.entity.name): \(path)",
-                    remedy: "Use one of: \((composite?.elements ?? []).map(\.name).joined(separator: ", ")).")
+                    remedy: "Use one of: \(attribute.elements.map(\.name).joined(separator: ", ")).")
             }
             found = element
         }

@@ -107,8 +107,6 @@ struct MappedValues: Sendable {
         format.conversions = conversions
         format.transforms = calls
         switch try format.lower(expression) {
-        case .composite(let row, let from, let path) where from.compositeName == attribute.compositeName:
-            lowerElements(of: attribute, row, path, scope)
         case .constant(let constant):
             guard let value = constant.converted(to: attribute.type) else {
                 if constant.isNull {
@@ -165,19 +163,5 @@ struct MappedValues: Sendable {
 
     private static func external(_ value: SQLText) -> SQLText {
         "CASE WHEN \(value) IS NOT NULL THEN CAST(x'01' || \(value) AS BLOB) END"
-    }
-
-    private mutating func lowerElements(
-        of attribute: AttributeDescription, _ row: RowReference, _ path: String, _ scope: QueryScope
-    ) {
-        guard let table = destination.table(for: new), let alias = row.alias(in: source) else { return }
-        for column in table.columns {
-            guard case .attribute(_, let name) = column.role, name.hasPrefix(attribute.name + ".") else { continue }
-            let element = name.dropFirst(attribute.name.count)
-            values[name] =
-                source.column(forAttribute: path + element, in: row.entity).map {
-                    scope.value("\(name: alias).\(name: $0)").inlined
-                } ?? "NULL"
-        }
     }
 }

@@ -226,9 +226,8 @@ extension StoreLowering {
         case .toOne(let entity, let name), .toOneEntity(let entity, let name), .order(let entity, let name),
             .inverselessToMany(let entity, let name), .inverselessOrder(let entity, let name):
             return links(of: .init(entity: entity, name: name)).isEmpty
-        case .attribute(let entity, let path):
+        case .attribute(let entity, let name):
             guard let declaring = destination.model.entity(entity) else { return true }
-            let name = path.split(separator: ".", maxSplits: 1).first.map(String.init) ?? path
             if declaring.attribute(name)?.derivation != nil { return false }
             let sources = contributions.filter { destination.model.isKind($0.destination, of: declaring) }
                 .map { $0.mapping.attributes[name] }

@@ -66,7 +66,7 @@ extension StoreLowering {
             else { continue }
             any.takesAll()
             let used = all.reduce(into: Set<String>()) { $0.formUnion($1.mapping.usedAttributes) }
-            let gone = source.model.attributes(of: any.source).filter {
+            let gone = source.model.leaves(of: any.source).filter {
                 $0.isStored && $0.derivation == nil && !used.contains($0.name)
             }
             for attribute in gone {
@@ -140,7 +140,7 @@ extension StoreLowering {
     private func missingValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
-            for attribute in destination.model.attributes(of: contribution.destination) {
+            for attribute in destination.model.leaves(of: contribution.destination) {
                 guard !attribute.isOptional, attribute.isStored,
                     let value = missable(attribute, contribution),
                     let count = try count(contribution, "\(value) IS NULL", connection), count > 0
@@ -302,9 +302,12 @@ extension ResolvedEntityMapping {
 }
 
 extension Expression {
-    /// What stands first behind `$source`.
+    /// What stands behind `$source`: each path and all that it begins with.
     fileprivate var sourceKeys: [String] {
         let asked = replacing { $0 == .variable("source") ? .evaluatedObject : nil }.keyPaths
-        return asked.compactMap { $0.split(separator: ".").first.map(String.init) }
+        return asked.flatMap { path in
+            let keys = path.split(separator: ".")
+            return keys.indices.map { keys[...$0].joined(separator: ".") }
+        }
     }
 }

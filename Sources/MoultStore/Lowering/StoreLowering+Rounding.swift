@@ -31,7 +31,7 @@ extension StoreLowering {
     func roundedDefaults(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
-            for attribute in destination.model.attributes(of: contribution.destination)
+            for attribute in destination.model.leaves(of: contribution.destination)
             where attribute.type == .decimal && attribute.isStored {
                 guard let (digits, condition) = defaultValue(of: attribute, contribution),
                     DecimalStorage.value(digits) == nil,

@@ -184,16 +184,11 @@ extension StoreLowering {
     }
 
     private func attributeValue(_ name: String, _ contribution: Contribution) -> String {
-        let path = name.split(separator: ".", maxSplits: 1).map(String.init)
-        guard let attribute = path.first.flatMap({ destination.model.attribute($0, of: contribution.destination) })
-        else {
-            return "NULL"
-        }
+        guard let attribute = destination.model.attribute(name, of: contribution.destination) else { return "NULL" }
         if attribute.derivation != nil { return derivedValue(attribute, contribution) }
-        switch contribution.mapping.attributes[attribute.name] {
+        switch contribution.mapping.attributes[name] {
         case .attribute(let from, let substitute):
-            let element = path.count > 1 ? ".\(path[1])" : ""
-            let column = source.column(forAttribute: from + element, in: contribution.source)
+            let column = source.column(forAttribute: from, in: contribution.source)
             let old = source.model.attribute(from, of: contribution.source)
             let carried = column.map { movingBytes("s.\($0.quotedName)", from: old, to: attribute) } ?? "NULL"
             guard let substitute else { return carried }

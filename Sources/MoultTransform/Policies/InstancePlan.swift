@@ -114,20 +114,17 @@ final class InstancePlan {
         of name: String, _ attribute: AttributeDescription, _ mapping: ResolvedEntityMapping,
         _ reader: InstanceReader, _ expressions: [String: MappedExpression]
     ) -> Step.Value? {
-        // An element of a composite attribute is named by its path.
-        let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
-        switch mapping.attributes[parts[0]] {
-        case .constant(let value?): return parts.count == 1 ? .constant(value) : nil
+        switch mapping.attributes[name] {
+        case .constant(let value?): return .constant(value)
         case .constant(nil), nil: return nil
         case .expression:
-            switch expressions[parts[0]] {
+            switch expressions[name] {
             case .value(let index)?: return .expression(index, attribute.type)
             case .call(let transform, let arguments)?: return .call(transform, arguments, attribute.type)
             case nil: return nil
             }
         case .attribute(let from, let substitute):
-            let path = ([from] + parts.dropFirst()).joined(separator: ".")
-            guard let position = reader.entity.shape.position(of: path),
+            guard let position = reader.entity.shape.position(of: from),
                 let old = reader.entity.attribute(at: position)?.description,
                 let column = reader.column(of: position)
             else { return substitute.map { .constant($0) } }

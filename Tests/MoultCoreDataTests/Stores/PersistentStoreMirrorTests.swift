@@ -146,10 +146,10 @@ import Testing
         var entities = try Library.first().entities
         let book = try #require(entities.firstIndex { $0.name == "Book" })
         entities[book].attributes.append(
-            AttributeDescription(name: "cover", type: .composite, compositeName: "Cover"))
-        let cover = CompositeDescription(
-            name: "Cover", elements: [AttributeDescription(name: "colour", type: .string)])
-        let second = try ManagedObjectModel(entities: entities, composites: [cover])
+            AttributeDescription(
+                name: "cover", type: .composite, elements: [AttributeDescription(name: "colour", type: .string)],
+                uncertainty: "is of a kind that no store shows"))
+        let second = try ManagedObjectModel(entities: entities)
         let versions = try ModelVersions([("1", Library.first()), ("2", second)])
         let refused = await #expect(throws: MigrationError.self) {
             try await PersistentStoreMirror.start(storeAt: store.url, versions: versions, at: other)

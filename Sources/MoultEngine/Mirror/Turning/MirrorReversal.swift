@@ -55,7 +55,7 @@ struct MirrorReversal {
     ) -> [String: AttributeSource] {
         var sources: [String: AttributeSource] = [:]
         var carried: Set<String> = []
-        for attribute in first.attributes(of: entity) where attribute.isStored && attribute.derivation == nil {
+        for attribute in first.leaves(of: entity) where attribute.isStored && attribute.derivation == nil {
             let names = mapped.attributes.keys.sorted().filter { name in
                 if case .attribute(attribute.name, _)? = mapped.attributes[name] { true } else { false }
             }
@@ -71,7 +71,7 @@ struct MirrorReversal {
                 )
             }
         }
-        for attribute in second.attributes(of: other)
+        for attribute in second.leaves(of: other)
         where attribute.isStored && attribute.derivation == nil && !carried.contains(attribute.name) {
             losses.append("Values of \(other.name).\(attribute.name).")
         }
@@ -118,7 +118,7 @@ struct MirrorReversal {
 extension AttributeDescription {
     /// Whether a value can go over as it is.
     fileprivate func isStored(as other: AttributeDescription) -> Bool {
-        isStored && type == other.type && compositeName == other.compositeName
+        isStored && type == other.type
             && valueTransformerName == other.valueTransformerName
     }
 }

@@ -9,6 +9,8 @@ package struct HistorySlots: Sendable {
         case toOneEntity(String)
         /// The `Z_FOK_` column of a to-one.
         case order(String)
+        /// An attribute, or a leaf of a composite one by its path: an update of a store with an enum of four cases sets
+        /// the bits of a layout with a slot for each of them.
         case attribute(String)
         case toMany(String)
     }
@@ -33,7 +35,7 @@ package struct HistorySlots: Sendable {
             toOnes.map(Slot.toOne)
             + has { .toOneEntity(entity: $0, name: $1) }.map(Slot.toOneEntity)
             + has { .order(entity: $0, name: $1) }.map(Slot.order)
-            + levels.flatMap(\.attributes).filter(\.isStored).map { Slot.attribute($0.name) }
+            + levels.flatMap(\.attributes).flatMap(\.leaves).filter(\.isStored).map { Slot.attribute($0.name) }
             + toManyNames.map(Slot.toMany)
     }
 }

@@ -18,23 +18,19 @@ package struct StoredAttribute: Sendable, Hashable {
 extension ManagedObjectModel {
     /// The attributes that an entity itself declares and that have columns, composites flattened.
     package func storedAttributes(declaredBy entity: EntityDescription) -> [StoredAttribute] {
-        entity.attributes.flatMap { leaves(of: $0, path: $0.name, depth: 0) }
+        entity.attributes.flatMap(\.leaves).compactMap(StoredAttribute.init)
     }
 
     /// The attributes of an entity that have columns, inherited ones included, composites flattened.
     package func storedAttributes(of entity: EntityDescription) -> [StoredAttribute] {
-        attributes(of: entity).flatMap { leaves(of: $0, path: $0.name, depth: 0) }
+        leaves(of: entity).compactMap(StoredAttribute.init)
     }
+}
 
-    /// Composites may nest; a cycle of them ends at a depth that no real model reaches.
-    private func leaves(of attribute: AttributeDescription, path: String, depth: Int) -> [StoredAttribute] {
-        guard attribute.isStored, attribute.type != .objectID else { return [] }
-        guard attribute.type == .composite else { return [StoredAttribute(name: path, description: attribute)] }
-        guard depth < 16, let composite = composites.first(where: { $0.name == attribute.compositeName }) else {
-            return []
-        }
-        return composite.elements.sorted { $0.name.precedesInByteOrder($1.name) }
-            .flatMap { leaves(of: $0, path: "\(path).\($0.name)", depth: depth + 1) }
+extension StoredAttribute {
+    fileprivate init?(_ leaf: AttributeDescription) {
+        guard leaf.isStored, leaf.type != .objectID else { return nil }
+        self.init(name: leaf.name, description: leaf)
     }
 }
 
