@@ -99,7 +99,12 @@ extension StoreShape {
             let reference: RelationshipReference
             switch column.role {
             case .source(let own): reference = own
-            case .reflexiveDestination(let own): reference = own
+            case .reflexiveDestination(let own):
+                reference = own
+                if let source = join.column(.source(own)) {
+                    reflexives.append(
+                        .init(place: own.place, table: join.name, column: source, inverseColumn: column.name))
+                }
             case .order, .unknown: continue
             }
             guard let entity = layout.model.entity(reference.entity), let table = layout.table(for: entity)?.name else {

@@ -105,7 +105,8 @@ package struct BoundPlan: Sendable {
         binding = Binding(snapshot)
         self.source = try StoreLayout(actual: snapshot, model: source.model)
         destination = try StoreLayout(
-            model: target.model, framework: snapshot.framework.number, history: snapshot.hasHistory)
+            model: target.model, framework: snapshot.framework.number, history: snapshot.hasHistory,
+            keeping: StoredNames(of: self.source).carried(by: mapping, from: source.model, to: target.model))
         catalogue = snapshot.catalogue
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)

@@ -16,7 +16,7 @@ extension StoreLowering {
             + unconvertedValues(contributions, connection) + roundedValues(contributions, connection)
             + roundedDefaults(contributions, connection)
             + missingDestinations(contributions, connection)
-            + repeatedValues(connection) + narrowedRelationships(connection)
+            + repeatedValues(connection) + narrowedRelationships(connection) + oneSidedPairs(connection)
             + unexplainedColumns(connection) + shiftedKeys()
     }
 
@@ -116,6 +116,26 @@ extension StoreLowering {
             }
         }
         return findings
+    }
+
+    /// Pairs that the old store has in one direction only, and that stay so.
+    private func oneSidedPairs(_ connection: Connection) throws -> [Finding] {
+        try source.joinTables.compactMap { join in
+            guard let own = join.column(.source(join.owner))?.quotedName,
+                let other = join.column(.reflexiveDestination(join.owner))?.quotedName
+            else { return nil }
+            let table = "main.\(join.name.quotedName)"
+            let count = try connection.integer(
+                """
+                SELECT count(*) FROM \(table) AS p WHERE NOT EXISTS \
+                (SELECT 1 FROM \(table) AS q WHERE q.\(own) = p.\(other) AND q.\(other) = p.\(own))
+                """)
+            guard let count, count > 0 else { return nil }
+            return Finding(
+                code: "pair-one-sided", severity: .note, place: join.owner.place,
+                message: "The old store holds \(count) pairs of \(join.owner.place), its own inverse, in one "
+                    + "direction only; they stay as they are.")
+        }
     }
 
     private func unexplainedColumns(_ connection: Connection) throws -> [Finding] {
