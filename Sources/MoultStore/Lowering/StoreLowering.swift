@@ -17,6 +17,9 @@ struct StoreLowering {
     /// Rows by source entity, where they were counted.
     let rowCounts: [String: Int64]
 
+    /// What else stands in the store's catalogue, and what of it stays.
+    var keptObjects = KeptObjects()
+
     /// Whether pairs of join tables are made for listed objects alone (``PartialScript``).
     var isPartial = false
 
