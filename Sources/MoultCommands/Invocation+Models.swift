@@ -1,6 +1,5 @@
 import MoultModel
 import MoultModelFiles
-import MoultPlan
 import MoultReport
 import MoultSystem
 
@@ -80,13 +79,5 @@ extension Invocation {
             throw MigrationError(.modelNotFound, "The model has no versions.", remedy: "Name another model.")
         }
         return newest
-    }
-}
-
-extension Invocation {
-    /// The answers of the file that `--answers` names; none where it was not given.
-    package func answers() throws -> Answers {
-        guard let path = self[value: .answers] else { return .none }
-        return try Answers(json: try POSIXSystem().read(path), place: path)
     }
 }

@@ -35,7 +35,9 @@ extension Option {
     package static let order = value(
         "order", "NAMES", "The order of the versions, oldest first, separated by commas.")
     package static let answers = value(
-        "answers", "FILE", "Answers to questions about renames, as moult answer writes them.", completes: .files)
+        "answers", "FILE",
+        "Answers to questions about renames, as moult answer writes them; those beside the model by default.",
+        completes: .files)
     package static let framework = value(
         "framework", "N", "The framework level that a fresh store is written for; the newest known by default.")
     package static let experimental = flag(

@@ -13,6 +13,8 @@ extension Verb {
         discussion: """
             Every edge of the way with one sentence a change, what would be lost and how to come back. A plan printed
             with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
+            A question that the models leave open is asked on a terminal, and the answer is kept beside the model;
+            elsewhere moult answer records it.
             """,
         operands: [.store],
         options: [
@@ -49,11 +51,11 @@ extension Option {
 extension Invocation {
     /// Looks at the store and plans; findings about the model are said on standard error.
     ///
-    /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws.
+    /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws; `question` where
+    ///   nobody can be asked.
     func preparedMigration(_ console: Console) throws -> PreparedMigration {
         let (versions, options) = try migrationInput(console)
-        return try PreparedMigration(
-            try required(Operand.store), versions: versions, to: self[value: .target], options: options)
+        return try preparing(versions, options, console)
     }
 
     /// The versions of the model and all that the arguments say of a migration, but for the store.

@@ -4,7 +4,7 @@ import MoultPropertyList
 /// Makes the values of a model from the objects of its archive.
 struct ModelArchiveReader {
     private let archive: KeyedArchive
-    private(set) var findings: [Finding] = []
+    var findings: [Finding] = []
     private var reported: Set<String> = []
     /// How many more elements of composite attributes are read: an archive may refer to one from many places.
     var elementsLeft = 100_000

@@ -38,7 +38,9 @@ package struct ModelBundle: Sendable {
         let lockFindings = lock?.check(versions, of: source.path) ?? []
         let listFindings = source.versionInfo?.findings(
             against: unordered, place: source.path + "/VersionInfo.plist")
-        findings = lockFindings + source.findings + (listFindings ?? []) + read.flatMap(\.findings)
+        let named = read.map { (name: $0.version.name, findings: $0.findings) }
+        let oldestFirst = versions.compactMap { version in named.first { $0.name == version.name } }
+        findings = lockFindings + source.findings + (listFindings ?? []) + [Finding](ofVersions: oldestFirst)
     }
 
     /// The versions that a program holds itself, with the lock file of the folder that it runs in.

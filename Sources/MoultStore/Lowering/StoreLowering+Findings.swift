@@ -87,9 +87,11 @@ extension StoreLowering {
     private func shiftedKeys() -> [Finding] {
         contributions.filter { $0.shift > 0 }.map { contribution in
             Finding(
-                code: "keys-shifted", severity: .note, place: contribution.destination.name,
-                message: "The objects that \(contribution.source.name) becomes \(contribution.destination.name) get "
-                    + "new keys, \(contribution.shift) higher: theirs are taken by others of the same table.")
+                code: "keys-shifted", severity: rows(of: [contribution.source.name]) > 0 ? .warning : .note,
+                place: contribution.destination.name,
+                message: "The objects of \(contribution.source.name) that become \(contribution.destination.name) get "
+                    + "new keys, \(contribution.shift) higher: others of the same table have theirs.",
+                remedy: "An object ID that was kept outside the store, as a URI, no longer leads to its object.")
         }
     }
 
