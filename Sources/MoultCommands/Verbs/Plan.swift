@@ -13,6 +13,9 @@ extension Verb {
         discussion: """
             Every edge of the way with one sentence a change, what would be lost and how to come back. A plan printed
             with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
+
+            --model may name another store: the way then leads from the model inside STORE to the model inside that one.
+            Without --model there is only the model inside STORE, and so nothing to do.
             """,
         operands: [.store],
         options: [
@@ -58,7 +61,7 @@ extension Invocation {
 
     /// The versions of the model and all that the arguments say of a migration, but for the store.
     func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
-        let versions = try versions(console)
+        let versions = try versionsOnTheWay(console)
         if let change = versions.findings.first(where: { $0.code == "released-version-changed" }) {
             throw MigrationError(
                 .lockFileMismatch, change.message, place: change.place, remedy: change.remedy)

@@ -10,6 +10,9 @@ struct DamagedStore {
     /// By entity's name, its number and the highest key that was handed out.
     private(set) var numbers: [String: (number: Int64, max: Int64)] = [:]
     private(set) var notes: [String] = []
+    /// The model that it carries; nil where its page cannot be read.
+    private let cache: StoreModelCache?
+    private let place: String
     private var highestKeys: [String: Int64] = [:]
 
     var uuid: String? { metadata.flatMap { $0.uuid.isEmpty ? nil : $0.uuid } }
@@ -23,6 +26,8 @@ struct DamagedStore {
     init(_ copy: String, place: String, _ system: any System) throws {
         let connection = try Self.open(copy, place, system)
         defer { connection.close() }
+        self.place = place
+        cache = try? StoreModelCache(connection, columns: connection.columns(of: "Z_MODELCACHE"))
         let names = try connection.catalogue().tables.map(\.name)
         guard names.contains(where: { $0.hasPrefix("Z") }) else {
             throw MigrationError(
@@ -71,6 +76,19 @@ struct DamagedStore {
             notes.append("Its entity numbers cannot all be read: those of a fresh store are taken.")
         }
         numbers = found
+    }
+
+    /// The version that it carries itself.
+    ///
+    /// - Throws: `storeCorrupted` where that page cannot be read; `modelNotFound`, `modelInvalid` as
+    ///   ``StoreModelCache/version(of:in:)``.
+    func ownVersion() throws -> ModelVersion {
+        guard let cache else {
+            throw MigrationError(
+                .storeCorrupted, "The model inside the damaged store cannot be read.", place: place,
+                remedy: "Name the model that made the store: --model PATH.")
+        }
+        return try cache.version(of: metadata, in: place)
     }
 
     func has(_ column: String, in table: String) -> Bool { columns[table]?.contains(column) == true }
