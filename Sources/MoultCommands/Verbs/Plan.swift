@@ -15,6 +15,9 @@ extension Verb {
             with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
             A question that the models leave open is asked on a terminal, and the answer is kept beside the model;
             elsewhere moult answer records it.
+
+            --model may name another store: the way then leads from the model inside STORE to the model inside that one.
+            Without --model there is only the model inside STORE, and so nothing to do.
             """,
         operands: [.store],
         options: [
@@ -60,7 +63,7 @@ extension Invocation {
 
     /// The versions of the model and all that the arguments say of a migration, but for the store.
     func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
-        let versions = try versions(console)
+        let versions = try versionsOnTheWay(console)
         if let change = versions.findings.first(where: { $0.code == "released-version-changed" }) {
             throw MigrationError(
                 .lockFileMismatch, change.message, place: change.place, remedy: change.remedy)

@@ -11,6 +11,9 @@ struct DamagedStore {
     /// By entity's name, its number and the highest key that was handed out.
     private(set) var numbers: [String: (number: Int64, max: Int64)] = [:]
     private(set) var notes: [String] = []
+    /// The model that it carries; nil where its page cannot be read.
+    private let cache: StoreModelCache?
+    private let place: String
     private var highestKeys: [String: Int64] = [:]
 
     var uuid: String? { metadata.flatMap { $0.uuid.isEmpty ? nil : $0.uuid } }
@@ -24,6 +27,8 @@ struct DamagedStore {
     init(_ copy: String, place: String, _ system: any System) throws {
         let connection = try Self.open(copy, place, system)
         defer { connection.close() }
+        self.place = place
+        cache = try? StoreModelCache(connection, columns: connection.columns(of: "Z_MODELCACHE"))
         catalogue = try connection.catalogue()
         let names = catalogue.tables.map(\.name)
         guard names.contains(where: { $0.hasPrefix("Z") }) else {
@@ -80,6 +85,19 @@ struct DamagedStore {
         StoreLayout(
             damaged: catalogue, columns: columns, numbers: numbers.mapValues { Int(clamping: $0.number) }, model: model,
             framework: framework ?? FrameworkLevel.newest.number)
+    }
+
+    /// The version that it carries itself.
+    ///
+    /// - Throws: `storeCorrupted` where that page cannot be read; `modelNotFound`, `modelInvalid` as
+    ///   ``StoreModelCache/version(of:in:)``.
+    func ownVersion() throws -> ModelVersion {
+        guard let cache else {
+            throw MigrationError(
+                .storeCorrupted, "The model inside the damaged store cannot be read.", place: place,
+                remedy: "Name the model that made the store: --model PATH.")
+        }
+        return try cache.version(of: metadata, in: place)
     }
 
     /// The highest key that can be read; zero where none can.

@@ -8,10 +8,11 @@ import MoultSystem
 /// The new store's tables are made by the model, so that no damage of the old catalogue comes along. Rows are read by
 /// ranges of keys; what leads to rows that are lost is for a repair afterwards.
 package struct StoreSalvage {
-    private let version: ModelVersion
+    private let version: ModelVersion?
     private let system: any System
 
-    package init(_ version: ModelVersion, system: any System = POSIXSystem()) {
+    /// - Parameter version: that of the store; nil for the model that it carries itself.
+    package init(_ version: ModelVersion? = nil, system: any System = POSIXSystem()) {
         self.version = version
         self.system = system
     }
@@ -19,8 +20,9 @@ package struct StoreSalvage {
     /// - Parameters:
     ///   - store: the damaged store.
     ///   - path: where the new one is made; nothing may be there.
-    /// - Throws: `usage` where the path is taken; `storeCorrupted` where not even the catalogue can be read; then, as
-    ///   after any other error, nothing is made.
+    /// - Throws: `usage` where the path is taken; `storeCorrupted` where not even the catalogue can be read;
+    ///   `modelNotFound`, `modelInvalid` where the store's own model is to be taken and there is none; then, as after any
+    ///   other error, nothing is made.
     package func run(_ store: String, into path: String, isCancelled: @escaping () -> Bool = { false }) throws
         -> SalvageReport
     {
@@ -54,6 +56,7 @@ package struct StoreSalvage {
         -> SalvageReport
     {
         let source = try DamagedStore(copy, place: store, system)
+        let version = try version ?? source.ownVersion()
         let damaged = source.layout(of: version.model)
         let maker = try StoreMaker(
             version, framework: source.framework ?? FrameworkLevel.newest.number, history: source.hasHistory,
@@ -81,7 +84,8 @@ package struct StoreSalvage {
         for trigger in maker.layout.triggers { try connection.execute(trigger.sql) }
         try connection.execute("PRAGMA main.synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
         try connection.checkSoundness(place: path)
-        return SalvageReport(store: path, tables: tables + joins, notes: source.notes, externalFiles: 0)
+        return SalvageReport(
+            store: path, version: version.name, tables: tables + joins, notes: source.notes, externalFiles: 0)
     }
 
     /// - Parameter old: the table in the damaged store; nil where it has none.

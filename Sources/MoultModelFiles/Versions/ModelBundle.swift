@@ -56,6 +56,18 @@ package struct ModelBundle: Sendable {
         findings = (lock?.check(self.versions, of: path) ?? []) + versions.findings
     }
 
+    /// One version that lies in no model file, such as the one inside a store, with the lock file beside it.
+    ///
+    /// - Throws: `usage` for an order that names another; `lockFileMismatch` for a lock file that cannot be read.
+    package init(_ version: ModelVersion, at path: String, order: [String] = []) throws {
+        try Self.check(order, against: [version], path: path)
+        self.path = path
+        versions = [version]
+        currentName = version.name
+        lock = try ModelLock(besideModelAt: path)
+        findings = lock?.check(versions, of: path) ?? []
+    }
+
     private static func check(_ order: [String], against versions: [ModelVersion], path: String) throws {
         let names = versions.map(\.name)
         if let unknown = order.first(where: { !names.contains($0) }) {
