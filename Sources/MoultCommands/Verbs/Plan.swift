@@ -13,11 +13,12 @@ extension Verb {
         discussion: """
             Every edge of the way with one sentence a change, what would be lost and how to come back. A plan printed
             with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
+            Exits with 3 where the migration would be refused, such as for a loss that --accept-losses has to declare.
             """,
         operands: [.store],
         options: [
             .model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .deferred, .cloudKit, .experimental,
-            .order,
+            .acceptLosses, .order,
         ],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
@@ -28,10 +29,12 @@ extension Verb {
         let script = try prepared.bound.flatMap { bound in
             invocation[showsSQL] ? try StoreScript(bound, inPlace: invocation[.inPlace]) : nil
         }
-        let report = PlanReport(prepared, script: script)
+        let losses = try prepared.foreseenLosses()
+        let report = PlanReport(prepared, script: script, losses: losses)
         console.print(report.document) { report.lines(style: $0) }
         if let obstacle = prepared.bound?.obstacle, !console.isJSON { throw obstacle }
-        return prepared.bound?.obstacle == nil ? .done : .refused
+        let isRefused = prepared.bound?.obstacle != nil || losses.contains { $0.fate == .refused }
+        return isRefused ? .refused : .done
     }
 
     private static let showsSQL = Option.flag("sql", "Show the statements.")
@@ -70,6 +73,7 @@ extension Invocation {
         }
         var registry = self.registry
         if self[.fix] { registry.appliesFixes = true }
+        if self[.acceptLosses] { registry.acceptedLosses = .all }
         if let path = self[value: .rules] {
             registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
         }

@@ -155,7 +155,7 @@ extension ModelContext {
         let empty = required.map { StoredPredicate.isNull(.keyPath($0)) }
         fetch.predicate = .both(fetch.predicate ?? .constant(true), .or(empty))
         fetch.limit = 1
-        _ = try graph.models(fetch, as: Model.self)
+        _ = try objects.withoutNotingReads { try graph.models(fetch, as: Model.self) }
     }
 
     /// Throws for a row that no model can show, also where it cannot be read at all.
