@@ -45,7 +45,7 @@ extension PreparedMigration {
             let (older, newer) = (pass.older.model, pass.newer.model)
             losses += foreseen(
                 found ?? mapping.leftBehind(from: older, to: newer, version: pass.newer.name), of: pass,
-                hasCodeBefore: position > 0 && plan.passes[position - 1].work == .none)
+                hasCodeBefore: position > 0 && plan.passes[position - 1].mapping == nil)
             isAsItIs = false
         }
         return losses
