@@ -24,6 +24,10 @@ public typealias ValueTransform = MoultModel.ValueTransform
 public typealias AttributeConvertible = MoultModel.AttributeConvertible
 /// The code of an app that its migrations call, by name.
 public typealias MigrationRegistry = MoultTransform.MigrationRegistry
+/// The losses that an app accepts.
+public typealias AcceptedLosses = MoultModel.AcceptedLosses
+/// Objects, values or links that a migration does not carry over, with their count.
+public typealias MigrationLoss = MoultModel.MigrationLoss
 /// The one error of Moult, with Core Data's constant and number (``MoultModel/MigrationError/coreData``).
 public typealias MigrationError = MoultModel.MigrationError
 

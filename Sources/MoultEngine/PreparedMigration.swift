@@ -105,7 +105,7 @@ package struct PreparedMigration: Sendable {
     }
 
     /// A pass without a schema change is bound as the mapping that leaves everything as it is.
-    private static func bind(
+    static func bind(
         _ pass: MigrationPass, over snapshot: StoreSnapshot, _ connection: Connection, _ options: Options,
         deferring: Bool = false, _ known: BoundPlan.RowFacts? = nil
     ) throws -> BoundPlan {
@@ -139,12 +139,12 @@ package struct PreparedMigration: Sendable {
     /// - Throws: `codeMissing` where the plan names code that the registry has not; `dataConflict` where the rows do not
     ///   fit the new version; `unsupported` where the plan cannot run in place.
     package func migration(inPlace: Bool = false) throws -> Migration? {
-        guard let bound, let first = plan.passes.first else { return nil }
+        guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
         try checkRules()
         if inPlace || bound.isDeferred { try checkInPlace() }
-        let ledger = PolicyLedger()
-        var migration = try migration(bound, first, ledger, inPlace: inPlace)
+        let ledger = RunLedger()
+        var migration = try migration(bound, 0, ledger, inPlace: inPlace)
         migration.from = plan.from.name
         migration.to = plan.to.name
         migration.rowFacts = bound.rowFacts
@@ -158,12 +158,12 @@ package struct PreparedMigration: Sendable {
     }
 
     /// The pass after the one at `position`, bound when that one has run.
-    func next(after position: Int, _ ledger: PolicyLedger) -> (@Sendable (Connection) throws -> Migration)? {
+    func next(after position: Int, _ ledger: RunLedger) -> (@Sendable (Connection) throws -> Migration)? {
         guard plan.passes.indices.contains(position + 1) else { return nil }
         let pass = plan.passes[position + 1]
         return { connection in
             let bound = try Self.bind(pass, over: StoreSnapshot(connection), connection, options)
-            var migration = try migration(bound, pass, ledger, workingCopy: connection.path)
+            var migration = try migration(bound, position + 1, ledger, workingCopy: connection.path)
             migration.span = span(of: position + 1)
             migration.next = next(after: position + 1, ledger)
             addRules(to: &migration, of: bound, isLast: position + 2 == plan.passes.count)
@@ -172,16 +172,25 @@ package struct PreparedMigration: Sendable {
     }
 
     private func migration(
-        _ bound: BoundPlan, _ pass: MigrationPass, _ ledger: PolicyLedger, workingCopy: String? = nil,
-        inPlace: Bool = false
+        _ bound: BoundPlan, _ position: Int, _ ledger: RunLedger, workingCopy: String? = nil, inPlace: Bool = false
     ) throws -> Migration {
+        let pass = plan.passes[position]
+        let losses = LossCheck(
+            bound.losses, of: pass, from: bound.source.model, accepting: options.registry.acceptedLosses)
+        try losses.refuse(unlessReadIn: ledger.reads(forPass: position))
         var migration = try Migration(
             bound, on: store, from: pass.older.name, workingCopy: workingCopy, inPlace: inPlace, system: system)
         if case .none = pass.work { migration.leavesSchema() }
         let registry = options.registry
-        migration.addPolicies(of: bound, registry, batchSize: options.batchSize, ledger: ledger)
+        migration.ledger = ledger
+        migration.addPolicies(of: bound, registry, batchSize: options.batchSize, pass: position, ledger: ledger)
+        migration.settleLosses = { ledger.add(try losses.settled(by: ledger.reads(forPass: position))) }
+        // What code reads after a change does not help the values that the change has dropped.
+        let reading = if case .none = pass.work { position + 1 } else { plan.passes.count + position }
         migration.steps = pass.steps.compactMap { step in
-            registry.steps[step.name].map { Migration.Step(step, $0, stage: pass.stage, model: bound.target.model) }
+            registry.steps[step.name].map {
+                Migration.Step(step, $0, stage: pass.stage, model: bound.target.model, before: reading, ledger)
+            }
         }
         return migration
     }

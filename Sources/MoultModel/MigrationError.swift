@@ -79,6 +79,8 @@ extension MigrationError {
         public static let storeUnknown = Code("storeUnknown", exit: 3, "NSMigrationMissingSourceModelError", 134130)
         public static let locked = Code("locked", exit: 3, "NSPersistentStoreTimeoutError", 134090)
         public static let planStale = Code("planStale", exit: 3)
+        /// A stage loses what both versions have, without any code having read it, and nobody has declared the loss.
+        public static let lossNotAccepted = Code("lossNotAccepted", exit: 3, "NSMigrationError", 134110)
         public static let lockFileMismatch = Code("lockFileMismatch", exit: 3)
         public static let unsupported = Code("unsupported", exit: 3)
         /// A plan names code of an app that this program does not have.

@@ -8,27 +8,27 @@ import MoultTransform
 package struct OutcomeReport: Sendable {
     private let from: String
     private let to: String
-    private let losses: [ModelChange]
     private let outcome: MigrationOutcome?
     private let rehearsal: RehearsalOutcome?
     private let deferral: Deferral?
 
     /// - Parameter deferral: what waits; nil where nobody asked for that.
     package init(_ plan: MigrationPlan, _ outcome: MigrationOutcome, deferral: Deferral? = nil) {
-        (from, to, losses) = (plan.from.name, plan.to.name, plan.losses)
+        (from, to) = (plan.from.name, plan.to.name)
         (self.outcome, rehearsal, self.deferral) = (outcome, nil, deferral)
     }
 
     package init(_ plan: MigrationPlan, _ rehearsal: RehearsalOutcome, deferral: Deferral? = nil) {
-        (from, to, losses) = (plan.from.name, plan.to.name, plan.losses)
+        (from, to) = (plan.from.name, plan.to.name)
         (outcome, self.rehearsal, self.deferral) = (nil, rehearsal, deferral)
     }
 
     /// For a store that is of the version aimed at.
     package init(nothingToDoAt version: String) {
-        (from, to, losses, outcome, rehearsal, deferral) = (version, version, [], nil, nil, nil)
+        (from, to, outcome, rehearsal, deferral) = (version, version, nil, nil, nil)
     }
 
+    private var losses: [MigrationLoss] { rehearsal?.losses ?? outcome?.losses ?? [] }
     private var policies: [InstanceCounts] { rehearsal?.policies ?? outcome?.policies ?? [] }
     private var timings: [MigrationOutcome.Timing] { rehearsal?.seconds ?? outcome?.seconds ?? [] }
     private var seconds: Double { timings.reduce(0) { $0 + $1.seconds } }

@@ -8,14 +8,23 @@ package struct PlanReport: Sendable {
     private let prepared: PreparedMigration
     /// The statements, where somebody wants to see them.
     private let script: StoreScript?
+    private let losses: [ForeseenLoss]
 
-    package init(_ prepared: PreparedMigration, script: StoreScript? = nil) {
+    /// - Parameter losses: as the migration foresees them.
+    package init(_ prepared: PreparedMigration, script: StoreScript? = nil, losses: [ForeseenLoss] = []) {
         self.prepared = prepared
         self.script = script
+        self.losses = losses
     }
 
     private var plan: MigrationPlan { prepared.plan }
-    private var findings: [Finding] { prepared.storeFindings + plan.findings + (prepared.bound?.findings ?? []) }
+    private var findings: [Finding] {
+        let lost = losses.map(\.finding)
+        let others = (prepared.bound?.findings ?? []).filter { finding in
+            !lost.contains { $0.code == finding.code && $0.place == finding.place }
+        }
+        return prepared.storeFindings + plan.findings + others + lost
+    }
     private var rowCounts: [(key: String, value: Int64)] {
         (prepared.bound?.rowCounts ?? [:]).sorted { $0.key.precedesInByteOrder($1.key) }
     }
@@ -26,7 +35,8 @@ package struct PlanReport: Sendable {
             .init("to", .string(plan.to.name)), .init("versions", JSONValue(plan.versionNames)),
             .init("edges", .array(plan.edges.map(\.document))), .init("passes", JSONValue(plan.passes.count)),
             .init("stopsAtEachVersion", .bool(prepared.stopsAtEachVersion)),
-            .init("losesData", .bool(!plan.losses.isEmpty)),
+            .init("losesData", .bool(!plan.losses.isEmpty || !losses.isEmpty)),
+            .init("losses", .array(losses.map(\.document))),
             .init("entities", .array(rowCounts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
             .init("bytes", .integer(prepared.size)), .init("findings", .array(findings.map(\.document))),
             .init("binding", prepared.bound?.binding.document ?? .null),
@@ -68,6 +78,17 @@ package struct PlanReport: Sendable {
             }
         }
         return lines
+    }
+}
+
+extension ForeseenLoss {
+    fileprivate var document: JSONValue {
+        guard case .object(let members) = loss.document else { return .null }
+        return .object(
+            members + [
+                .init("stage", JSONValue(stage)), .init("fate", .string(fate.rawValue)),
+                .init("remedy", JSONValue(remedy)),
+            ])
     }
 }
 

@@ -20,6 +20,8 @@ public struct MigrationRegistry: Sendable {
     public var models: (@Sendable () throws -> ModelVersions)?
     /// What must be true of the data before and after a migration and after steps that are named.
     public var rules: [ValidationRule] = []
+    /// What a stage may lose although both versions have it and none of its code has read it.
+    public var acceptedLosses = AcceptedLosses.none
     /// Whether the fixes of the rules are applied in a migration; without it rules only find.
     public var appliesFixes = false
 

@@ -39,6 +39,40 @@ struct MigrationTests {
         #expect(try moult("resume", "forum.sqlite").output.contains("No run"))
     }
 
+    @Test("what is lost is counted by plan, a rehearsal, migrate, runs and log")
+    func losses() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
+        let lines = try String(contentsOfFile: contents, encoding: .utf8).split(separator: "\n")
+        let kept = lines.filter { !$0.contains("attribute name=\"position\"") }
+        #expect(kept.count == lines.count - 1)
+        try kept.joined(separator: "\n").write(toFile: contents, atomically: true, encoding: .utf8)
+        let counted = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", "SELECT count(ZPOSITION) FROM ZFORUM")
+        let count = try #require(Int(counted.trimmingCharacters(in: .newlines)))
+        #expect(count > 0)
+        let sentence = "\(count) values of Forum.position are deleted: Forum 2 does not have the attribute."
+
+        func expectLoss(_ arguments: [String], _ key: (([String: any Sendable]) -> Any?)? = nil) throws {
+            let result = try moult.run(Tool.path, arguments + ["--json"])
+            #expect(result.exit == 0, "\(result.errors)")
+            let document = try result.document
+            let list = try #require((key?(document) ?? document["losses"]) as? [[String: Any]])
+            let loss = try #require(list.first { $0["member"] as? String == "position" })
+            #expect(loss["count"] as? Int == count && loss["kind"] as? String == "values")
+            #expect(loss["entity"] as? String == "Forum" && loss["reason"] as? String == "removed")
+            #expect(loss["sentence"] as? String == sentence)
+        }
+        let way = ["forum.sqlite", "--to", "Forum 2"] + model
+        try expectLoss(["plan"] + way)
+        #expect(try moult.run(Tool.path, ["plan"] + way).output.contains(sentence))
+        try expectLoss(["migrate", "--dry-run"] + way)
+        #expect(try moult.run(Tool.path, ["migrate", "--dry-run"] + way).output.contains(sentence))
+        try expectLoss(["migrate"] + way)
+        try expectLoss(["runs", "forum.sqlite"]) { ($0["runs"] as? [[String: Any]])?.last?["losses"] }
+        #expect(try moult("runs", "forum.sqlite").output.contains(sentence))
+        #expect(try moult("log", "forum.sqlite").output.contains(sentence))
+    }
+
     @Test("a dry run leaves every file of the folder as it was")
     func dryRun() throws {
         let moult = try StoreVerbTests.besideForumStore()

@@ -36,6 +36,29 @@ struct RegistryTests {
         #expect { try ordered.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
     }
 
+    @Test("a registered mapping that loses what both versions have is refused, unless --accept-losses declares it")
+    func acceptedLosses() async throws {
+        let tool = try StoreVerbTests.besideForumStore()
+        let store = tool.folder.path + "/forum.sqlite"
+        var registry = registry
+        let versions = try #require(try registry.models?())
+        var user = EntityMapping(from: "User", to: "User")
+        user.attributeMappings = [PropertyMapping("email", nil as MoultModel.Expression?)]
+        let others = ["Forum", "Thread", "Post"].map { EntityMapping(from: $0, to: $0) }
+        registry.register(mapping: MappingModel([user] + others), from: "Forum", to: "Forum 2")
+        let attribute = versions.versions[1].model.entity("User").flatMap { entity in
+            versions.versions[1].model.attribute("email", of: entity)
+        }
+        #expect(attribute?.defaultValue != nil || attribute?.isOptional == true)
+        let way = [store, "--to", "Forum 2", "--json"]
+        let before = try SQLiteShell.run(store, ".sha3sum --schema")
+        #expect(await MoultCommand.run(registry, arguments: ["plan"] + way) == 3)
+        #expect(await MoultCommand.run(registry, arguments: ["migrate"] + way) == 3)
+        #expect(try SQLiteShell.run(store, ".sha3sum --schema") == before)
+        #expect(await MoultCommand.run(registry, arguments: ["plan", "--accept-losses"] + way) == 0)
+        #expect(await MoultCommand.run(registry, arguments: ["migrate", "--accept-losses"] + way) == 0)
+    }
+
     @Test("a command is named as it is typed, once, whatever the tool is called")
     func names() {
         let text = "See moult repair --help, or forum-moult backup list."

@@ -56,12 +56,13 @@ extension DeferredOutcome {
         [
             "format": 1, "finished": .bool(isFinished), "done": .array(done.map(\.document)),
             "left": .array(left.map(\.document)), "longestUnit": .double(left.longestUnit),
-            "backup": JSONValue(backup?.name), "seconds": .double(seconds),
+            "losses": .array(losses.map(\.document)), "backup": JSONValue(backup?.name), "seconds": .double(seconds),
         ]
     }
 
     fileprivate func lines(style: TextStyle) -> [String] {
         var lines = done.map { style.green("Done: ") + $0.sentence.printable }
+        lines += losses.map { "\(style.red("!")) \($0.sentence.printable)" }
         if let backup { lines.append("What was there is kept as the backup \(backup.name).") }
         guard isFinished else {
             return lines + left.lines(style: style)

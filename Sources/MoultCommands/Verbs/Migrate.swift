@@ -22,18 +22,23 @@ extension Verb {
             With --budget the call ends inside the time given, with the exit code 6 where the migration is not finished;
             the same call goes on from there, and the last one puts the new store in place. A store that was written to
             in between is migrated from the start. moult plan says the shortest budget.
+
+            What is lost is counted, in the result, in moult runs and in moult log. A stage that loses what both versions
+            have, and whose code has not read it, is refused; the message has the code to write. --accept-losses declares
+            the loss.
             """,
         operands: [.store], options: migrateOptions + [.rules, .fix],
         examples: [
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --dry-run",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --budget 5s",
+            "moult migrate forum.sqlite --model Forum.xcdatamodeld --accept-losses",
         ]
     ) { try migrate($0, $1) }
 
     static let migrateOptions: [Option] = [
         .model, .target, .dryRun, .stops, .budget, .answers, .mapping, .plan, .inPlace, .deferred, .frugal, .makeRoom,
-        .again,
+        .again, .acceptLosses,
         .cloudKit,
         .experimental,
         .backups,
@@ -105,5 +110,7 @@ extension Option {
         "make-room", "Where the room is short, remove expired backups, and then go on without keeping one.")
     static let again = flag(
         "again", "Begin once more although the last runs died before their end, one after the other.")
+    static let acceptLosses = flag(
+        "accept-losses", "Migrate although a stage loses values or objects that both versions have.")
     static let frugal = flag("frugal", "Keep no backup after the run, which needs less room.")
 }

@@ -18,11 +18,13 @@ extension Verb {
 
             --model may name another store: the way then leads from the model inside STORE to the model inside that one.
             Without --model there is only the model inside STORE, and so nothing to do.
+
+            Exits with 3 where the migration would be refused, such as for a loss that --accept-losses has to declare.
             """,
         operands: [.store],
         options: [
             .model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .deferred, .cloudKit, .experimental,
-            .order,
+            .acceptLosses, .order,
         ],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
@@ -33,10 +35,12 @@ extension Verb {
         let script = try prepared.bound.flatMap { bound in
             invocation[showsSQL] ? try StoreScript(bound, inPlace: invocation[.inPlace]) : nil
         }
-        let report = PlanReport(prepared, script: script)
+        let losses = try prepared.foreseenLosses()
+        let report = PlanReport(prepared, script: script, losses: losses)
         console.print(report.document) { report.lines(style: $0) }
         if let obstacle = prepared.bound?.obstacle, !console.isJSON { throw obstacle }
-        return prepared.bound?.obstacle == nil ? .done : .refused
+        let isRefused = prepared.bound?.obstacle != nil || losses.contains { $0.fate == .refused }
+        return isRefused ? .refused : .done
     }
 
     private static let showsSQL = Option.flag("sql", "Show the statements.")
@@ -75,6 +79,7 @@ extension Invocation {
         }
         var registry = self.registry
         if self[.fix] { registry.appliesFixes = true }
+        if self[.acceptLosses] { registry.acceptedLosses = .all }
         if let path = self[value: .rules] {
             registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
         }

@@ -19,7 +19,10 @@ extension Verb {
                     run.startedAt, run.operation.rawValue, run.from, run.to, run.result.rawValue,
                     Quantity.count(Int(clamping: run.rows)), Quantity.duration(run.seconds), run.backup ?? "")
             }
-            return table.lines(style: style)
+            let losses = runs.flatMap { run in
+                run.losses.map { "\(style.red("!")) \(run.startedAt) \($0.sentence.printable)" }
+            }
+            return table.lines(style: style) + (losses.isEmpty ? [] : [""]) + losses
         }
         return .done
     }
@@ -32,7 +35,7 @@ extension RunRecord {
             "from": .string(from), "to": .string(to), "startedAt": .string(startedAt), "endedAt": .string(endedAt),
             "seconds": .double(seconds), "rows": .integer(rows), "bytes": .integer(bytes),
             "backup": JSONValue(backup), "error": JSONValue(error), "quarantined": .integer(quarantined),
-            "fixed": .integer(fixed),
+            "fixed": .integer(fixed), "losses": .array(losses.map(\.document)),
         ]
     }
 }

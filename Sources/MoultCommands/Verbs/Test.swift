@@ -20,6 +20,7 @@ extension Verb {
         operands: [.store],
         options: [
             crash, kill, seconds, .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix,
+            .acceptLosses,
         ],
         examples: [
             "moult test --crash forum.sqlite --model Forum.xcdatamodeld --seconds 2",
@@ -62,7 +63,7 @@ extension Verb {
     private static func testKills(_ invocation: Invocation, _ kills: Int, _ console: Console) throws -> Bool {
         let program = try POSIXSystem().resolve("/proc/self/exe")
         let passed = invocation.arguments(of: [
-            .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix,
+            .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix, .acceptLosses,
         ])
         let test = KillTest(of: try invocation.required(Operand.store), program: program) { ["migrate", $0] + passed }
         let tally = try test.run(kills: kills, isWanted: { !Interruption.isWished })

@@ -16,10 +16,13 @@ extension ManagedObjectContext {
 
     @discardableResult
     public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
-        try inTurn { _ in
+        try inTurn { graph in
             var fetch = ObjectFetch(entityName: request.entityName, predicate: request.predicate?.predicate)
             fetch.variables = request.predicate?.variables ?? [:]
             fetch.includesSubentities = request.includesSubentities
+            var read = fetch
+            read.columns = request.changes.map { ObjectFetch.Column($0.key, $0.value) }
+            graph.noteReads(of: read)
             let ids = try stores(holding: request.entityName).flatMap {
                 try $0.updateAll(fetch, set: request.changes, author: transactionAuthor, contextName: name)
             }
@@ -29,7 +32,8 @@ extension ManagedObjectContext {
 
     @discardableResult
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
-        try inTurn { _ in
+        try inTurn { graph in
+            graph.noteReads(of: request.fetch)
             let ids = try stores(holding: request.entityName).flatMap {
                 try $0.deleteAll(request.fetch, author: transactionAuthor, contextName: name)
             }

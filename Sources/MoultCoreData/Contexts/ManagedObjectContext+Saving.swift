@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     private func validate(_ faces: [ManagedObject], _ graph: ObjectContext) throws {
         var failures: [ManagedObjectValidationError.Failure] = []
         state.withLock { $0.isSaving = true }
-        for face in faces { failures += face.ownFailures() }
+        graph.withoutNotingReads { for face in faces { failures += face.ownFailures() } }
         state.withLock { $0.isSaving = false }
         guard !failures.isEmpty else { return }
         for object in graph.insertedObjects + graph.updatedObjects {

@@ -167,6 +167,14 @@ public final class PersistentStoreDescription: Sendable {
         set { state.withLock { $0.migrationRegistry = newValue } }
     }
 
+    /// What a stage may lose although both versions have it and none of its code has read it.
+    ///
+    /// What was lost is in the store's history: ``MigrationHistory``.
+    public var acceptedLosses: AcceptedLosses {
+        get { migrationRegistry.acceptedLosses }
+        set { state.withLock { $0.migrationRegistry.acceptedLosses = newValue } }
+    }
+
     /// Whether the migration stops at each version on the way, which then is a backup and a commit of its own: a chain
     /// that dies goes on from the last of them. Otherwise the whole way is one commit, all or nothing.
     public var stopsAtEachVersion: Bool {

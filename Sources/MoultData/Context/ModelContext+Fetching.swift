@@ -154,7 +154,7 @@ extension ModelContext {
         guard fetch.limit == 0, fetch.offset == 0 else { return }
         fetch.predicate = .both(fetch.predicate ?? .constant(true), .or(empty))
         fetch.limit = 1
-        _ = try graph.models(fetch, as: Model.self)
+        _ = try objects.withoutNotingReads { try graph.models(fetch, as: Model.self) }
     }
 
     /// Throws for a row that no model can show, also where it cannot be read at all.

@@ -8,5 +8,13 @@ import MoultTransform
 public typealias MigrationError = MoultModel.MigrationError
 /// The code of an app that its migrations call, by name; see ``MoultTransform/MigrationRegistry/init(plan:)``.
 public typealias MigrationRegistry = MoultTransform.MigrationRegistry
+/// The losses that a plan accepts.
+public typealias AcceptedLosses = MoultModel.AcceptedLosses
+/// Objects, values or links that a migration does not carry over, with their count.
+public typealias MigrationLoss = MoultModel.MigrationLoss
+/// What has been done to one store.
+public typealias MigrationHistory = MoultCoreData.MigrationHistory
+/// One migration, or one rollback to a backup.
+public typealias MigrationEvent = MoultCoreData.MigrationEvent
 /// Where the migration of a store is: the part that is done, the time left, the rows, what has just been done.
 public typealias MigrationProgress = MoultCoreData.MigrationProgress

@@ -11,6 +11,7 @@ extension MigrationCheckpoint {
             .init("boot", .string(boot)), .init("store", store),
             .init("rowCounts", JSONValue(sorted: rowFacts.rowCounts.mapValues(JSONValue.integer))),
             .init("disjoint", .array(rowFacts.disjoint.map { .array($0.map { JSONValue($0) }) })),
+            .init("losses", .array(rowFacts.losses.map(\.document))),
             .init("calls", JSONValue(calls)), .init("fraction", .double(fraction)),
             .init("draft", draft?.json ?? .null), .init("backupIsSound", .bool(backupIsSound)),
             .init("proof", proof?.json ?? .null),
@@ -35,7 +36,9 @@ extension MigrationCheckpoint {
         let disjoint = (json["disjoint"]?.array ?? []).map { pair in
             (pair.array ?? []).compactMap { $0.integer.map { Int(clamping: $0) } }
         }
-        rowFacts = BoundPlan.RowFacts(rowCounts: json["rowCounts"].counts, disjoint: Set(disjoint))
+        rowFacts = BoundPlan.RowFacts(
+            rowCounts: json["rowCounts"].counts, disjoint: Set(disjoint),
+            losses: MigrationLoss.list(json["losses"]))
         self.calls = Int(clamping: calls)
         self.fraction = min(max(fraction, 0), 1)
         draft = json["draft"].flatMap(CopiedPages.init)

@@ -19,6 +19,7 @@ extension MigrationRun {
             let copy = try openCopy(pace, units)
             defer { copy.close() }
             if !pace.checkpoint.isChanged { try change(copy, pace, units) }
+            try migration.settleLosses()
             try verify(copy, pace, units)
             for proof in try proofs(pace, units) { try perform(proof, .backup, pace) }
             try copy.connection.detach("source")

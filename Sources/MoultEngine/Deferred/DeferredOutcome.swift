@@ -1,3 +1,4 @@
+import MoultModel
 import MoultStore
 
 /// What has become of the work that a deferred migration had put off.
@@ -8,6 +9,8 @@ package struct DeferredOutcome: Sendable, Equatable {
     /// Made before the first task that drops values; nil where there was none, or where one was made before.
     package var backup: StoreBackup?
     package var seconds: Double
+    /// What the tasks have dropped, counted.
+    package var losses: [MigrationLoss] = []
 
     /// Whether the store is as one that was migrated without putting anything off.
     package var isFinished: Bool { left.isEmpty }

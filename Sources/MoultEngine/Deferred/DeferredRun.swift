@@ -15,6 +15,7 @@ final class DeferredRun {
     var observer: MigrationObserver
     var done: [DeferredTask] = []
     private var backup: StoreBackup?
+    private var losses: [MigrationLoss] = []
 
     var system: any System { migrator.system }
     var connection: Connection { lock.connection }
@@ -82,7 +83,7 @@ final class DeferredRun {
     private var hasGained: Bool { !done.isEmpty || backup != nil }
 
     private func outcome(left: [DeferredTask]) -> DeferredOutcome {
-        DeferredOutcome(done: done, left: left, backup: backup, seconds: seconds)
+        DeferredOutcome(done: done, left: left, backup: backup, seconds: seconds, losses: losses)
     }
 
     private func sentence(_ left: [DeferredTask]) -> String {
@@ -96,6 +97,7 @@ extension DeferredRun {
     private func run(_ task: DeferredTask, among all: [DeferredTask]) throws {
         let work = try DeferredWork(StoreSnapshot(connection), version: version)
         let script = try work.script(for: task)
+        let lost = try work.losses(of: task, over: connection)
         try checkSpace(for: task)
         let observer = taskObserver(task, among: all)
         // Triggers and views keep the words that they have.
@@ -107,6 +109,7 @@ extension DeferredRun {
         try connection.registerCoreDataStubs()
         do {
             try connection.transaction { try perform(task, script, observer) }
+            losses += lost
         } catch {
             // A log whose synchronisation failed holds the commit all the same: the next process would find it there.
             try? lock.settle()
@@ -238,6 +241,7 @@ extension DeferredRun {
     private func record() {
         let log = MigrationLog(lock.sidecar, system)
         for task in done { log.append(task.sentence) }
+        for loss in losses { log.append(loss.sentence) }
         guard !done.isEmpty else { return }
         // The tasks are done, whether the history can be written or not.
         try? RunHistory(lock.sidecar, system).append(
@@ -245,7 +249,8 @@ extension DeferredRun {
                 run: "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))", operation: .finish, result: .done,
                 from: version.name, to: version.name, startedAt: startedAt.iso8601, endedAt: system.now.iso8601,
                 seconds: (seconds * 1000).rounded() / 1000, backup: backup?.name,
-                rows: done.reduce(0) { $0 + $1.rows }, bytes: done.reduce(0) { $0 + ($1.bytes ?? 0) }, error: nil))
+                rows: done.reduce(0) { $0 + $1.rows }, bytes: done.reduce(0) { $0 + ($1.bytes ?? 0) }, error: nil,
+                losses: losses))
     }
 }
 

@@ -40,6 +40,8 @@ package struct Journal: Sendable, Equatable {
     package var newExternalFiles: [String]
     /// Steps with an undo that may have begun.
     package var steps: [String] = []
+    /// What the new store does not have, once all of it is counted.
+    package var losses: [MigrationLoss] = []
 
     /// What a process that died has left undone outside of the store, in one sentence; nil where no step could have
     /// done anything there.
@@ -85,7 +87,7 @@ extension Journal {
             .init("newChecksum", newChecksum.map(JSONValue.string) ?? .null),
             .init("backup", backup.map(JSONValue.string) ?? .null), .init("backups", .string(backups)),
             .init("newExternalFiles", .array(newExternalFiles.map(JSONValue.string))),
-            .init("steps", .array(steps.map(JSONValue.string))),
+            .init("steps", .array(steps.map(JSONValue.string))), .init("losses", .array(losses.map(\.document))),
         ])
     }
 
@@ -101,6 +103,6 @@ extension Journal {
             run: run, operation: operation, state: state, from: from, to: to, startedAt: startedAt,
             schemaVersion: schemaVersion, oldChecksum: oldChecksum, newChecksum: json["newChecksum"]?.string,
             backup: json["backup"]?.string, backups: backups, newExternalFiles: files,
-            steps: json["steps"]?.array?.compactMap(\.string) ?? [])
+            steps: json["steps"]?.array?.compactMap(\.string) ?? [], losses: MigrationLoss.list(json["losses"]))
     }
 }

@@ -31,6 +31,8 @@ package struct RunRecord: Sendable, Equatable {
     package var quarantined: Int64 = 0
     /// Objects that the fixes of rules changed, deleted or made.
     package var fixed: Int64 = 0
+    /// What the store does not have since, counted.
+    package var losses: [MigrationLoss] = []
 }
 
 /// All runs on a store, oldest first; written once each, never changed.
@@ -78,7 +80,7 @@ extension RunRecord {
             .init("seconds", .double(seconds)), .init("backup", backup.map(JSONValue.string) ?? .null),
             .init("rows", .integer(rows)), .init("bytes", .integer(bytes)),
             .init("error", error.map(JSONValue.string) ?? .null), .init("quarantined", .integer(quarantined)),
-            .init("fixed", .integer(fixed)),
+            .init("fixed", .integer(fixed)), .init("losses", .array(losses.map(\.document))),
         ])
     }
 
@@ -93,6 +95,6 @@ extension RunRecord {
             endedAt: json["endedAt"]?.string ?? "", seconds: json["seconds"]?.double ?? 0,
             backup: json["backup"]?.string, rows: json["rows"]?.integer ?? 0, bytes: json["bytes"]?.integer ?? 0,
             error: json["error"]?.string, quarantined: json["quarantined"]?.integer ?? 0,
-            fixed: json["fixed"]?.integer ?? 0)
+            fixed: json["fixed"]?.integer ?? 0, losses: MigrationLoss.list(json["losses"]))
     }
 }

@@ -39,7 +39,7 @@ extension PreparedMigration {
 
     /// The first pass with the rules before the migration, which are checked under the lock, or mended in a pass of
     /// their own.
-    func withRulesBefore(_ migration: Migration, _ bound: BoundPlan, _ ledger: PolicyLedger) -> Migration {
+    func withRulesBefore(_ migration: Migration, _ bound: BoundPlan, _ ledger: RunLedger) -> Migration {
         guard !options.registry.rules.isEmpty else { return migration }
         var migration = migration
         migration.ruleLog = ruleLog
@@ -62,7 +62,7 @@ extension PreparedMigration {
         var mending = Migration.mending(before, run.moment, at: plan.from, of: store, ruleLog, system)
         mending.to = migration.to
         mending.precondition = migration.precondition
-        mending.policies = migration.policies
+        mending.ledger = migration.ledger
         mending.keptCopies = migration.keptCopies
         mending.span = 0...0
         mending.next = next(after: -1, ledger)

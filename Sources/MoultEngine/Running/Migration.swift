@@ -20,8 +20,10 @@ package struct Migration: Sendable {
     package var code: [@Sendable (MigrationSite) throws -> Void] = []
     /// About how many objects that code goes through, one by one.
     package var objectsByCode: Int64 = 0
-    /// What the migration policies of all passes have made, kept by the pieces of code that run them.
-    package var policies = PolicyLedger()
+    /// What the passes report; one for all of them, kept by the pieces of code that they run.
+    package var ledger = RunLedger()
+    /// Reports what the pass has lost, when its code has run and before its steps; throws where that is not allowed.
+    var settleLosses: @Sendable () throws -> Void = {}
     /// Steps that change objects freely, after `verify`; nothing of the old store can be asked of what they leave.
     package var steps: [Step] = []
     /// Look at what the steps have left, such as the rules of an app; they throw where it must not be.
@@ -135,6 +137,8 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var untidied: MigrationError?
     /// What became of the objects of entity mappings with migration policies, pass by pass.
     package var policies: [InstanceCounts] = []
+    /// What is not in the new store, counted.
+    package var losses: [MigrationLoss] = []
     /// What rules have found and their fixes have changed.
     package var rules: [RuleReport] = []
     /// Objects that lie in the quarantine since this run.

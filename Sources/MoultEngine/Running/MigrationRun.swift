@@ -71,7 +71,7 @@ final class MigrationRun {
 
     func perform() throws -> MigrationOutcome {
         do {
-            migration.policies.begin()
+            migration.ledger.begin()
             try migration.precondition(lock.connection)
             let space = try checkSpace()
             try journal.write(sidecar, system)
@@ -223,6 +223,7 @@ extension MigrationRun {
         try writeExternalFiles()
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
         journal.state = .committing
+        journal.losses = migration.ledger.losses
         try journal.write(sidecar, system)
         let source = try Connection(path, mode: .immutable)
         defer { source.close() }
@@ -287,9 +288,11 @@ extension MigrationRun {
         try connection.execute("BEGIN IMMEDIATE")
         do {
             try measure(.change) { try runner.run(on: connection) }
+            try migration.settleLosses()
             try verify(migration, connection)
             guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
             journal.state = .committing
+            journal.losses = migration.ledger.losses
             journal.newChecksum = try StoreState(connection).checksum
             try journal.write(sidecar, system)
         } catch {
@@ -397,12 +400,13 @@ extension MigrationRun {
             untidied = error as? MigrationError
             log.append("The store is the new one, but tidying up failed: \(error)")
         }
+        for loss in migration.ledger.losses { log.append("Run \(identifier): \(loss.sentence)") }
         log.append("Run \(identifier): completed successfully in \(seconds) s.")
         observer.report(.done, 1, rows: observer.totalRows, bytes: bytes, "The store is of version \(migration.to)")
         return MigrationOutcome(
             run: identifier, backup: backup, rows: observer.totalRows, bytesBefore: before.size, bytesAfter: after.size,
             seconds: timings, recovery: recovery, space: space, pruned: pruned.map(\.name),
-            untidied: untidied, policies: migration.policies.counts,
+            untidied: untidied, policies: migration.ledger.counts, losses: migration.ledger.losses,
             rules: migration.ruleLog?.reports ?? [], quarantined: quarantined)
     }
 
@@ -445,7 +449,8 @@ extension MigrationRun {
             backup: journal.backup, rows: result == .done ? observer.totalRows : 0, bytes: bytes,
             error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\($0)" },
             quarantined: result == .done ? quarantined : 0,
-            fixed: result == .done ? migration.ruleLog?.reports.fixed ?? 0 : 0)
+            fixed: result == .done ? migration.ruleLog?.reports.fixed ?? 0 : 0,
+            losses: result == .done ? migration.ledger.losses : [])
     }
 
     private var seconds: Double { (system.now.seconds(since: startedAt) * 1000).rounded() / 1000 }

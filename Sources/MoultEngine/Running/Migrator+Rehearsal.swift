@@ -18,6 +18,8 @@ package struct RehearsalOutcome: Sendable, Equatable {
     package var rules: [RuleReport] = []
     /// What would become of the objects of entity mappings with migration policies, pass by pass.
     package var policies: [InstanceCounts] = []
+    /// What would not be in the new store, counted.
+    package var losses: [MigrationLoss] = []
     /// Objects that would lie in the quarantine.
     package var quarantined: Int64 = 0
 }
@@ -32,7 +34,7 @@ extension Migrator {
         return try StoreProbe.read(store, system: system, folder: scratch) { probe in
             try system.makeFolder(folder)
             defer { _ = try? system.removeTree(folder) }
-            migration.policies.begin()
+            migration.ledger.begin()
             try migration.precondition(probe.connection)
             let costs = try migration.script.costs(over: probe.connection)
             let observer = observer.withTotalRows(of: migration.script).timed(
@@ -101,6 +103,6 @@ extension Migrator {
         return RehearsalOutcome(
             rows: observer.totalRows, bytesBefore: before.size, bytesAfter: size,
             seconds: timings, space: space, way: probe.way, rules: migration.ruleLog?.reports ?? [],
-            policies: migration.policies.counts, quarantined: quarantined)
+            policies: migration.ledger.counts, losses: migration.ledger.losses, quarantined: quarantined)
     }
 }

@@ -83,6 +83,7 @@ extension MigrationOutcome {
         rows = outcomes.reduce(0) { $0 + $1.rows }
         pruned = outcomes.flatMap(\.pruned)
         policies = outcomes.flatMap(\.policies)
+        losses = outcomes.flatMap(\.losses)
         rules = outcomes.flatMap(\.rules)
         quarantined = outcomes.reduce(0) { $0 + $1.quarantined }
         seconds = []

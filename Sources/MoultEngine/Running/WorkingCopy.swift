@@ -68,6 +68,7 @@ final class WorkingCopy {
             try journalled { try code(site(observer)) }
             observer.report(.change, 1)
         }
+        try pass.settleLosses()
     }
 
     /// Runs the steps of one pass and looks at what they leave.

@@ -50,7 +50,8 @@ package enum Recovery {
                 from: journal.from, to: journal.to, startedAt: journal.startedAt, endedAt: system.now.iso8601,
                 seconds: 0, backup: journal.backup, rows: 0, bytes: state?.size ?? 0,
                 error: outcome == .undone ? journal.leftOutside : nil,
-                quarantined: try quarantine.count(run: journal.run)))
+                quarantined: try quarantine.count(run: journal.run),
+                losses: outcome == .completed ? journal.losses : []))
         MigrationLog(sidecar, system).append(sentence(about: journal, outcome))
         try Journal.remove(sidecar, system)
         return outcome

@@ -18,6 +18,9 @@ package final class EntityColumns {
     let relationshipPositions: [Int]
     /// The positions of the dates that `now()` derives.
     let nowPositions: [Int]
+    // A run of policies belongs to one thread: that is not checked for each value.
+    /// By position, whether a policy has read the property of any object.
+    @exclusivity(unchecked) package var isRead: [Bool]
 
     enum Place {
         /// Transient, or missing from the store.
@@ -45,6 +48,7 @@ package final class EntityColumns {
             }
         }
         self.places = places
+        isRead = Array(repeating: false, count: places.count)
         writtenPositions = places.indices.filter { position in
             switch places[position] {
             case .attribute(_, let attribute): attribute.derivation == nil

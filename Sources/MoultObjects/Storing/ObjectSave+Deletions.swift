@@ -16,6 +16,7 @@ extension ObjectSave {
     private func delete(_ deletions: [PendingDeletion]) throws {
         guard let entity = deletions.first?.entity else { return }
         let keys = deletions.map(\.id.key)
+        store.openDeletions[entity.shape.entity.name, default: 0] += Int64(keys.count)
         let table = entity.table.quotedName
         let external = entity.places.compactMap { place -> String? in
             guard case .attribute(let column, let attribute) = place, attribute.allowsExternalBinaryDataStorage else {

@@ -51,6 +51,7 @@ extension ObjectStore {
         defer { isWriting = false }
         writer.begin()
         recomputed.rows = []
+        openDeletions = [:]
         history?.begin(author: author, contextName: contextName)
         try writer.statement("BEGIN IMMEDIATE").run()
         do {
@@ -60,6 +61,7 @@ extension ObjectStore {
             try writer.external.synchronise()
             try writer.statement("COMMIT").run()
             writer.external.finish(committed: true)
+            deletions.merge(openDeletions, uniquingKeysWith: +)
             return result
         } catch {
             // SQLite may have rolled back by itself, for instance when the disk is full.
@@ -71,12 +73,14 @@ extension ObjectStore {
 
     private func writingInside<Result>(_ body: () throws -> Result) throws -> Result {
         recomputed.rows = []
+        let deleted = openDeletions
         try writer.statement("SAVEPOINT inside").run()
         do {
             let result = try body()
             try writer.statement("RELEASE inside").run()
             return result
         } catch {
+            openDeletions = deleted
             if connection.isInTransaction { try? connection.execute("ROLLBACK TO inside; RELEASE inside") }
             throw error
         }

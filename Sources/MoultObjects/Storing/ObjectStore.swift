@@ -45,6 +45,10 @@ package final class ObjectStore {
     private var updaters: [UpdateShape: RowUpdater] = [:]
     /// Whether a transaction that writes is open.
     var isWriting = false
+    /// How many objects were deleted since the store was opened, by entity.
+    package internal(set) var deletions: [String: Int64] = [:]
+    /// The same of the transaction that is open.
+    var openDeletions: [String: Int64] = [:]
     private let entityNames: [Int64: String]
 
     private struct UpdateShape: Hashable {

@@ -12,6 +12,9 @@ package struct MigrationPass: Sendable, Equatable {
     package var steps: [CodeStep] = []
     /// The stage that the pass belongs to, by name; nil for inferred mappings.
     package var stage: String?
+    /// What the stage may lose although both versions have it and no code reads it.
+    package var acceptedLosses = AcceptedLosses.none
+    package var style = RegisteredStage.Style.mapping
     /// Why this pass could not be joined to the one before; nil for the first one and beside a registered stage.
     package var apart: String?
 

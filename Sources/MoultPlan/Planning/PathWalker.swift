@@ -191,6 +191,8 @@ extension PathWalker {
         var pass = MigrationPass(
             older: versions.versions[edge.older], newer: versions.versions[edge.newer], olderPosition: edge.older,
             newerPosition: edge.newer, work: .none, steps: edge.stage?.after ?? [], stage: edge.stage?.name)
+        pass.acceptedLosses = edge.stage?.acceptedLosses ?? .none
+        pass.style = edge.stage?.style ?? .mapping
         switch edge.means {
         case .registered(_, let mapping), .inferred(let mapping): pass.work = .mapping(mapping)
         case .open: return []

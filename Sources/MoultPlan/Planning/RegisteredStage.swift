@@ -20,6 +20,20 @@ package struct RegisteredStage: Sendable, Hashable {
     package var before: [CodeStep]
     /// What code does at the newer version, when the mapping has been followed.
     package var after: [CodeStep]
+    /// What it may lose although both versions have it and no code reads it.
+    package var acceptedLosses = AcceptedLosses.none
+    /// How its code is written, for the remedy of a loss.
+    package var style = Style.mapping
+
+    /// Where the code of a stage stands.
+    package enum Style: Sendable, Hashable {
+        /// A mapping model, or the steps of a `VersionedMigration`.
+        case mapping
+        /// The handlers of Core Data's `CustomMigrationStage`.
+        case handlers
+        /// A SwiftData plan, by the types of its two versions.
+        case plan(from: String, to: String)
+    }
 
     package init(
         from: String, to: String, name: String, sentence: String, undo: String? = nil,
@@ -50,6 +64,8 @@ package struct RegisteredStage: Sendable, Hashable {
             joined[place].after += stage.after
             joined[place].sentence += " " + stage.sentence
             joined[place].undo = joined[place].undo ?? stage.undo
+            joined[place].acceptedLosses.formUnion(stage.acceptedLosses)
+            if stage.style != .mapping { joined[place].style = stage.style }
         }
         return joined
     }

@@ -33,10 +33,12 @@ package struct BoundPlan: Sendable {
     package struct RowFacts: Sendable, Equatable {
         package var rowCounts: [String: Int64]
         package var disjoint: Set<[Int]>
+        package var losses: [MigrationLoss]
 
-        package init(rowCounts: [String: Int64], disjoint: Set<[Int]>) {
+        package init(rowCounts: [String: Int64], disjoint: Set<[Int]>, losses: [MigrationLoss] = []) {
             self.rowCounts = rowCounts
             self.disjoint = disjoint
+            self.losses = losses
         }
     }
 
@@ -47,6 +49,8 @@ package struct BoundPlan: Sendable {
     package let rowCounts: [String: Int64]
     /// What the rows say: values that would be lost, with counts; severity `error` stands in the way.
     package let findings: [Finding]
+    /// What is lost, counted; not counted where work is put off, because it stays for now.
+    package let losses: [MigrationLoss]
     /// What is added to the keys of an entity mapping's objects, for each of the mapping's.
     package let keyShifts: [Int64]
     /// The store as it is, and a fresh store of the target version.
@@ -137,6 +141,8 @@ package struct BoundPlan: Sendable {
                 rowCounts = estimated
                 keyShifts = mapping.entityMappings.map { _ in 0 }
                 findings = layouts.0.findings + layouts.1.findings + objectFindings
+                losses = mapping.leftBehind(from: source.model, to: target.model, version: target.name)
+                    .filter { estimated[$0.entityName, default: 0] > 0 }
                 return
             }
         } else {
@@ -147,13 +153,15 @@ package struct BoundPlan: Sendable {
         keyShifts = mapping.entityMappings.indices.map { position in
             whole.carriers.first { $0.position == position }?.shift ?? 0
         }
+        losses = try known?.losses ?? LossCount(whole, to: target.name, over: connection).losses()
         findings =
             try layouts.0.findings + layouts.1.findings + objectFindings
+            + (known == nil ? losses.filter { $0.reason != .notConvertible }.map(\.finding) : [])
             + (known == nil ? whole.findings(over: connection) : [])
     }
 
     /// What the rows have told.
-    package var rowFacts: RowFacts { RowFacts(rowCounts: rowCounts, disjoint: disjoint) }
+    package var rowFacts: RowFacts { RowFacts(rowCounts: rowCounts, disjoint: disjoint, losses: losses) }
 
     /// Nil where the store has none, or where Core Data's way to archive the model is not known; NULL is legal there
     /// (STORE_FORMAT 2), a cache of the old version is not.

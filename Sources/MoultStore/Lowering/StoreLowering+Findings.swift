@@ -3,84 +3,30 @@ import MoultPlan
 import MoultSQLite
 
 extension StoreLowering {
-    /// What only the rows can tell before a migration: what would be lost, with counts, and what stands in its way
-    /// (findings of severity `error`).
+    /// What only the rows can tell before a migration: what stands in its way (findings of severity `error`), what is
+    /// rounded or converted. What is lost is ``LossCount``'s to count.
     ///
     /// - Parameter connection: the store, as `main`.
     func findings(over connection: Connection) throws -> [Finding] {
         let contributions = try contributionsOverStore()
         // The functions of SQL that expressions call.
         try FormatFunctions.register(on: connection)
-        return try removedEntities() + removedRows(contributions, connection)
-            + removedValues(contributions, connection) + missingValues(contributions, connection)
+        return try missingValues(contributions, connection)
             + unconvertedValues(contributions, connection) + roundedValues(contributions, connection)
             + roundedDefaults(contributions, connection)
             + missingDestinations(contributions, connection)
-            + repeatedValues(connection) + narrowedRelationships(connection) + oneSidedPairs(connection)
-            + unexplainedColumns(connection) + shiftedKeys()
+            + repeatedValues(connection) + oneSidedPairs(connection) + shiftedKeys()
     }
 
-    // MARK: - What leaves
-
-    private func removedEntities() -> [Finding] {
-        mapping.entityMappings.filter { $0.destinationEntityName == nil && $0.policy == nil }.compactMap { mapping in
-            guard let name = mapping.sourceEntityName, rowCounts[name, default: 0] > 0 else { return nil }
-            return Finding(
-                code: "rows-dropped", severity: .warning, place: name,
-                message: "\(rowCounts[name, default: 0]) objects of \(name) are dropped with their entity.",
-                remedy: "The backup keeps them.")
-        }
-    }
+    // MARK: - What is worth knowing
 
     /// The contributions with expressions over the store itself, as `main`.
-    private func contributionsOverStore() throws -> [Contribution] {
+    func contributionsOverStore() throws -> [Contribution] {
         try contributions.map { contribution in
             try Self.contribution(
                 of: contribution.mapping, at: contribution.position, from: source, to: destination, schema: "main")
                 ?? contribution
         }
-    }
-
-    /// Objects that no predicate picks.
-    private func removedRows(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
-        try Dictionary(grouping: contributions, by: \.source.name).sorted { $0.key < $1.key }.compactMap { name, all in
-            let conditions = all.compactMap(\.values.condition)
-            let isPolicied = carriers.contains { $0.source.name == name && $0.mapping.policy != nil }
-            guard conditions.count == all.count, !isPolicied, var any = all.first else { return nil }
-            any.takesAll()
-            let condition = conditions.map { "(\($0))" }.joined(separator: " OR ")
-            guard let count = try count(any, "(\(condition)) IS NOT TRUE", connection), count > 0 else { return nil }
-            return Finding(
-                code: "rows-dropped", severity: .warning, place: name,
-                message: "\(count) objects of \(name) fulfil no mapping's condition and are dropped.",
-                remedy: "The backup keeps them.")
-        }
-    }
-
-    private func removedValues(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
-        var findings: [Finding] = []
-        for (name, all) in Dictionary(grouping: contributions, by: \.source.name).sorted(by: { $0.key < $1.key }) {
-            // A policy may use what expressions do not.
-            guard rowCounts[name, default: 0] > 0, var any = all.first,
-                !carriers.contains(where: { $0.source.name == name && $0.mapping.policy != nil })
-            else { continue }
-            any.takesAll()
-            let used = all.reduce(into: Set<String>()) { $0.formUnion($1.mapping.usedAttributes) }
-            let gone = source.model.leaves(of: any.source).filter {
-                $0.isStored && $0.derivation == nil && !used.contains($0.name)
-            }
-            for attribute in gone {
-                guard let column = source.column(forAttribute: attribute.name, in: any.source),
-                    let count = try count(any, "s.\(column.quotedName) IS NOT NULL", connection), count > 0
-                else { continue }
-                findings.append(
-                    Finding(
-                        code: "values-dropped", severity: .warning, place: "\(name).\(attribute.name)",
-                        message: "\(count) values of \(name).\(attribute.name) are dropped.",
-                        remedy: "The backup keeps them."))
-            }
-        }
-        return findings
     }
 
     /// Where keys cannot be kept.
@@ -93,31 +39,6 @@ extension StoreLowering {
                     + "new keys, \(contribution.shift) higher: others of the same table have theirs.",
                 remedy: "An object ID that was kept outside the store, as a URI, no longer leads to its object.")
         }
-    }
-
-    private func narrowedRelationships(_ connection: Connection) throws -> [Finding] {
-        var findings: [Finding] = []
-        for contribution in contributions {
-            for relationship in destination.model.relationships(of: contribution.destination) {
-                guard !relationship.isToMany, let pairs = links(relationship.name, of: contribution).first?.pairs,
-                    pairs.row != .owner
-                else { continue }
-                let owner = pairs.ownerColumn.quotedName
-                let lost = try connection.integer(
-                    """
-                    SELECT COALESCE(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(pairs.rows(in: "main")) \
-                    WHERE \(owner) IS NOT NULL AND \(pairs.destinationColumn.quotedName) IS NOT NULL GROUP BY \(owner))
-                    """)
-                guard let lost, lost > 0 else { continue }
-                findings.append(
-                    Finding(
-                        code: "links-dropped", severity: .warning,
-                        place: "\(contribution.destination.name).\(relationship.name)",
-                        message: "\(lost) links are dropped, because \(relationship.name) keeps one destination only.",
-                        remedy: "The backup keeps them."))
-            }
-        }
-        return findings
     }
 
     /// Pairs that the old store has in one direction only, and that stay so.
@@ -137,23 +58,6 @@ extension StoreLowering {
                 code: "pair-one-sided", severity: .note, place: join.owner.place,
                 message: "The old store holds \(count) pairs of \(join.owner.place), its own inverse, in one "
                     + "direction only; they stay as they are.")
-        }
-    }
-
-    private func unexplainedColumns(_ connection: Connection) throws -> [Finding] {
-        let filled = try changes().flatMap { change -> [String] in
-            if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [] }
-        }
-        return try source.tables.filter { filled.contains($0.name) }.flatMap { table in
-            try table.columns.filter { $0.role == .unknown }.compactMap { column in
-                let count = try connection.integer(
-                    "SELECT count(\(column.name.quotedName)) FROM main.\(table.name.quotedName)")
-                guard let count, count > 0 else { return nil }
-                return Finding(
-                    code: "column-unexplained", severity: .warning, place: "\(table.name).\(column.name)",
-                    message: "The column \(column.name) of \(table.name) belongs to no property of the model; "
-                        + "its \(count) values are dropped.", remedy: "The backup keeps them.")
-            }
         }
     }
 
@@ -287,7 +191,7 @@ extension StoreLowering {
         return (table, columns, members.map(\.sourceNumber))
     }
 
-    private func links(_ name: String, of contribution: Contribution) -> [Links] {
+    func links(_ name: String, of contribution: Contribution) -> [Links] {
         destination.model.declaringEntity(of: name, in: contribution.destination).map {
             links($0.name, name, of: contribution)
         } ?? []
@@ -302,34 +206,5 @@ extension StoreLowering {
             SELECT count(*) FROM main.\(table.quotedName) AS s \
             WHERE s.Z_ENT = \(contribution.sourceNumber)\(taken) AND (\(condition))
             """)
-    }
-}
-
-extension StoreLowering.Contribution {
-    /// Whatever its predicate says.
-    fileprivate mutating func takesAll() { values.takeAll() }
-}
-
-extension ResolvedEntityMapping {
-    /// The source's attributes that go into any of the destination's.
-    fileprivate var usedAttributes: Set<String> {
-        attributes.values.reduce(into: []) { used, value in
-            switch value {
-            case .attribute(let name, _): used.insert(name)
-            case .expression(let expression): used.formUnion(expression.sourceKeys)
-            case .constant: break
-            }
-        }
-    }
-}
-
-extension Expression {
-    /// What stands behind `$source`: each path and all that it begins with.
-    fileprivate var sourceKeys: [String] {
-        let asked = replacing { $0 == .variable("source") ? .evaluatedObject : nil }.keyPaths
-        return asked.flatMap { path in
-            let keys = path.split(separator: ".")
-            return keys.indices.map { keys[...$0].joined(separator: ".") }
-        }
     }
 }

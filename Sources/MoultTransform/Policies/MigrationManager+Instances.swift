@@ -14,6 +14,7 @@ extension MigrationManager {
                 .usage, "The object is not the one that the policy was called for.", place: source.entityName,
                 remedy: "Call super with the source object that the call was given.")
         }
+        current.hasMadeInstances = true
         let isFirst = !associated.contains { $0.destination.key == source.key && $0.destination.entity === entity }
         let key = try current.keepsKeys && isFirst ? source.key : entity.inserter.nextKey()
         let object = try make(entity, key: key, plan: plan)

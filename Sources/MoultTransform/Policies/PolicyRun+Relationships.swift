@@ -44,7 +44,11 @@ extension PolicyRun {
             object.hasMappedRelationships = false
             try policy.createRelationships(forDestination: object, in: written, manager: manager)
             try manager.throwFault()
-            if !object.hasMappedRelationships { object.forgetRelationships(mapping.ownRelationships) }
+            if object.hasMappedRelationships {
+                mapping.hasMadeRelationships = true
+            } else {
+                object.forgetRelationships(mapping.ownRelationships)
+            }
             try manager.writeCreated(mapping)
         } catch {
             throw PolicyFault(error, object.reference)

@@ -18,6 +18,8 @@ package struct PolicyRun {
     /// How many source objects are read, and what became of them written, at a time.
     package var batchSize: Int
     package var system: any System
+    /// Takes down what the policies read, and what the mappings carry over for them.
+    package var reads: PropertyReads?
     /// Told the source objects done in all and a sentence, once for each batch; false ends the migration.
     package var progress: (_ done: Int64, _ sentence: String) -> Bool
 
@@ -70,6 +72,7 @@ package struct PolicyRun {
         for mapping in ours { try makeInstances(mapping, manager) }
         try manager.leadLinksOn()
         for mapping in ours { try makeRelationships(mapping, manager) }
+        for mapping in ours { noteCarried(mapping) }
         for mapping in ours {
             try call(mapping, manager) { policy, written in
                 try policy.performCustomValidation(forMapping: written, manager: manager)
@@ -79,6 +82,18 @@ package struct PolicyRun {
             try call(mapping, manager) { policy, written in try policy.end(written, manager: manager) }
         }
         return ours.map(\.counts)
+    }
+
+    /// A mapping's expressions hold for the objects that a policy had made by `super`.
+    private func noteCarried(_ mapping: RunningMapping) {
+        guard let reads, mapping.hasMadeInstances, mapping.mapping.sourceEntityName != nil else { return }
+        var carried = mapping.mapping
+        if !mapping.hasMadeRelationships, let shape = mapping.entity?.columns.shape {
+            for position in mapping.ownRelationships {
+                carried.relationships[shape.properties[position].name] = RelationshipSource.empty
+            }
+        }
+        for place in carried.carried(from: from) { reads.noteCarried(place.property, of: place.entity) }
     }
 
     /// Calls a policy, and writes what it has done outside of any one source object.

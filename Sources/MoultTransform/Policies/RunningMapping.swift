@@ -27,6 +27,10 @@ final class RunningMapping {
     /// The positions of the relationships that only this mapping fills, which a policy that does not ask for them does
     /// not get.
     var ownRelationships: [Int] = []
+    /// Whether a new object has taken what the mapping's expressions say.
+    @exclusivity(unchecked) var hasMadeInstances = false
+    /// Whether the policy has asked for the mapping's relationships.
+    @exclusivity(unchecked) var hasMadeRelationships = false
 
     var policyName: String { mapping.policy ?? "" }
 

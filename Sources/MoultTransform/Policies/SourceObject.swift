@@ -58,7 +58,14 @@ extension SourceObject {
     /// The value of an attribute; nil where it has none.
     public subscript(name: String) -> AttributeValue? {
         guard let position = position(of: name) else { return nil }
+        if !entity.isRead[position] { noteReading(position) }
         return value(at: position)
+    }
+
+    /// Takes down, once for each property, that code reads it.
+    private func noteReading(_ position: Int) {
+        entity.isRead[position] = true
+        manager.run.reads?.note(entity.shape.properties[position].name, of: entityName)
     }
 
     /// The text of a String or URI attribute.
@@ -142,6 +149,7 @@ extension SourceObject {
             manager.note("\(relationship) is no relationship.", self, property: relationship)
             return []
         }
+        if !entity.isRead[position] { noteReading(position) }
         return manager.noting(self, property: relationship) {
             try manager.sources.destinations(of: relationship, self, isInBatch: reader != nil && !hasLeftReader)
         } ?? []

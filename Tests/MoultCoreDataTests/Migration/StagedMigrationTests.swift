@@ -217,4 +217,97 @@ struct StagedMigrationTests {
         try await new.loadPersistentStores()
         #expect(try SQLiteShell.run(path.path, "SELECT ZTITLE, ZLENGTH FROM ZSONG") == "Swift|3.0\n")
     }
+
+    // MARK: - What a stage loses
+
+    /// Two songs with a length as a text, one without, and a stage to where it is a number.
+    private func songs(_ name: String) async throws -> (URL, ModelVersions) {
+        func model(_ type: AttributeType) throws -> ManagedObjectModel {
+            try ManagedObjectModel(entities: [
+                EntityDescription(
+                    name: "Song",
+                    attributes: [.init(name: "title", type: .string), .init(name: "length", type: type)])
+            ])
+        }
+        let versions = try ModelVersions([("1", model(.string)), ("2", model(.double))])
+        let url = URL(fileURLWithPath: folder.path + "/\(name).sqlite")
+        let container = PersistentContainer(name: "Songs", managedObjectModel: versions.versions[0].model)
+        container.persistentStoreDescriptions = [PersistentStoreDescription(url: url)]
+        try await container.loadPersistentStores()
+        for (title, length) in [("Swift", "3.5"), ("Core", "2"), ("Data", nil)] {
+            let song = try container.viewContext.insertNewObject(forEntityName: "Song")
+            try song.setValue(title, forKey: "title")
+            try song.setValue(length, forKey: "length")
+        }
+        try container.viewContext.save()
+        try container.persistentStoreCoordinator.remove(container.persistentStoreCoordinator.persistentStores[0])
+        return (url, versions)
+    }
+
+    private func open(
+        _ url: URL, _ versions: ModelVersions, accepting accepted: AcceptedLosses = .none,
+        _ will: @escaping CustomMigrationStage.Handler, did: CustomMigrationStage.Handler? = nil
+    ) async throws {
+        let references = versions.versions.map {
+            ManagedObjectModelReference(model: $0.model, versionChecksum: $0.model.versionChecksum)
+        }
+        let stage = CustomMigrationStage(migratingFrom: references[0], to: references[1])
+        (stage.label, stage.willMigrateHandler, stage.didMigrateHandler) = ("retype", will, did)
+        let description = PersistentStoreDescription(url: url)
+        description.setOption(StagedMigrationManager([stage]), forKey: PersistentStoreOption.stagedMigrationManager)
+        description.acceptedLosses = accepted
+        description.migrationAnswers = Data(
+            #"{"format":1,"answers":[{"from":"1","to":"2","entity":"Song","property":"length","is":"drop"}]}"#.utf8)
+        let container = try PersistentContainer(name: "Songs", versions: versions)
+        container.persistentStoreDescriptions = [description]
+        try await container.loadPersistentStores()
+        try container.persistentStoreCoordinator.remove(container.persistentStoreCoordinator.persistentStores[0])
+    }
+
+    @Test func `a handler that reads the old values hands them on, and nothing is lost`() async throws {
+        let (url, versions) = try await songs("Read")
+        let lengths = Mutex<[String: Double]>([:])
+        try await open(url, versions) { manager, _ in
+            let context = try #require(manager.container).viewContext
+            for song in try context.fetch(FetchRequest<ManagedObject>(entityName: "Song")) {
+                let title = try song.value(forKey: "title") as? String ?? ""
+                let length = (try song.value(forKey: "length") as? String).flatMap(Double.init)
+                lengths.withLock { $0[title] = length }
+            }
+        } did: { manager, _ in
+            let context = try #require(manager.container).viewContext
+            for song in try context.fetch(FetchRequest<ManagedObject>(entityName: "Song")) {
+                let title = try song.value(forKey: "title") as? String ?? ""
+                try song.setValue(lengths.withLock { $0[title] }, forKey: "length")
+            }
+            try context.save()
+        }
+        #expect(
+            try SQLiteShell.run(url.path, "SELECT ZTITLE, ZLENGTH FROM ZSONG ORDER BY 1")
+                == "Core|2.0\nData|\nSwift|3.5\n")
+        #expect(try MigrationHistory(storeAt: url).events().last?.losses == [])
+    }
+
+    @Test func `a stage whose handler never reads the old values is refused, and counted where that is declared`()
+        async throws
+    {
+        let (url, versions) = try await songs("Unread")
+        let handler: CustomMigrationStage.Handler = { manager, _ in
+            let context = try #require(manager.container).viewContext
+            for song in try context.fetch(FetchRequest<ManagedObject>(entityName: "Song")) {
+                try song.setValue("A song", forKey: "title")
+            }
+            try context.save()
+        }
+        let bytes = try Data(contentsOf: url)
+        let error = await #expect(throws: MigrationError.self) { try await open(url, versions, handler) }
+        #expect(error?.code == .lossNotAccepted && error?.coreData?.number == 134110)
+        #expect(error?.message.contains("2 values of Song.length are lost") == true, "\(error?.message ?? "")")
+        #expect(error?.remedy.contains("willMigrateHandler") == true, "\(error?.remedy ?? "")")
+        #expect(try Data(contentsOf: url) == bytes)
+        try await open(url, versions, accepting: ["Song.length"], handler)
+        let event = try #require(try MigrationHistory(storeAt: url).events().last)
+        #expect(event.outcome == .succeeded && event.losses.map(\.place) == ["Song.length"])
+        #expect(event.losses.map(\.count) == [2])
+    }
 }

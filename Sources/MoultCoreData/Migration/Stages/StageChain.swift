@@ -138,6 +138,7 @@ extension StageChain {
             let label = name(stage)
             var registered = RegisteredStage(
                 from: from.name, to: to.name, name: label, sentence: "The stage \(label) runs the app's own code.")
+            registered.style = .handlers
             if let handler = stage.willMigrateHandler {
                 let step = CodeStep(
                     name: "\(label), before", sentence: "The code of \(label) has run at version \(from.name).")

@@ -17,22 +17,34 @@ extension ResolvedPlan {
 
     private mutating func infer(_ edge: PlanEdge, _ history: inout RenamingHistory) throws {
         let (older, newer) = (versions[edge.older], versions[edge.older + 1])
-        let given = answers.filter { ObjectIdentifier($0.version) == ObjectIdentifier(types[edge.older + 1]) }
-            .map { $0.answer(from: older.name, to: newer.name) }
+        let given = answers(about: edge)
         let inference = try TransformInference(
             from: older, to: newer, edge.transforms, answers: given, history: history,
-            asksAboutRenames: !edge.isCustom)
+            asksAboutRenames: !edge.isCustom, drops: { [plan = self] in plan.isLeftToCode($0, edge) })
         reportClassNames(edge, inference)
         for question in inference.questions where question.property != nil || question.kind != .rename {
-            report(question, edge)
+            if edge.isCustom, question.kind == .conversion {
+                reportUnread(question.oldPlace, question.sentence.firstSentence, edge)
+            } else {
+                report(question, edge)
+            }
         }
+        if let mapping = inference.mapping { reportUnread(mapping, edge) }
         for refusal in inference.refusals {
             report(
                 refusal.reason.rawValue, refusal.place, "\(name(of: edge)): \(refusal.message)",
                 "\(refusal.remedy) Or give it a value in a .transform of \(refusal.entity).")
         }
-        if !edge.isLightweight || !given.isEmpty { mappings[edge.older] = inference.mapping }
+        if !edge.isLightweight || !given.isEmpty || acceptedLosses != .none {
+            mappings[edge.older] = inference.mapping
+        }
         history = history.advanced(along: inference.correspondence)
+    }
+
+    /// The answers about the newer version of an edge.
+    func answers(about edge: PlanEdge) -> [Answer] {
+        answers.filter { ObjectIdentifier($0.version) == ObjectIdentifier(types[edge.older + 1]) }
+            .map { $0.answer(from: name(of: edge.older), to: name(of: edge.older + 1)) }
     }
 
     private mutating func report(_ question: Question, _ edge: PlanEdge) {

@@ -8,8 +8,14 @@ public protocol MigrationLogger: Sendable {
     func logMigrationStart(from: String, to: String)
     /// - Parameter duration: measured, in seconds.
     func logMigrationSuccess(from: String, to: String, duration: TimeInterval)
+    /// Told after the success of a migration that has lost something.
+    func logMigrationLosses(from: String, to: String, losses: [MigrationLoss])
     /// The store is as it was.
     func logMigrationFailure(from: String, to: String, duration: TimeInterval, error: any Error)
+}
+
+extension MigrationLogger {
+    public func logMigrationLosses(from: String, to: String, losses: [MigrationLoss]) {}
 }
 
 /// Tells a logger what happens while a store is opened.
@@ -24,11 +30,14 @@ final class LoggedOpening: Sendable {
         logger.logMigrationStart(from: from, to: to)
     }
 
-    func run<Result>(_ body: () throws -> Result) throws -> Result {
+    /// - Parameter losses: what the last migration has lost; asked for after a migration.
+    func run<Result>(losses: () -> [MigrationLoss], _ body: () throws -> Result) throws -> Result {
         do {
             let result = try body()
             if let begun = begun.withLock({ $0 }) {
                 logger.logMigrationSuccess(from: begun.from, to: begun.to, duration: begun.at.secondsAgo)
+                let losses = losses()
+                if !losses.isEmpty { logger.logMigrationLosses(from: begun.from, to: begun.to, losses: losses) }
             }
             return result
         } catch {

@@ -55,12 +55,16 @@ package struct StoreOpener {
         do {
             guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
             opening.willMigrate = logged.begin
-            return try logged.run { try opening.open() }
+            return try logged.run(losses: { Self.lastLosses(of: url) }, { try opening.open() })
         } catch var error as MoultModel.MigrationError where error.code == .storeAhead && !isReadOnly {
             // What is behind is migrated: it is of a later version.
             error.code = .incompatibleVersion
             throw error
         }
+    }
+
+    private static func lastLosses(of url: URL?) -> [MigrationLoss] {
+        url.flatMap { try? MigrationHistory(storeAt: $0).events().last }?.losses ?? []
     }
 
     /// How a store is opened, or migrated before that.

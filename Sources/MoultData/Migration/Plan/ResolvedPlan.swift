@@ -8,6 +8,7 @@ struct ResolvedPlan {
     let schemas: [Schema]
     let types: [any VersionedSchema.Type]
     let answers: [MigrationAnswer]
+    let acceptedLosses: AcceptedLosses
     /// Empty where the models of a version are wrong.
     var versions: [ModelVersion] = []
     var edges: [PlanEdge]
@@ -20,6 +21,7 @@ struct ResolvedPlan {
         name = "\(plan)"
         types = plan.schemas
         answers = plan.answers
+        acceptedLosses = plan.acceptedLosses
         schemas = types.map { Schema(versionedSchema: $0) }
         edges = (0..<max(types.count - 1, 0)).map { PlanEdge(older: $0) }
         resolveVersions(configurations)

@@ -13,8 +13,12 @@ public protocol SchemaMigrationPlan {
     static var stages: [MigrationStage] { get }
     /// What the models alone do not tell; none where a plan does not say.
     static var answers: [MigrationAnswer] { get }
+    /// What a stage may lose although both versions have it and none of its code has read it; nothing where a plan does
+    /// not say: `["Habit.target"]`.
+    static var acceptedLosses: AcceptedLosses { get }
 }
 
 extension SchemaMigrationPlan {
     public static var answers: [MigrationAnswer] { [] }
+    public static var acceptedLosses: AcceptedLosses { .none }
 }

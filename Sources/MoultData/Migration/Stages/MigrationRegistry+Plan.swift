@@ -15,6 +15,7 @@ extension MigrationRegistry {
             if let error { throw error }
             return ModelVersions(versions: versions)
         })
+        acceptedLosses = resolved.acceptedLosses
         if error == nil { add(resolved) }
     }
 
@@ -27,6 +28,8 @@ extension MigrationRegistry {
             var stage = RegisteredStage(
                 from: plan.name(of: edge.older), to: plan.name(of: edge.older + 1), name: name,
                 sentence: edge.sentence(name), mapping: mapping.map { .success($0) })
+            stage.acceptedLosses = plan.acceptedLosses(of: edge, mapping)
+            stage.style = .plan(from: "\(plan.types[edge.older])", to: "\(plan.types[edge.older + 1])")
             let code = edge.code
             if let will = code.will { stage.before = [register(will, "willMigrate", name, plan.schemas[edge.older])] }
             if let did = code.did { stage.after = [register(did, "didMigrate", name, plan.schemas[edge.older + 1])] }
@@ -68,7 +71,7 @@ extension MigrationRegistry {
 }
 
 extension ManagedObjectModel {
-    fileprivate func isKind(_ name: String, of parent: String) -> Bool {
+    func isKind(_ name: String, of parent: String) -> Bool {
         guard let entity = entity(name), let other = self.entity(parent) else { return false }
         return isKind(entity, of: other)
     }

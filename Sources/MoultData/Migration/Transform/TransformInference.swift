@@ -10,18 +10,23 @@ struct TransformInference {
     private var answers: [Answer]
     /// Whether a resemblance counts for nothing: code of a custom stage may have seen to it.
     private let asksAboutRenames: Bool
+    /// Whether the values of a property whose type changes are the code's affair, or may go.
+    private let drops: (Question) -> Bool
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
     private(set) var correspondence: Correspondence
     /// Nil where something is in its way.
     private(set) var mapping: ResolvedMapping?
 
-    /// - Parameter asksAboutRenames: whether a removed thing that resembles an added one is a question.
+    /// - Parameters:
+    ///   - asksAboutRenames: whether a removed thing that resembles an added one is a question.
+    ///   - drops: whether the values of a property whose type changes are left to the code before the change.
     /// - Throws: `usage` where an answer is about nothing that the versions have.
     init(
         from older: ModelVersion, to newer: ModelVersion, _ transforms: [ModelTransform] = [], answers: [Answer],
-        history: RenamingHistory, asksAboutRenames: Bool
+        history: RenamingHistory, asksAboutRenames: Bool, drops: @escaping (Question) -> Bool = { _ in false }
     ) throws {
+        self.drops = drops
         self.older = try Self.relaxed(older, transforms)
         self.newer = try Self.relaxedForCode(newer, transforms)
         self.transforms = transforms
@@ -51,7 +56,7 @@ struct TransformInference {
         let isTransformed = question.property != nil && transforms.contains { $0.newName == question.entity }
         switch question.kind {
         case .rename where isTransformed || !asksAboutRenames: return question.answers.first { $0.is == .new }
-        case .conversion where isTransformed: return question.answers.first { $0.is == .drop }
+        case .conversion where isTransformed || drops(question): return question.answers.first { $0.is == .drop }
         case .rename, .conversion, .ambiguousIdentifier, .returned: return nil
         }
     }

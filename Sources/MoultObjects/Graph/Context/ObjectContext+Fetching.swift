@@ -16,6 +16,7 @@ extension ObjectContext {
     /// close at hand.
     package func fetch(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {
         try lock.withLock {
+            noteReads(of: fetch)
             try settle()
             guard !fetch.prefetched.isEmpty else { return try forEachFound(fetch, body) }
             var objects: [Object] = []
@@ -74,6 +75,7 @@ extension ObjectContext {
     /// The identities of what ``fetch(_:)`` finds.
     package func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID] {
         try lock.withLock {
+            noteReads(of: fetch)
             try settle()
             return try PendingChanges(fetch, in: self)?.fetchIDs() ?? source.fetchIDs(fetch)
         }
@@ -91,6 +93,7 @@ extension ObjectContext {
     /// How many objects ``fetch(_:)`` finds.
     package func count(_ fetch: ObjectFetch) throws -> Int {
         try lock.withLock {
+            noteReads(of: fetch)
             try settle()
             return try PendingChanges(fetch, in: self)?.fetchIDs().count ?? source.count(fetch)
         }
@@ -98,7 +101,11 @@ extension ObjectContext {
 
     /// Dictionary results: of what is saved only, as Core Data has it.
     package func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
-        try lock.withLock { try coordinator.fetchRows(fetch) }
+        try lock.withLock {
+            noteReads(of: fetch)
+            if fetch.columns.isEmpty { coordinator.reads?.noteAll(of: fetch, in: coordinator.model) }
+            return try coordinator.fetchRows(fetch)
+        }
     }
 
     /// Calls `body` for each object that a fetch finds. What is not held or changed is let go of batch by batch, so

@@ -30,6 +30,7 @@ struct ContextValues: ObjectValues {
             guard let link = object.kind.links[position] else {
                 return ExpressionValue(try object.attribute(at: position))
             }
+            object.kind.noteReading(position)
             if link.isToMany { return .collection(try object.list(link).map(ExpressionValue.object)) }
             return try object.destination(link).map(ExpressionValue.object) ?? .null
         } catch let error as MigrationError where error.code == .objectGone {

@@ -17,8 +17,13 @@ package final class ObjectCoordinator: @unchecked Sendable {
     private var shapes: [String: EntityShape] = [:]
     private var observers = SaveObservers()
     private var contexts: [WeakContext] = []
+    /// Takes down what code reads; nil where nobody asks for that.
+    package let reads: PropertyReads?
 
-    package init(model: ManagedObjectModel) { self.model = model }
+    package init(model: ManagedObjectModel, noting reads: PropertyReads? = nil) {
+        self.model = model
+        self.reads = reads
+    }
 
     package var stores: [ObjectStore] { lock.withLock { openStores } }
 

@@ -19,6 +19,7 @@ extension Object {
             let positions = try names?.map { try kind.position(of: $0) } ?? Array(kind.shape.properties.indices)
             var result: [String: ObjectValue] = [:]
             for position in positions {
+                kind.noteReading(position)
                 if let link = kind.links[position], link.isToMany, committed[position] == nil { _ = try list(link) }
                 result[kind.shape.properties[position].name] = committed[position]
             }

@@ -12,6 +12,7 @@ extension Object {
     package func toOneID(_ name: String) throws -> ObjectID? {
         try kind.lock.withLock {
             let link = try kind.link(name, isToMany: false)
+            kind.noteReading(link.position)
             try kind.context?.settle()
             return try destination(link)
         }
@@ -42,6 +43,7 @@ extension Object {
     package func toManyIDs(_ name: String) throws -> [ObjectID] {
         try kind.lock.withLock {
             let link = try kind.link(name, isToMany: true)
+            kind.noteReading(link.position)
             try kind.context?.settle()
             return try list(link)
         }

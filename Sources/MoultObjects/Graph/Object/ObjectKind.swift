@@ -25,6 +25,9 @@ final class ObjectKind {
     let rules: ValidationRules
     /// See ``ObjectContext/noteChange``.
     var noteChange: ((Object, Int?) -> Void)?
+    private let reads: PropertyReads?
+    /// By position, whether its reading has been noted.
+    private var isNoted: [Bool]
 
     init(_ shape: EntityShape, context: ObjectContext, model: ManagedObjectModel) throws {
         self.shape = shape
@@ -40,6 +43,14 @@ final class ObjectKind {
         keptByInverse = positions.filter { [links] in links[$0]?.isKeptByInverse == true }
         rules = try ValidationRules(shape)
         noteChange = context.noteChange
+        reads = context.coordinator.reads
+        isNoted = reads == nil ? [] : Array(repeating: false, count: shape.properties.count)
+    }
+
+    /// Notes that code reads a property, where somebody asks for that; under the lock.
+    func noteReading(_ position: Int) {
+        guard let reads, !isNoted[position] else { return }
+        isNoted[position] = reads.note(shape.properties[position].name, of: entityName)
     }
 
     var entityName: String { shape.entity.name }

@@ -1,4 +1,6 @@
+import Foundation
 import MoultEngine
+import MoultModel
 import MoultSystem
 
 /// What has been done to one store: every migration and rollback since it first met Moult, kept beside it.
@@ -43,6 +45,8 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     public let rows: Int64
     /// What went wrong, in a sentence; nil where nothing did.
     public let error: String?
+    /// What the store does not have since, counted.
+    public let losses: [MigrationLoss]
 
     init(_ record: RunRecord) {
         id = record.run
@@ -55,5 +59,6 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
         backup = record.backup
         rows = record.rows
         error = record.error
+        losses = record.losses
     }
 }

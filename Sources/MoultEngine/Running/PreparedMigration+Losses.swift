@@ -1,0 +1,88 @@
+import MoultModel
+import MoultPlan
+import MoultStore
+
+/// A loss that is known before a migration runs.
+package struct ForeseenLoss: Sendable, Hashable {
+    package var loss: MigrationLoss
+    /// The stage that loses it; nil for an inferred edge.
+    package var stage: String?
+    package var fate: Fate
+    /// The code to write; nil where the loss is allowed.
+    package var remedy: String?
+
+    package enum Fate: String, Sendable {
+        /// It is counted, and the migration runs.
+        case allowed
+        /// The migration is refused unless the stage's own code reads the values.
+        case leftToCode
+        /// The migration is refused unless the loss is declared.
+        case refused
+    }
+
+    /// As something that needs attention.
+    package var finding: Finding {
+        var finding = loss.finding
+        guard let remedy else { return finding }
+        finding.severity = fate == .refused ? .error : .warning
+        finding.message += fate == .leftToCode ? " The stage \(stage ?? "") is refused unless its code reads them." : ""
+        finding.remedy = remedy
+        return finding
+    }
+}
+
+extension PreparedMigration {
+    /// What the migration loses, as far as it is known before it runs: counted for what is taken from the store as it
+    /// is, and not counted for what a pass makes of another pass' result.
+    ///
+    /// - Throws: what reading a damaged store throws.
+    package func foreseenLosses() throws -> [ForeseenLoss] {
+        var losses: [ForeseenLoss] = []
+        var isAsItIs = true
+        for (position, pass) in plan.passes.enumerated() {
+            guard case .mapping(let mapping) = pass.work else { continue }
+            let found = try position == 0 ? bound?.losses : isAsItIs ? counted(pass) : nil
+            let (older, newer) = (pass.older.model, pass.newer.model)
+            losses += foreseen(
+                found ?? mapping.leftBehind(from: older, to: newer, version: pass.newer.name), of: pass,
+                hasCodeBefore: position > 0 && plan.passes[position - 1].mapping == nil)
+            isAsItIs = false
+        }
+        return losses
+    }
+
+    private func counted(_ pass: MigrationPass) throws -> [MigrationLoss] {
+        try StoreProbe.read(store, system: system) { probe in
+            try Self.bind(pass, over: StoreSnapshot(probe.connection), probe.connection, options).losses
+        }
+    }
+
+    private func foreseen(
+        _ losses: [MigrationLoss], of pass: MigrationPass, hasCodeBefore: Bool
+    ) -> [ForeseenLoss] {
+        let check = LossCheck(
+            losses, of: pass, from: pass.older.model, accepting: options.registry.acceptedLosses)
+        // What a policy's mapping carries over by itself is lost by nobody who calls super.
+        let carried = pass.mapping.map { mapping in
+            mapping.entityMappings.reduce(into: Set<PropertyPlace>()) {
+                $0.formUnion($1.carried(from: pass.older.model))
+            }
+        }
+        return losses.compactMap { loss in
+            if let property = loss.propertyName, loss.isLeftToPolicy,
+                carried?.contains(PropertyPlace(loss.entityName, property)) == true
+            {
+                return nil
+            }
+            guard check.needsReading(loss) else { return ForeseenLoss(loss: loss, stage: pass.stage, fate: .allowed) }
+            let isLeft = loss.isLeftToPolicy || hasCodeBefore && loss.kind != .rows
+            return ForeseenLoss(
+                loss: loss, stage: pass.stage, fate: isLeft ? .leftToCode : .refused,
+                remedy: LossRemedy(loss, of: pass, pass.older.model).text)
+        }
+    }
+}
+
+extension MigrationPass {
+    fileprivate var mapping: ResolvedMapping? { if case .mapping(let mapping) = work { mapping } else { nil } }
+}

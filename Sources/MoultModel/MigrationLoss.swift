@@ -1,0 +1,141 @@
+/// Objects, values or links of a store that a migration does not carry into the new version, with their count.
+public struct MigrationLoss: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// Objects of an entity.
+        case rows
+        /// Values of an attribute.
+        case values
+        /// Links of a relationship.
+        case links
+        /// The order of a relationship's links; the links are kept.
+        case order
+    }
+
+    public enum Reason: String, Sendable, Hashable, CaseIterable {
+        /// The new version does not have the entity or the property.
+        case removed
+        /// Both versions have it, and nothing carries it over.
+        case dropped
+        /// The relationship becomes to-one and keeps one destination.
+        case narrowed
+        /// The values cannot be converted; the objects get the default value.
+        case notConvertible
+        /// The app's own code dropped the objects.
+        case byCode
+        /// A column or a table that belongs to nothing of the model.
+        case unexplained
+    }
+
+    public var kind: Kind
+    public var reason: Reason
+    /// The entity, by its name in the older version; the table for ``Reason/unexplained``.
+    public var entityName: String
+    /// The property; nil for objects.
+    public var propertyName: String?
+    /// Nil where it has not been counted yet, as in the plan of a later pass.
+    public var count: Int64?
+    /// The name of the version that does not have it any more.
+    public var version: String
+    /// The name of the code that dropped the objects, and why; the type that values cannot be converted to.
+    public var detail: String?
+    /// Whether the app's own code read the values before they left.
+    public var isReadByCode = false
+
+    /// Whether both versions have the entity or the property, so that the loss has to be declared where no code has
+    /// read the values.
+    package var isInBoth = false
+    /// Whether a migration policy that has still to run may read or carry it.
+    package var isLeftToPolicy = false
+
+    package init(
+        _ kind: Kind, _ reason: Reason, entity: String, property: String? = nil, count: Int64? = nil,
+        version: String = "", detail: String? = nil
+    ) {
+        self.kind = kind
+        self.reason = reason
+        entityName = entity
+        propertyName = property
+        self.count = count
+        self.version = version
+        self.detail = detail
+    }
+
+    /// `Entity.property` or `Entity`.
+    public var place: String { [entityName, propertyName].compactMap(\.self).joined(separator: ".") }
+}
+
+extension MigrationLoss: CustomStringConvertible {
+    public var description: String { sentence }
+
+    /// What is lost and why, in one sentence.
+    public var sentence: String {
+        let read = isReadByCode ? " The stage's own code has read them." : ""
+        switch (kind, reason) {
+        case (.rows, .removed): return "\(amount) of \(place) \(areDeleted): \(newVersion) does not have the entity."
+        case (.rows, .unexplained):
+            return "\(amount) of the table \(place) \(areDeleted): no entity of the model has the table."
+        case (.rows, .byCode): return "\(amount) of \(place) \(areDeleted) by \(detail ?? "the app's own code")."
+        case (.rows, _): return "\(amount) of \(place) \(areDeleted): no entity mapping takes them."
+        case (.order, _): return "The order of \(lowerAmount) of \(place) is lost: the relationship becomes unordered."
+        case (_, .narrowed):
+            return "\(amount) of \(place) \(areLost): the relationship becomes to-one and keeps one destination."
+        case (_, .notConvertible):
+            return "\(amount) for \(place) \(areLost): no equal value of type \(detail ?? "the new attribute") exists, "
+                + "and the default value takes their place."
+        case (_, .unexplained):
+            return
+                "\(amount) in the column \(propertyName ?? "") of \(entityName) \(areDeleted): the column belongs to "
+                + "no property of the model."
+        case (_, .removed):
+            return "\(amount) of \(place) \(areDeleted): \(newVersion) does not have the \(noun).\(read)"
+        case (_, .dropped), (_, .byCode):
+            return "\(amount) of \(place) \(areLost): both versions have the \(noun), and nothing carries the "
+                + "\(kind.rawValue) over.\(read)"
+        }
+    }
+
+    private var newVersion: String { version.isEmpty ? "the new version" : version }
+    private var noun: String { kind == .values ? "attribute" : "relationship" }
+    private var unit: String {
+        switch kind {
+        case .rows: reason == .unexplained ? "row" : "object"
+        case .values: "value"
+        case .links, .order: "link"
+        }
+    }
+    private var amount: String { count.map { "\($0) \(unit)\($0 == 1 ? "" : "s")" } ?? "All \(unit)s" }
+    private var lowerAmount: String { count == nil ? "all \(unit)s" : amount }
+    private var areDeleted: String { count == 1 ? "is deleted" : "are deleted" }
+    private var areLost: String { count == 1 ? "is lost" : "are lost" }
+}
+
+// MARK: - JSON
+
+extension MigrationLoss {
+    package var document: JSONValue {
+        [
+            "kind": .string(kind.rawValue), "reason": .string(reason.rawValue), "entity": .string(entityName),
+            "member": JSONValue(propertyName), "count": count.map(JSONValue.integer) ?? .null,
+            "version": .string(version), "detail": JSONValue(detail), "readByCode": .bool(isReadByCode),
+            "inBoth": .bool(isInBoth), "leftToPolicy": .bool(isLeftToPolicy), "sentence": .string(sentence),
+        ]
+    }
+
+    /// Nil for what is none, such as one of a later Moult.
+    package init?(_ json: JSONValue) {
+        guard let kind = json["kind"]?.string.flatMap(Kind.init), let entity = json["entity"]?.string,
+            let reason = json["reason"]?.string.flatMap(Reason.init)
+        else { return nil }
+        self.init(
+            kind, reason, entity: entity, property: json["member"]?.string, count: json["count"]?.integer,
+            version: json["version"]?.string ?? "", detail: json["detail"]?.string)
+        isReadByCode = json["readByCode"]?.bool == true
+        isInBoth = json["inBoth"]?.bool == true
+        isLeftToPolicy = json["leftToPolicy"]?.bool == true
+    }
+
+    /// The losses of a list, those that are none left out.
+    package static func list(_ json: JSONValue?) -> [MigrationLoss] {
+        (json?.array ?? []).compactMap(MigrationLoss.init)
+    }
+}

@@ -1,0 +1,105 @@
+import MoultModel
+import Synchronization
+
+/// The properties that an app's code has read from the objects of a store, by concrete entity.
+///
+/// A property counts as read when a value of one object was asked for, or when a fetch named it in its predicate, its
+/// sort terms or its columns. A fetch alone reads nothing.
+package final class PropertyReads: Sendable {
+    private struct State {
+        var read: [String: Set<String>] = [:]
+        /// What a mapping has carried over for code that called `super`.
+        var carried: [String: Set<String>] = [:]
+        var pauses = 0
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// - Parameter name: the property; a leaf of a composite one by its path.
+    /// - Returns: false where nothing is noted at present.
+    @discardableResult
+    package func note(_ name: String, of entity: String) -> Bool {
+        state.withLock { state in
+            guard state.pauses == 0 else { return false }
+            state.read[entity, default: []].insert(name)
+            return true
+        }
+    }
+
+    package func noteCarried(_ name: String, of entity: String) {
+        state.withLock { _ = $0.carried[entity, default: []].insert(name) }
+    }
+
+    /// Whether code has read the property, or a composite one that it is a leaf of.
+    package func isRead(_ name: String, of entity: String) -> Bool {
+        let keys = name.split(separator: ".")
+        return state.withLock { state in
+            guard let read = state.read[entity] else { return false }
+            return keys.indices.contains { read.contains(keys[...$0].joined(separator: ".")) }
+        }
+    }
+
+    package func isCarried(_ name: String, of entity: String) -> Bool {
+        state.withLock { $0.carried[entity]?.contains(name) == true }
+    }
+
+    /// Runs what reads values for its own purposes, such as a validation.
+    package func pausing<Result>(_ body: () throws -> Result) rethrows -> Result {
+        state.withLock { $0.pauses += 1 }
+        defer { state.withLock { $0.pauses -= 1 } }
+        return try body()
+    }
+}
+
+extension PropertyReads {
+    /// What a fetch names.
+    package func note(_ fetch: ObjectFetch, in model: ManagedObjectModel) {
+        guard let entity = model.entity(fetch.entityName) else { return }
+        let kinds = fetch.includesSubentities ? [entity] + model.descendants(of: entity) : [entity]
+        var paths = fetch.predicate?.keyPaths ?? []
+        paths.formUnion(fetch.having?.keyPaths ?? [])
+        for text in fetch.sort.map(\.keyPath) + fetch.groupBy {
+            paths.formUnion((try? Expression(parsing: text))?.keyPaths ?? [])
+        }
+        for column in fetch.columns { paths.formUnion(column.expression.keyPaths) }
+        for path in paths { note(path.split(separator: ".").map(String.init), from: kinds, in: model) }
+    }
+
+    /// All properties of an entity, as a fetch of dictionaries without columns reads them.
+    package func noteAll(of fetch: ObjectFetch, in model: ManagedObjectModel) {
+        guard let entity = model.entity(fetch.entityName) else { return }
+        for kind in [entity] + (fetch.includesSubentities ? model.descendants(of: entity) : []) {
+            for attribute in model.leaves(of: kind) { note(attribute.name, of: kind.name) }
+            for relationship in model.relationships(of: kind) where !relationship.isToMany {
+                note(relationship.name, of: kind.name)
+            }
+        }
+    }
+
+    private func note(_ path: [String], from kinds: [EntityDescription], in model: ManagedObjectModel) {
+        var kinds = kinds
+        let keys = path.filter { !$0.hasPrefix("@") }
+        for (position, key) in keys.enumerated() {
+            let next = kinds.first.flatMap { model.relationship(key, of: $0) }?.destinationEntityName
+            guard let destination = next.flatMap(model.entity) else {
+                for kind in kinds { note(keys[position...].joined(separator: "."), of: kind.name) }
+                return
+            }
+            for kind in kinds { note(key, of: kind.name) }
+            kinds = [destination] + model.descendants(of: destination)
+        }
+    }
+}
+
+extension ObjectContext {
+    /// Runs what reads values for its own purposes and not for the app's code.
+    package func withoutNotingReads<Result>(_ body: () throws -> Result) rethrows -> Result {
+        guard let reads = coordinator.reads else { return try body() }
+        return try reads.pausing(body)
+    }
+
+    /// Notes what a fetch names, where somebody asks for that.
+    package func noteReads(of fetch: ObjectFetch) { coordinator.reads?.note(fetch, in: coordinator.model) }
+}

@@ -1,0 +1,68 @@
+import MoultModel
+
+/// The code to write for a loss that nobody has declared.
+package struct LossRemedy {
+    private let loss: MigrationLoss
+    private let pass: MigrationPass
+    private let model: ManagedObjectModel
+
+    package init(_ loss: MigrationLoss, of pass: MigrationPass, _ model: ManagedObjectModel) {
+        self.loss = loss
+        self.pass = pass
+        self.model = model
+    }
+
+    package var text: String {
+        "\(code) Or accept the loss: acceptedLosses = [\"\(loss.place)\"], or --accept-losses on the command line."
+    }
+
+    private var code: String {
+        let entity = loss.entityName
+        guard let property = loss.propertyName else {
+            return
+                "Add an entity mapping that takes the objects: EntityMapping(from: \"\(entity)\", to: \"\(target)\")."
+        }
+        if case .plan(let from, let to) = pass.style {
+            return "Read the old value beside the new object: .transform(from: \(from).\(entity).self, to: "
+                + "\(to).\(target).self) { old, new in new.\(property) = … old.\(property) … }."
+        }
+        if loss.isLeftToPolicy {
+            return "Read the value in the policy: destination[\"\(property)\"] = … source[\"\(property)\"] …"
+        }
+        if pass.style == .handlers {
+            return "Read the values in the stage's willMigrateHandler, which still has the old version: "
+                + "object.value(forKey: \"\(property)\")."
+        }
+        guard loss.kind == .values else {
+            return "Map the relationship: PropertyMapping(\"\(property)\", \"FUNCTION($manager, "
+                + "\\\"destinationInstancesForSourceRelationshipNamed:sourceInstances:\\\", \\\"\(property)\\\", "
+                + "$source.\(property))\")."
+        }
+        return "Map the value: PropertyMapping(\"\(property)\", from: \"\(property)\") { (old: \(type)?) in … }."
+    }
+
+    /// The entity that the objects become, or the one of the same name.
+    private var target: String {
+        guard case .mapping(let mapping) = pass.work else { return loss.entityName }
+        return mapping.mappings(fromEntity: loss.entityName).compactMap(\.destinationEntityName).first
+            ?? loss.entityName
+    }
+
+    /// The Swift type of the old values.
+    private var type: String {
+        let attribute = loss.propertyName.flatMap { name in
+            model.entity(loss.entityName).flatMap { model.attribute(name, of: $0) }
+        }
+        return switch attribute?.type {
+        case .integer16, .integer32, .integer64: "Int"
+        case .double, .float: "Double"
+        case .decimal: "Decimal"
+        case .boolean: "Bool"
+        case .date: "Date"
+        case .binary: "Data"
+        case .uuid: "UUID"
+        case .uri: "URL"
+        default: "String"
+        }
+    }
+}

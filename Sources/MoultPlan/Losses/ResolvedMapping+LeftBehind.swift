@@ -1,0 +1,163 @@
+import MoultModel
+
+extension ResolvedMapping {
+    /// What the mapping leaves behind of the older version's entities and stored properties, not counted: objects that
+    /// no entity mapping takes, properties that no entity mapping reads.
+    ///
+    /// - Parameter version: the name of the newer version.
+    package func leftBehind(
+        from source: ManagedObjectModel, to destination: ManagedObjectModel, version: String
+    ) -> [MigrationLoss] {
+        var carried: Set<PropertyPlace> = []
+        for mapping in entityMappings where mapping.policy == nil { carried.formUnion(mapping.carried(from: source)) }
+        let search = LeftBehindSearch(
+            mapping: self, source: source, destination: destination, carried: carried, version: version)
+        return source.entities.filter { !$0.isAbstract }.flatMap(search.losses)
+    }
+}
+
+/// A property of one entity, inherited or not.
+package struct PropertyPlace: Sendable, Hashable {
+    package var entity: String
+    package var property: String
+
+    package init(_ entity: String, _ property: String) {
+        self.entity = entity
+        self.property = property
+    }
+}
+
+// MARK: - What an entity mapping reads
+
+extension ResolvedEntityMapping {
+    /// The properties of the source whose values go into the destination's, by expressions of other entities too, and
+    /// the inverses of relationships among them, which hold the same links.
+    package func carried(from model: ManagedObjectModel) -> Set<PropertyPlace> {
+        guard let name = sourceEntityName, destinationEntityName != nil else { return [] }
+        var paths: [[String]] = []
+        for source in attributes.values {
+            switch source {
+            case .attribute(let name, _): paths.append(name.split(separator: ".").map(String.init))
+            case .constant: break
+            case .expression(let expression):
+                let asked = expression.replacing { $0 == .variable("source") ? .evaluatedObject : nil }
+                paths += asked.keyPaths.map { $0.split(separator: ".").map(String.init) }
+            }
+        }
+        for source in relationships.values {
+            switch source {
+            case .relationship(let name): paths.append([name])
+            case .path(let keys, _): paths.append(keys)
+            case .empty: break
+            }
+        }
+        return paths.reduce(into: []) { $0.formUnion(model.places(along: $1, from: name)) }
+    }
+}
+
+extension ManagedObjectModel {
+    /// Every property that a key path goes through, for each entity that may be there, with the inverses of
+    /// relationships. A composite attribute stands for its leaves.
+    package func places(along path: [String], from name: String) -> Set<PropertyPlace> {
+        var places: Set<PropertyPlace> = []
+        var current = entity(name)
+        let keys = path.filter { !$0.hasPrefix("@") }
+        for (position, key) in keys.enumerated() {
+            guard let entity = current else { break }
+            let kinds = [entity] + descendants(of: entity)
+            guard let relationship = relationship(key, of: entity) else {
+                let attribute = keys[position...].joined(separator: ".")
+                for kind in kinds {
+                    places.insert(PropertyPlace(kind.name, attribute))
+                    for leaf in leaves(of: kind) where leaf.name.hasPrefix(attribute + ".") {
+                        places.insert(PropertyPlace(kind.name, leaf.name))
+                    }
+                }
+                break
+            }
+            for kind in kinds { places.insert(PropertyPlace(kind.name, key)) }
+            current = self.entity(relationship.destinationEntityName)
+            guard let inverse = relationship.inverseName, let other = current else { continue }
+            for kind in [other] + descendants(of: other) { places.insert(PropertyPlace(kind.name, inverse)) }
+        }
+        return places
+    }
+}
+
+// MARK: - What no one reads
+
+private struct LeftBehindSearch {
+    let mapping: ResolvedMapping
+    let source: ManagedObjectModel
+    let destination: ManagedObjectModel
+    /// By statements.
+    let carried: Set<PropertyPlace>
+    let version: String
+
+    func losses(_ entity: EntityDescription) -> [MigrationLoss] {
+        let all = mapping.mappings(fromEntity: entity.name)
+        let takers = all.filter { $0.destinationEntityName != nil }
+        let hasPolicy = all.contains { $0.policy != nil }
+        guard !takers.isEmpty || hasPolicy else {
+            let isInBoth = destination.entities.contains {
+                !$0.isAbstract && ($0.name == entity.name || $0.renamingIdentifier == entity.name)
+            }
+            var loss = MigrationLoss(.rows, isInBoth ? .dropped : .removed, entity: entity.name, version: version)
+            // A mapping of type remove says so.
+            loss.isInBoth = isInBoth && all.allSatisfy { $0.written == nil }
+            return [loss]
+        }
+        // The objects of a policy without a destination entity are counted by what becomes of each.
+        guard !takers.isEmpty else { return [] }
+        let attributes = source.leaves(of: entity).filter { $0.isStored && $0.derivation == nil }.map { attribute in
+            (MigrationLoss.Kind.values, attribute.name, attributeIsInBoth(attribute, takers))
+        }
+        let relationships = source.relationships(of: entity).filter { !$0.isTransient }.map { relationship in
+            (MigrationLoss.Kind.links, relationship.name, relationshipIsInBoth(relationship, takers))
+        }
+        return (attributes + relationships).compactMap { kind, name, isInBoth in
+            guard !carried.contains(PropertyPlace(entity.name, name)) else { return nil }
+            var loss = MigrationLoss(
+                kind, isInBoth ? .dropped : .removed, entity: entity.name, property: name, version: version)
+            loss.isInBoth = isInBoth
+            loss.isLeftToPolicy = hasPolicy
+            return loss
+        }
+    }
+
+    /// Whether an attribute of the same name, or renamed from it, takes no other attribute's values. A composite
+    /// attribute and a plain one of its name are the same with another type.
+    private func attributeIsInBoth(_ old: AttributeDescription, _ takers: [ResolvedEntityMapping]) -> Bool {
+        takers.contains { taker in
+            entity(of: taker).map(destination.leaves)?.contains { new in
+                guard new.isStored, new.derivation == nil, new.isNamed(as: old) else { return false }
+                if case .attribute(let other, _)? = taker.attributes[new.name] { return other == old.name }
+                return true
+            } ?? false
+        }
+    }
+
+    private func relationshipIsInBoth(_ old: RelationshipDescription, _ takers: [ResolvedEntityMapping]) -> Bool {
+        takers.contains { taker in
+            entity(of: taker).map(destination.relationships)?.contains { new in
+                guard !new.isTransient, new.name == old.name || new.renamingIdentifier == old.name else { return false }
+                if case .relationship(let other)? = taker.relationships[new.name] { return other == old.name }
+                return true
+            } ?? false
+        }
+    }
+
+    private func entity(of taker: ResolvedEntityMapping) -> EntityDescription? {
+        taker.destinationEntityName.flatMap(destination.entity)
+    }
+}
+
+extension AttributeDescription {
+    /// Whether a leaf goes by another's name, present or former.
+    fileprivate func isNamed(as old: AttributeDescription) -> Bool {
+        name == old.name || renamingIdentifier == old.name || root == old.name || name == old.root
+    }
+
+    /// The property that a leaf belongs to.
+    private var root: String { String(name.prefix { $0 != "." }) }
+}

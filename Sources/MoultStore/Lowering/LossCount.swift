@@ -1,0 +1,205 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+/// Counts what a mapping leaves behind in the rows of a store, before anything is changed.
+struct LossCount {
+    private let lowering: StoreLowering
+    /// The store, as `main`.
+    private let connection: Connection
+    /// The name of the newer version.
+    private let version: String
+    /// With expressions over `main`.
+    private let contributions: [StoreLowering.Contribution]
+
+    private var source: StoreLayout { lowering.source }
+
+    init(_ lowering: StoreLowering, to version: String, over connection: Connection) throws {
+        self.lowering = lowering
+        self.connection = connection
+        self.version = version
+        // The functions of SQL that expressions call.
+        try FormatFunctions.register(on: connection)
+        contributions = try lowering.contributionsOverStore()
+    }
+
+    /// What has something to lose, counted.
+    func losses() throws -> [MigrationLoss] {
+        let left = lowering.mapping.leftBehind(
+            from: source.model, to: lowering.destination.model, version: version
+        ).filter { lowering.rowCounts[$0.entityName, default: 0] > 0 }
+        return try left.compactMap(counted) + counted(values: left) + rowsOfNoMapping() + narrowed() + unordered()
+            + unconverted() + unexplained()
+    }
+
+    // MARK: - Left behind
+
+    private func counted(_ loss: MigrationLoss) throws -> MigrationLoss? {
+        var loss = loss
+        switch loss.kind {
+        case .rows: loss.count = lowering.rowCounts[loss.entityName, default: 0]
+        case .links: loss.count = try links(of: loss)
+        case .values, .order: return nil
+        }
+        return loss.count == 0 ? nil : loss
+    }
+
+    /// The attributes of one entity are counted in one pass over its rows.
+    private func counted(values losses: [MigrationLoss]) throws -> [MigrationLoss] {
+        let values = losses.filter { $0.kind == .values }
+        return try Dictionary(grouping: values, by: \.entityName).sorted { $0.key.precedesInByteOrder($1.key) }
+            .flatMap { try counted(values: $1, of: $0) }
+    }
+
+    private func counted(values losses: [MigrationLoss], of name: String) throws -> [MigrationLoss] {
+        guard let entity = source.model.entity(name), let table = source.table(for: entity),
+            let number = source.entityNumbers[name]
+        else { return [] }
+        let present = losses.compactMap { loss in
+            source.column(forAttribute: loss.propertyName ?? "", in: entity).map { (loss, $0.quotedName) }
+        }
+        guard !present.isEmpty else { return [] }
+        let sums = present.map { "count(\($0.1))" }.joined(separator: ", ")
+        var counted: [MigrationLoss] = []
+        try connection.forEachRow("SELECT \(sums) FROM main.\(table.name.quotedName) WHERE Z_ENT = \(number)") { row in
+            for (column, (loss, _)) in present.enumerated() {
+                var loss = loss
+                loss.count = row.integer(column)
+                if loss.count != 0 { counted.append(loss) }
+            }
+        }
+        return counted
+    }
+
+    private func links(of loss: MigrationLoss) throws -> Int64 {
+        guard let entity = source.model.entity(loss.entityName), let name = loss.propertyName,
+            let pairs = RelationshipPairs(name, of: entity, in: source), let table = source.table(for: entity)?.name,
+            let number = source.entityNumbers[entity.name]
+        else { return 0 }
+        let (owner, destination) = (pairs.ownerColumn.quotedName, pairs.destinationColumn.quotedName)
+        return try connection.integer(
+            """
+            SELECT count(*) FROM \(pairs.rows(in: "main")) AS p WHERE p.\(destination) IS NOT NULL AND p.\(owner) IN \
+            (SELECT Z_PK FROM main.\(table.quotedName) WHERE Z_ENT = \(number))
+            """) ?? 0
+    }
+
+    // MARK: - Rows
+
+    /// Objects that no predicate picks.
+    private func rowsOfNoMapping() throws -> [MigrationLoss] {
+        let groups = Dictionary(grouping: contributions, by: \.source.name)
+        return try groups.sorted { $0.key.precedesInByteOrder($1.key) }.compactMap { name, all in
+            let conditions = all.compactMap(\.values.condition)
+            let isPolicied = lowering.carriers.contains { $0.source.name == name && $0.mapping.policy != nil }
+            guard conditions.count == all.count, !isPolicied, var any = all.first else { return nil }
+            any.values.takeAll()
+            let condition = conditions.map { "(\($0))" }.joined(separator: " OR ")
+            let count = try lowering.count(any, "(\(condition)) IS NOT TRUE", connection)
+            guard let count, count > 0 else { return nil }
+            let isInBoth = lowering.destination.model.entities.contains {
+                $0.name == name || $0.renamingIdentifier == name
+            }
+            var loss = MigrationLoss(
+                .rows, isInBoth ? .dropped : .removed, entity: name, count: count, version: version)
+            loss.isInBoth = isInBoth
+            return loss
+        }
+    }
+
+    // MARK: - Relationships that are carried over in part
+
+    private func narrowed() throws -> [MigrationLoss] {
+        try carriedRelationships { new, pairs, contribution in
+            guard !new.isToMany, pairs.row != .owner else { return nil }
+            let (owner, destination) = (pairs.ownerColumn.quotedName, pairs.destinationColumn.quotedName)
+            let lost = try connection.integer(
+                """
+                SELECT COALESCE(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(pairs.rows(in: "main")) \
+                WHERE \(owner) IS NOT NULL AND \(destination) IS NOT NULL GROUP BY \(owner))
+                """)
+            return MigrationLoss(
+                .links, .narrowed, entity: contribution.source.name, property: new.name, count: lost, version: version)
+        }
+    }
+
+    private func unordered() throws -> [MigrationLoss] {
+        try carriedRelationships { new, pairs, contribution in
+            guard case .relationship(let old)? = contribution.mapping.relationships[new.name], new.isToMany,
+                !new.isOrdered, pairs.ownerOrderColumn != nil
+            else { return nil }
+            var loss = MigrationLoss(
+                .links, .removed, entity: contribution.source.name, property: old, version: version)
+            loss.count = try links(of: loss)
+            loss.kind = .order
+            return loss
+        }
+    }
+
+    private func carriedRelationships(
+        _ loss: (RelationshipDescription, RelationshipPairs, StoreLowering.Contribution) throws -> MigrationLoss?
+    ) throws -> [MigrationLoss] {
+        try contributions.filter { lowering.rowCounts[$0.source.name, default: 0] > 0 }.flatMap { contribution in
+            try lowering.destination.model.relationships(of: contribution.destination).compactMap { relationship in
+                guard let pairs = lowering.links(relationship.name, of: contribution).first?.pairs,
+                    let found = try loss(relationship, pairs, contribution)
+                else { return nil }
+                return found.count == 0 ? nil : found
+            }
+        }
+    }
+
+    // MARK: - Values
+
+    /// Those that get the default value instead; without one they are an obstacle.
+    private func unconverted() throws -> [MigrationLoss] {
+        var losses: [MigrationLoss] = []
+        for contribution in contributions where lowering.rowCounts[contribution.source.name, default: 0] > 0 {
+            for (name, condition) in contribution.values.failures.sorted(by: { $0.key < $1.key }) {
+                guard contribution.values.functions.allSatisfy({ $0.attribute.name != name }),
+                    let attribute = lowering.destination.model.attribute(name, of: contribution.destination),
+                    attribute.defaultValue != nil,
+                    let count = try lowering.count(contribution, condition, connection), count > 0
+                else { continue }
+                losses.append(
+                    MigrationLoss(
+                        .values, .notConvertible, entity: contribution.source.name, property: name, count: count,
+                        version: version, detail: attribute.type.name))
+            }
+        }
+        return losses
+    }
+
+    /// Values in columns that no property explains, of tables that are made anew.
+    private func unexplained() throws -> [MigrationLoss] {
+        let filled = try lowering.changes().flatMap { change -> [String] in
+            if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [] }
+        }
+        return try source.tables.filter { filled.contains($0.name) }.flatMap { table in
+            try table.columns.filter { $0.role == .unknown }.compactMap { column in
+                let count = try connection.integer(
+                    "SELECT count(\(column.name.quotedName)) FROM main.\(table.name.quotedName)")
+                guard let count, count > 0 else { return nil }
+                return MigrationLoss(
+                    .values, .unexplained, entity: table.name, property: column.name, count: count, version: version)
+            }
+        }
+    }
+}
+
+extension MigrationLoss {
+    /// The loss as something that needs attention before a migration.
+    package var finding: Finding {
+        let code =
+            switch (kind, reason) {
+            case (_, .unexplained): "column-unexplained"
+            case (_, .notConvertible): "values-not-converted"
+            case (.rows, _): "rows-dropped"
+            case (.values, _): "values-dropped"
+            case (.links, _): "links-dropped"
+            case (.order, _): "order-dropped"
+            }
+        return Finding(
+            code: code, severity: .warning, place: place, message: sentence, remedy: "The backup keeps the old store.")
+    }
+}
