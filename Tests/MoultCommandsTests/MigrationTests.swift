@@ -56,7 +56,8 @@ struct MigrationTests {
             let result = try moult.run(Tool.path, arguments + ["--json"])
             #expect(result.exit == 0, "\(result.errors)")
             let document = try result.document
-            let list = try #require((key?(document) ?? document["losses"]) as? [[String: Any]])
+            let losses: Any? = if let key { key(document) } else { document["losses"] as Any? }
+            let list = try #require(losses as? [[String: Any]])
             let loss = try #require(list.first { $0["member"] as? String == "position" })
             #expect(loss["count"] as? Int == count && loss["kind"] as? String == "values")
             #expect(loss["entity"] as? String == "Forum" && loss["reason"] as? String == "removed")
