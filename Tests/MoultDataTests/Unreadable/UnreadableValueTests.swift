@@ -188,6 +188,24 @@ import Testing
         }
     }
 
+    @Test func `an optional enum with a raw value that is no case reads as nil, and its column stays`() throws {
+        _ = try store.sql("UPDATE ZSHIP SET ZOPTIONALRANK = 'admiral' WHERE Z_PK = 2")
+        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let context = ModelContext(container)
+        let name = try store.sql("SELECT ZNAME FROM ZSHIP WHERE Z_PK = 2").trimmingCharacters(in: .newlines)
+        let ship = try #require(try context.all(Ship.self).first { $0.name == name })
+        ship.name = "Renamed"
+        try context.save()
+        #expect(try store.sql("SELECT ZNAME, ZOPTIONALRANK FROM ZSHIP WHERE Z_PK = 2") == "Renamed|admiral\n")
+        #expect(ship.optionalRank == nil)
+        ship.name = "Other"
+        let error = #expect(throws: SwiftDataError.modelValidationFailure) { try context.save() }
+        #expect(error?.underlyingError.place == "Ship.optionalRank" && error?.message.contains("'admiral'") == true)
+        ship.optionalRank = .high
+        try context.save()
+        #expect(try store.sql("SELECT ZNAME, ZOPTIONALRANK FROM ZSHIP WHERE Z_PK = 2") == "Other|high\n")
+    }
+
     @Test func `a transform does not take a stand-in for a value`() throws {
         _ = try store.sql("UPDATE ZSHIP SET ZRANK = 'admiral' WHERE Z_PK = 2")
         let error = #expect(throws: SwiftDataError.self) { try store.open(HarbourV2.self, HarbourPlan.self) { _ in } }
