@@ -30,6 +30,7 @@ package struct StoreAudit: Sendable {
                 findings += try verifier.rows { name in
                     try StoreVerification.isPlainName(name) && system.exists(Path.join(folder, name))
                 }.map(\.finding)
+                findings += try EnumAudit(layout: layout, connection: probe.connection).findings()
             }
             return (
                 snapshot.findings + layout.findings + findings,

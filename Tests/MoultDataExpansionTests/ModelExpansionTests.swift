@@ -154,6 +154,12 @@ import Testing
                 #"_$kept_color = MoultData._property(\Note.color, transformedBy: Colors.self)"#), "\(expansion.source)")
     }
 
+    @Test func `a property that is kept encoded is chosen as such`() {
+        let expansion = MacroExpansion(
+            "@Model final class Note { @Attribute(.codable, originalName: \"a\") var place: Place\n init() {} }")
+        #expect(expansion.contains(#"_$kept_place = MoultData._encodedProperty(\Note.place)"#), "\(expansion.source)")
+    }
+
     @Test func `constraints and indexes become key paths of the class`() {
         let expansion = MacroExpansion(
             """

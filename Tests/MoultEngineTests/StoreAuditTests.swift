@@ -49,6 +49,23 @@ struct StoreAuditTests {
         #expect(try StoreAudit(store, model: model).findings.contains { $0.code == code })
     }
 
+    @Test(
+        "an enum without a case, with two or with a text that is none is found",
+        arguments: [
+            "ZUSER = NULL", "ZSYSTEMALL = 'systemAll'", "ZUSER = 'admin'", "ZUSER = NULL, ZSYSTEMSTANDARD = 'user'",
+        ])
+    func enumWithoutCase(assignment: String) throws {
+        let original = try #require(Corpus.stores.first { $0.hasSuffix("/mock.store") })
+        let folder = try ScratchFolder()
+        let store = try folder.copyStore(original)
+        let model = try #require(try StoreProbe.read(store) { try StoreSnapshot($0.connection).cachedModel })
+        #expect(try StoreAudit(store, model: model).findings.filter { $0.severity > .note } == [])
+        _ = try SQLiteShell.run(store, "UPDATE ZSDFOLDER SET \(assignment) WHERE Z_PK IN (1, 2)")
+        let found = try StoreAudit(store, model: model).findings.filter { $0.severity > .note }
+        #expect(found.map(\.code) == ["enum-without-case"] && found.map(\.place) == ["SDFolder.folderType"])
+        #expect(found.first?.message.contains("2 objects") == true)
+    }
+
     @Test("a page that was overwritten is found")
     func damagedPage() throws {
         let original = try #require(Corpus.stores.first { $0.hasSuffix("SampleModel2_V1.sqlite") })

@@ -4,12 +4,15 @@ import MoultModel
 public struct _CodableProperty<Value: Codable>: _ModelProperty {
     private let form: ValueForm
     private let isOptional: Bool
+    /// The paths of the columns of a composite attribute in it; empty for any other.
+    private let columns: [String]
 
     init() { self.init(form: ValueForm.of(Value.self)) }
 
     init(form: ValueForm) {
         self.form = form
         isOptional = Value.self is any OptionalValue.Type
+        columns = form.columns
     }
 
     public func read(_ key: String, of backing: any BackingData) -> Value {
@@ -40,8 +43,9 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
 
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         do {
-            let columns = try columnValues(of: value, key)
-            backing.setElements(key, form.paths(key).map { ($0, columns[$0]) })
+            let values = try columnValues(of: value, key)
+            let paths = columns.isEmpty ? [form.start(key)] : columns.map { "\(key).\($0)" }
+            backing.setElements(key, paths.map { ($0, values[$0]) })
         } catch {
             backing.refuse(key, .notEncoded(Value.self, key, of: backing, error))
         }

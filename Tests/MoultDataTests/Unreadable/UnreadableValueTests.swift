@@ -20,9 +20,11 @@ import Testing
     static let cells: [(column: String, value: String, told: String)] = [
         ("ZNAME", "NULL", "NULL"), ("ZNAME", "x'41'", "X'41'"), ("ZCODE", "x'0102'", "X'0102'"), ("ZCODE", "7", "7"),
         ("ZRANK", "NULL", "NULL"), ("ZRANK", "'admiral'", "'admiral'"), ("ZLEVEL", "9", "9"),
-        ("ZFLOOD", "NULL", "NULL"), ("ZFLOOD", "'low'", "flood = 'low'"), ("ZEBB", "'ebb'", "ebb = 'ebb', flood = 'flood'"),
+        ("ZFLOOD", "NULL", "NULL"), ("ZFLOOD", "'low'", "flood = 'low'"),
+        ("ZEBB", "'ebb'", "ebb = 'ebb', flood = 'flood'"),
         ("ZOUTCOME", "NULL", "NULL"), ("ZOUTCOME", "x'7B'", "X'7B'"), ("ZTITLE1", "NULL", "title = NULL"),
-        ("ZTITLE1", "x'41'", "title = X'41'"), ("ZGRADE1", "'x'", "grade = 'x'"), ("ZFATE1", "x'7B7D'", "fate = X'7B7D'"),
+        ("ZTITLE1", "x'41'", "title = X'41'"), ("ZGRADE1", "'x'", "grade = 'x'"),
+        ("ZFATE1", "x'7B7D'", "fate = X'7B7D'"),
         ("ZAT1", "NULL", "at = NULL"), ("ZCOUNTS1", "x'5B5D'", "counts = X'5B5D'"),
         ("ZURL", "NULL", "NULL"), ("ZPRICE", "'much'", "'much'"), ("ZSMALL", "300", "300"), ("ZBIG", "'x'", "'x'"),
         ("ZWEIGHT", "'heavy'", "'heavy'"), ("ZISOLD", "2", "2"), ("ZBUILT", "NULL", "NULL"), ("ZDATA", "'x'", "'x'"),
@@ -89,7 +91,9 @@ import Testing
     }
 
     @Test func `what stands for a value is the one of the source, else nothing or the first`() throws {
-        let columns = ["ZNAME", "ZRANK", "ZLEVEL", "ZOUTCOME", "ZTITLE1", "ZGRADE1", "ZGIVEN", "ZTAGS", "ZSMALL", "ZFLOOD"]
+        let columns = [
+            "ZNAME", "ZRANK", "ZLEVEL", "ZOUTCOME", "ZTITLE1", "ZGRADE1", "ZGIVEN", "ZTAGS", "ZSMALL", "ZFLOOD",
+        ]
         _ = try store.sql("UPDATE ZSHIP SET \(columns.map { "\($0) = NULL" }.joined(separator: ", "))")
         let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
         let context = ModelContext(container)
@@ -182,6 +186,24 @@ import Testing
             #expect(error?.message.contains("Ship") == true)
             try other.save()
         }
+    }
+
+    @Test func `an optional enum with a raw value that is no case reads as nil, and its column stays`() throws {
+        _ = try store.sql("UPDATE ZSHIP SET ZOPTIONALRANK = 'admiral' WHERE Z_PK = 2")
+        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let context = ModelContext(container)
+        let name = try store.sql("SELECT ZNAME FROM ZSHIP WHERE Z_PK = 2").trimmingCharacters(in: .newlines)
+        let ship = try #require(try context.all(Ship.self).first { $0.name == name })
+        ship.name = "Renamed"
+        try context.save()
+        #expect(try store.sql("SELECT ZNAME, ZOPTIONALRANK FROM ZSHIP WHERE Z_PK = 2") == "Renamed|admiral\n")
+        #expect(ship.optionalRank == nil)
+        ship.name = "Other"
+        let error = #expect(throws: SwiftDataError.modelValidationFailure) { try context.save() }
+        #expect(error?.underlyingError.place == "Ship.optionalRank" && error?.message.contains("'admiral'") == true)
+        ship.optionalRank = .high
+        try context.save()
+        #expect(try store.sql("SELECT ZNAME, ZOPTIONALRANK FROM ZSHIP WHERE Z_PK = 2") == "Other|high\n")
     }
 
     @Test func `a transform does not take a stand-in for a value`() throws {

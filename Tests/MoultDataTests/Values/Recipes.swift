@@ -39,6 +39,8 @@ enum Recipes: VersionedSchema {
     @Model final class SDAboutSection {
         @Attribute(.unique) var id: UUID
         var name: String
+        // The store's own name.
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         var description_: String
         var parentRecipe: SDRecipe?
         init() { (id, name, description_) = (UUID(), "", "") }
@@ -72,6 +74,8 @@ enum Recipes: VersionedSchema {
 
     @Model final class SDStep {
         @Attribute(.unique) var id: UUID
+        // The store's own name.
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         var description_: String
         var imageData: [Data] = []
         var parentStepSection: SDStepSection?

@@ -5,8 +5,14 @@ enum Things: VersionedSchema {
     static let versionIdentifier = Schema.Version(1, 0, 0)
     static var models: [any PersistentModel.Type] { [Thing.self] }
 
-    enum Word: String, Codable { case alpha, beta = "B e t a" }
-    enum Level: Int, Codable { case low = -1, high = 7 }
+    enum Word: String, Codable {
+        case alpha
+        case beta = "B e t a"
+    }
+    enum Level: Int, Codable {
+        case low = -1
+        case high = 7
+    }
     enum Side: Codable { case left, right, `default` }
 
     struct Inner: Codable, Equatable {

@@ -156,7 +156,9 @@ enum SitesV2: VersionedSchema {
         static var schemas: [any VersionedSchema.Type] { [SitesV1.self, SitesV2.self] }
         static var stages: [MigrationStage] { [.lightweight(fromVersion: SitesV1.self, toVersion: SitesV2.self)] }
         static var answers: [MigrationAnswer] {
-            [.new("Site.place.note", in: SitesV2.self), .new("Site.spare.note", in: SitesV2.self)]
+            ["place.note", "spare.note", "side.up", "sideMaybe.up", "mood.mood", "frame.width", "frame.colour"].map {
+                .new("Site.\($0)", in: SitesV2.self)
+            }
         }
     }
 }

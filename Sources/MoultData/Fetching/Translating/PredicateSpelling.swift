@@ -25,7 +25,7 @@ extension PE.Value: PredicateSpelled {
 extension PE.KeyPath: PredicateSpelled {
     var spelling: String {
         let model = Root.Output.self as? any PersistentModel.Type
-        var name = model.flatMap { ModelProperties.of($0)[keyPath]?.name }
+        var name = model.flatMap { ModelProperties.of($0)[keyPath]?.name } ?? StructFields.name(of: keyPath)
         switch kind {
         case .collectionCount: name = "count"
         case .collectionIsEmpty: name = "isEmpty"

@@ -26,9 +26,6 @@ extension ValueForm {
                 name: name, type: .transformable, isOptional: isOptional, uncertainty: reason)
         }
     }
-
-    /// The paths of the columns of a property.
-    func paths(_ name: String) -> [String] { attribute(name, isOptional: true).paths }
 }
 
 extension ValueForm.Field {

@@ -1,0 +1,48 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// The enums of one entity: SwiftData keeps one with raw values in a column of its own name, any other in a column for
+/// each case, of which the one in use holds its own name.
+struct EnumAudit {
+    let layout: StoreLayout
+    let connection: Connection
+
+    /// Rows whose enum has no case, or more than one, or a text that is no case's name. Which raw values an enum has, no
+    /// model says.
+    func findings() throws -> [Finding] {
+        try layout.model.entities.flatMap { entity in
+            try entity.attributes.filter { $0.userInfo["EnumType"] != nil && $0.type == .composite }
+                .compactMap { try finding($0, of: entity) }
+        }
+    }
+
+    private func finding(_ attribute: AttributeDescription, of entity: EntityDescription) throws -> Finding? {
+        let names = attribute.leaves.map(\.name)
+        let columns = names.compactMap { layout.column(forAttribute: $0, in: entity)?.quotedName }
+        guard columns.count == names.count, !columns.isEmpty, let table = layout.table(for: entity) else { return nil }
+        let cases = attribute.elements.map(\.name)
+        let hasCases = attribute.userInfo["enum"] == cases.joined(separator: ",")
+        // How the columns of any other enum hold its case is not known.
+        guard hasCases || cases == [attribute.name] else { return nil }
+        let used = columns.map { "(\($0) IS NOT NULL)" }.joined(separator: " + ")
+        var faults = attribute.isOptional ? [] : ["\(used) = 0"]
+        if hasCases {
+            faults.append("\(used) > 1")
+            faults += zip(columns, cases).map { "\($0) <> \($1.quotedLiteral)" }
+        }
+        guard !faults.isEmpty else { return nil }
+        let numbers = layout.numbers(ofEntityAndDescendants: entity).map(String.init).joined(separator: ", ")
+        let count = try connection.integer(
+            "SELECT count(*) FROM \(table.name.quotedName) WHERE Z_ENT IN (\(numbers)) "
+                + "AND (\(faults.joined(separator: " OR ")))")
+        guard let count, count > 0 else { return nil }
+        let place = "\(entity.name).\(attribute.name)"
+        return Finding(
+            code: "enum-without-case", severity: .error, place: place,
+            message:
+                "\(count) object\(count == 1 ? "" : "s") of \(entity.name) \(count == 1 ? "has" : "have") no case, "
+                + "or no valid one, for \(attribute.name).",
+            remedy: "Set \(attribute.name) of these objects in the app; moult dump shows what is stored.")
+    }
+}
