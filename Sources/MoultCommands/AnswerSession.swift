@@ -19,7 +19,9 @@ struct AnswerSession {
     private(set) var dropped: [Answer] = []
     private(set) var questions: [Question] = []
 
-    /// - Throws: `usage` where an answer is about nothing; `storeAhead` where the stretch leads back.
+    /// An answer that answers nothing counts as none, so that it can be taken back.
+    ///
+    /// - Throws: `storeAhead` where the stretch leads back.
     init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
         registered: [RegisteredStage] = []
@@ -29,9 +31,9 @@ struct AnswerSession {
         self.registered = registered
         self.answers = answers
         // A way back is refused where the path is made.
-        _ = try MigrationPath(versions, from: from, to: to, answers: answers, registered: registered)
+        _ = try MigrationPath(versions, from: from, to: to, registered: registered)
         stretch = from...to
-        questions = try questions(under: answers)
+        questions = try settled(answers).questions
     }
 
     private func questions(under answers: Answers) throws(MigrationError) -> [Question] {
@@ -111,8 +113,9 @@ struct AnswerSession {
 
     /// Whether an answer is about two versions of the stretch.
     private func isOnTheWay(_ answer: Answer) -> Bool {
+        // Nobody else can take back what is about versions that there are no more.
         guard let from = versions.position(named: answer.from), let to = versions.position(named: answer.to) else {
-            return false
+            return true
         }
         return stretch.contains(from) && stretch.contains(to)
     }

@@ -41,9 +41,11 @@ extension Invocation {
             options.answers = answers
             do {
                 return try PreparedMigration(store, versions: versions, to: target, options: options)
-            } catch let error as MigrationError where error.code == .question {
+            } catch let error as MigrationError {
                 throw naming(error)
             }
+        } catch let error as MigrationError {
+            throw naming(error)
         }
     }
 

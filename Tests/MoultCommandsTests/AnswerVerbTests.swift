@@ -67,6 +67,24 @@ struct AnswerVerbTests {
         #expect(document["file"] as? String == "Forum.answers.json")
     }
 
+    @Test("an answer that a model has outlived is named with the command that takes it back")
+    func stale() throws {
+        let moult = try undeclared()
+        let file = moult.folder.path + "/Forum.answers.json"
+        for (version, entity) in [("Forum 2", "Poem"), ("Forum 9", "Post")] {
+            try """
+            {"format": 1, "answers": [
+              {"from": "Forum", "to": "\(version)", "entity": "\(entity)", "property": "body", "is": "new"}]}
+            """.write(toFile: file, atomically: true, encoding: .utf8)
+            let plan = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
+            #expect(plan.exit == 2)
+            #expect(plan.errors.contains("moult answer Forum.xcdatamodeld --forget \(entity).body"), "\(plan.errors)")
+            let forgotten = try moult("answer", "Forum.xcdatamodeld", "--to", "Forum 2", "--forget", "\(entity).body")
+            #expect(forgotten.exit == 3, "\(forgotten.errors)")
+            #expect(!recorded(moult).contains(entity))
+        }
+    }
+
     @Test("doctor calls an open question no error")
     func doctor() throws {
         let moult = try undeclared()

@@ -138,7 +138,7 @@ extension HistoryEditor {
         return true
     }
 
-    /// To a wider type, where the values stay, or to any, where they go.
+    /// To a wider type, where the values stay unasked, or to any, where they go.
     mutating func changeType() -> Bool {
         guard let place = someAttribute(where: { !$0.isDistinct }) else { return false }
         let entity = model.entities[place.entity]
@@ -146,7 +146,7 @@ extension HistoryEditor {
         let wider = HistoryValues.wider(old.description.type)
         let type = isLikely(2, in: 3) ? wider.randomElement(using: &random) : Self.types.randomElement(using: &random)
         guard let type, type != old.description.type else { return false }
-        let keeps = wider.contains(type) && isLikely(3, in: 4)
+        let keeps = wider.contains(type)
         var new = newAttribute(old.description.name, type: type, id: keeps ? old.id : nil)
         new.isDistinct = false
         new.description.renamingIdentifier = old.description.renamingIdentifier
