@@ -15,10 +15,12 @@ import Testing
         #expect(schema.unknownMappings.isEmpty)
     }
 
-    static let stores: [(file: String, version: any VersionedSchema.Type)] = [
-        ("146fb67d.store", BarV1.self), ("5856f077.store", BarV2.self), ("4880ec31.store", BarV3.self),
-        ("52495ad9.store", BarV4.self), ("b1b50c05.store", BarV4.self), ("mock.store", Recipes.self),
-    ]
+    static var stores: [(file: String, version: any VersionedSchema.Type)] {
+        [
+            ("146fb67d.store", BarV1.self), ("5856f077.store", BarV2.self), ("4880ec31.store", BarV3.self),
+            ("52495ad9.store", BarV4.self), ("b1b50c05.store", BarV4.self), ("mock.store", Recipes.self),
+        ]
+    }
 
     @Test(.enabled(if: Corpus.isAvailable), arguments: stores.indices)
     func `every entity of a store that SwiftData made has the hash that stands there`(_ number: Int) throws {
