@@ -44,7 +44,7 @@ enum FuzzSeeds {
     // MARK: Made
 
     static func made(for reader: FuzzReader) throws -> [[UInt8]] {
-        let models = try [RichModel.model(), withoutComposites()] + forum().versions.map(\.model)
+        let models = try [RichModel.model(), archivable()] + forum().versions.map(\.model)
         switch reader {
         case .xml: return try models.map { try Array($0.xmlContents().utf8) }
         case .elements: return [elements()]
@@ -68,9 +68,19 @@ enum FuzzSeeds {
         }
     }
 
-    /// Composites have no archived form that is known.
-    private static func withoutComposites() throws -> ManagedObjectModel {
-        let attributes = RichModel.everyType.filter { $0.type != .composite }
+    /// What an archive has a place for, with an enum and a struct inside of a struct.
+    private static func archivable() throws -> ManagedObjectModel {
+        let leaf = AttributeDescription(name: "kind", type: .string)
+        let attributes =
+            RichModel.everyType.filter { $0.type != .composite } + [
+                .init(
+                    name: "kind", type: .composite, elements: [leaf], userInfo: ["EnumType": "1", "enum": "a,b"]),
+                .init(
+                    name: "owner", type: .composite, isOptional: false,
+                    elements: [
+                        leaf, .init(name: "home", type: .composite, elements: [.init(name: "x", type: .double)]),
+                    ]),
+            ]
         return try ManagedObjectModel(entities: [
             EntityDescription(name: "Thing", attributes: attributes, fetchIndexes: [RichModel.index]),
             EntityDescription(

@@ -52,6 +52,51 @@ struct HostileInputTests {
         _ = refusal { _ in _ = try ModelLock(json: bytes, place: "moult.lock").contents }
     }
 
+    /// An entity with one composite attribute: of itself, of two that lead to two each and so on, without elements, of
+    /// elements without a name or twice of one name, of an element that is no object.
+    @Test(arguments: ["itself", "doubling", "none", "nameless", "twice", "number"])
+    func `a composite attribute that contradicts itself in an archive is refused by its name`(kind: String) {
+        var builder = KeyedArchive.Builder()
+        func fields(_ name: String, _ elements: [PropertyList]) -> [String: PropertyList] {
+            [
+                "NSPropertyName": builder.string(name), "NSAttributeType": .integer(2100),
+                "NSCompositeElements": builder.array(elements),
+            ]
+        }
+        let classes = ["NSCompositeAttributeDescription", "NSObject"]
+        let own = builder.reserve()
+        var elements: [PropertyList] = []
+        switch kind {
+        case "itself": elements = [own]
+        case "doubling":
+            var below = builder.object(
+                classes: ["NSAttributeDescription", "NSObject"],
+                ["NSPropertyName": builder.string("leaf"), "NSAttributeType": .integer(700)])
+            for _ in 0..<60 {
+                below = builder.object(classes: classes, fields("level", [below, below]))
+            }
+            elements = [below]
+        case "nameless", "twice":
+            let name = kind == "twice" ? builder.string("leaf") : KeyedArchive.Builder.null
+            elements = (0..<2).map { _ in
+                builder.object(
+                    classes: ["NSAttributeDescription", "NSObject"],
+                    ["NSPropertyName": name, "NSAttributeType": .integer(700)])
+            }
+        case "number": elements = [builder.leaf(.integer(5))]
+        default: break
+        }
+        builder.fill(own, classes: classes, fields("color", elements))
+        let entity = builder.object(
+            classes: ["NSEntityDescription", "NSObject"],
+            ["NSEntityName": builder.string("Car"), "NSProperties": builder.dictionary([("color", own)])])
+        let root = builder.object(
+            classes: ["NSManagedObjectModel", "NSObject"], ["NSEntities": builder.dictionary([("Car", entity)])])
+        let archive = builder.archive(root: root)
+        let error = refusal { _ = try ManagedObjectModel(compiled: archive, findings: &$0) }
+        #expect(error?.code == .modelInvalid && error?.place.hasPrefix("Car.color") == true)
+    }
+
     @Test func `a model cache that unfolds to four gigabytes is refused`() {
         let bomb = Self.zeros(gibibytes: 4)
         #expect(bomb.count < 32 << 20)

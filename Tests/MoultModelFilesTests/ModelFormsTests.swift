@@ -53,9 +53,8 @@ import Testing
         let xml = try model.xmlContents()
         #expect(xml.contains("<composite name=\"Accent\">") && xml.contains("composite=\"ColorScheme\""))
         let source = try ManagedObjectModel(xmlContents: Array(xml.utf8), file: "", findings: &findings)
-        #expect(
-            source.composites == model.composites
-                && VersionHashes(of: source).entities == VersionHashes(of: model).entities)
+        #expect(source.composites.map(\.name) == ["Accent", "ColorScheme"])
+        #expect(VersionHashes(of: source).entities == VersionHashes(of: model).entities)
         let json = Array(model.json.indented.utf8)
         #expect(try ManagedObjectModel(json: json, file: "", findings: &findings) == model)
         // An archive has the elements, in their order, and not the name of their type.

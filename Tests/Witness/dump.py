@@ -64,7 +64,7 @@ class Archive:
 class Entity:
     def __init__(self, name):
         self.name, self.parent, self.children = name, None, []
-        self.attributes, self.relationships = {}, {}  # own and inherited, by name
+        self.attributes, self.relationships = {}, {}  # own and inherited, by name; a composite's leaves by their paths
 
     def root(self):
         return self.parent.root() if self.parent else self
@@ -91,8 +91,7 @@ def read_model(cache):
             if item.get("NSIsTransient"):
                 continue
             if "Attribute" in archive.cls(item):
-                flags = item.get("NSFlagsKey", 0)
-                entities[name].attributes[property_name] = (item["NSAttributeType"], bool(flags & 4))
+                entities[name].attributes.update(leaves(archive, property_name, item))
             elif "Relationship" in archive.cls(item):
                 there = archive.get(item.get("NSDestinationEntity"))
                 there = archive.text(there["NSEntityName"]) if there else archive.text(item["_NSDestinationEntityName"])
@@ -103,6 +102,17 @@ def read_model(cache):
                     to=there, inverse=inverse, many=item.get("NSMaxCount", 1) != 1,
                     ordered=bool(item.get("NSIsOrdered", False)))
     return entities
+
+
+def leaves(archive, path, item):
+    """An attribute, or what a composite one consists of, in order of declaration."""
+    if "NSCompositeElements" not in item:
+        return {path: (item["NSAttributeType"], bool(item.get("NSFlagsKey", 0) & 4))}
+    found = {}
+    for element in archive.get(item["NSCompositeElements"])["NS.objects"]:
+        element = archive.get(element)
+        found.update(leaves(archive, f'{path}.{archive.text(element["NSPropertyName"])}', element))
+    return found
 
 
 def read_text_model(path):
@@ -157,9 +167,10 @@ class Store:
             return candidate
 
         for entity in self.tree(root):
-            own = lambda names: sorted((n for n in names if not entity.inherits(n)), key=str.encode)
+            # The leaves of a composite attribute keep their order at the place of its name.
+            own = lambda names: sorted((n for n in names if not entity.inherits(n)), key=lambda n: n.split(".")[0].encode())
             for name in own(entity.attributes):
-                self.columns[root.name, entity.name, name] = claim("Z" + name.upper())
+                self.columns[root.name, entity.name, name] = claim("Z" + name.split(".")[-1].upper())
             for name in own(n for n, r in entity.relationships.items() if not r["many"]):
                 self.columns[root.name, entity.name, name] = claim("Z" + name.upper())
 

@@ -39,5 +39,5 @@ extension Option {
     package static let framework = value(
         "framework", "N", "The framework level that a fresh store is written for; the newest known by default.")
     package static let experimental = flag(
-        "experimental", "Allow what is not proven against Apple's own files, such as hashes of composite attributes.")
+        "experimental", "Allow what is not proven against Apple's own files, such as an enum with associated values.")
 }

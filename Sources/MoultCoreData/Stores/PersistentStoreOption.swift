@@ -29,8 +29,8 @@ public enum PersistentStoreOption {
     /// `finishDeferredLightweightMigration()`). In a store's metadata the same key says that work is pending.
     public static let deferredLightweightMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
 
-    /// `Bool`: make, and migrate to, a model whose version hashes are Moult's best guess, because their rule is not
-    /// publicly known: one with composite attributes. Core Data may refuse to open the store.
+    /// `Bool`: make, and migrate to, a model whose version hashes are Moult's best guess, because no store of Apple's
+    /// shows the form of an attribute (`AttributeDescription.uncertainty`). Core Data may refuse to open the store.
     public static let allowsUncertainVersionHashes = "MoultAllowsUncertainVersionHashesOption"
 
     /// Every key there is.

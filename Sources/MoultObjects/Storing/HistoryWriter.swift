@@ -153,8 +153,20 @@ extension HistoryWriter {
         return .integer(key)
     }
 
+    /// A store into which nothing was saved yet has the tables of history and no rows for them in `Z_PRIMARYKEY`: they
+    /// come with the first transaction, and go with it where it fails.
     private func number(of name: String) throws -> Int {
         if let number = numbers[name] { return number }
+        let row = PersistentHistory(of: writer.layout).primaryKeyRows.first { $0.name == name }
+        if let row {
+            try writer.statement(
+                "INSERT OR IGNORE INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, 0, 0)"
+            )
+            .run([.integer(Int64(row.number)), .text(name)])
+            let found = try writer.connection.integer(
+                "SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = ?", [.text(name)])
+            if found == Int64(row.number) { return row.number }
+        }
         throw MigrationError(
             .storeCorrupted, "The table Z_PRIMARYKEY has no row for \(name), which its history needs.",
             place: "Z_PRIMARYKEY", remedy: "Restore the store from a backup.")

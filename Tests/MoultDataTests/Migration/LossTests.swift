@@ -33,10 +33,11 @@ import Testing
         return error.underlyingError
     }
 
-    @Test(arguments: [FilledAlone.self, FilledAndAnswered.self] as [any SchemaMigrationPlan.Type])
+    @Test(arguments: [false, true])
     func `a change of type that didMigrate alone fills is a fault of the plan, with the code to write`(
-        _ plan: any SchemaMigrationPlan.Type
+        isAnswered: Bool
     ) throws {
+        let plan: any SchemaMigrationPlan.Type = isAnswered ? FilledAndAnswered.self : FilledAlone.self
         let error = try #require(throws: MoultModel.MigrationError.self) { try plan.validate() }
         #expect(error.code == .stagesInvalid)
         #expect(error.place == "Habit.target")

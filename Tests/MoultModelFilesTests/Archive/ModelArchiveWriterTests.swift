@@ -58,7 +58,8 @@ import Testing
         }
     }
 
-    /// Each class with each set of keys that its objects have, and the class's ancestors.
+    /// Each class with each set of keys that its objects have, and the class's ancestors. An empty list counts as none:
+    /// SwiftData writes one for some entities and none for others.
     private func shape(of cache: [UInt8]) throws -> Set<[String]> {
         let list = try PropertyList(parsing: RawDeflate.inflate(cache, limit: 1 << 26))
         let objects = list["$objects"]?.array ?? []
@@ -66,7 +67,12 @@ import Testing
         for object in objects {
             guard let fields = object.dictionary, let index = fields["$class"]?.uid else { continue }
             let ancestors = objects[index]["$classes"]?.array?.compactMap(\.string) ?? []
-            shape.insert(ancestors + fields.keys.sorted())
+            if fields["NS.keys"] == nil, fields["NS.objects"]?.array?.isEmpty == true { continue }
+            let keys = fields.filter { _, value in
+                let object = value.uid.map { objects[$0] }
+                return object?["NS.keys"] != nil || object?["NS.objects"]?.array?.isEmpty != true
+            }.keys
+            shape.insert(ancestors + keys.sorted())
         }
         return shape
     }

@@ -226,6 +226,6 @@ struct CorpusRecognitionTests {
             }
         }
         print("Stores with a model of their own: \(cached); with a model of the project by hash: \(matched)")
-        #expect(cached == 36)
+        #expect(cached == 46)
     }
 }
