@@ -1,13 +1,14 @@
 import MoultModel
 import MoultModelFiles
-import MoultPlan
 import MoultReport
+import MoultStore
 import MoultSystem
 
 extension Invocation {
-    /// Reads the versions of a model in the order that `--order` gives, and says on standard error what was noticed.
+    /// Reads the versions of a model, or the one inside a store, in the order that `--order` gives, and says on standard
+    /// error what was noticed.
     package func versions(at path: String, _ console: Console) throws -> ModelVersions {
-        let versions = try ModelVersions(contentsOf: path, order: list(.order))
+        let versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: list(.order)))
         console.say(versions.findings)
         return versions
     }
@@ -40,7 +41,7 @@ extension Invocation {
     /// The same, file by file and with the lock file: that of the folder where an app's own tool runs.
     package func operandBundle(_ console: Console) throws -> ModelBundle {
         if self[Operand.model] == nil, let versions = try ownVersions(console) { return try ModelBundle(versions) }
-        return try ModelBundle(contentsOf: try requiredModel(), order: list(.order))
+        return try ModelBundle(modelOrStoreAt: try requiredModel(), order: list(.order))
     }
 
     private func requiredModel() throws -> String {
@@ -48,10 +49,36 @@ extension Invocation {
         throw wrong("\(Program.name) \(path) needs \(Operand.model.name): \(Operand.model.help.lowercasedFirst)")
     }
 
-    /// The same, for a verb that has nothing to work with without them.
+    /// The versions of the model that `--model` names, else of the app whose tool this is, else the one inside the store
+    /// that the verb works on.
+    ///
+    /// - Throws: `modelNotFound` where the store carries none, `modelInvalid` where it cannot be read or is not the one of
+    ///   the store's version hashes; `usage` for a verb that works on no store.
+    package func versions(_ console: Console) throws -> ModelVersions {
+        if let versions = try versionsIfKnown(console) { return versions }
+        guard let store = self[Operand.store] else { return try namedVersions(console) }
+        let own = try ModelVersion(ownOfStore: store)
+        console.say("No model is named: the model inside \(store.printable) is used.")
+        return ModelVersions(versions: [own], currentName: own.name)
+    }
+
+    /// The versions that a store may have come through: where `--model` names another store, the one inside the verb's
+    /// own store comes first, so that there is a way from it.
+    package func versionsOnTheWay(_ console: Console) throws -> ModelVersions {
+        let versions = try versions(console)
+        guard let path = self[value: .model], let store = self[Operand.store], try StoreProbe.isDatabase(path),
+            var own = try? ModelVersion(ownOfStore: store), versions.position(matching: own.hashes) == nil
+        else { return versions }
+        if versions.position(named: own.name) != nil { own.names = [own.name + " (the store's own)"] }
+        var joined = versions
+        joined.versions.insert(own, at: 0)
+        return joined
+    }
+
+    /// The same as ``versionsIfKnown(_:)``, for a verb that has nothing to work with without them.
     ///
     /// - Throws: `usage` where neither the command line nor the app names a model.
-    package func versions(_ console: Console) throws -> ModelVersions {
+    package func namedVersions(_ console: Console) throws -> ModelVersions {
         if let versions = try versionsIfKnown(console) { return versions }
         return try versions(at: try required(Option.model), console)
     }
@@ -80,13 +107,5 @@ extension Invocation {
             throw MigrationError(.modelNotFound, "The model has no versions.", remedy: "Name another model.")
         }
         return newest
-    }
-}
-
-extension Invocation {
-    /// The answers of the file that `--answers` names; none where it was not given.
-    package func answers() throws -> Answers {
-        guard let path = self[value: .answers] else { return .none }
-        return try Answers(json: try POSIXSystem().read(path), place: path)
     }
 }

@@ -1,12 +1,15 @@
 /// A model says that it wants an index in three ways: the indexed switch of an attribute, a compound index and a fetch
-/// index. A compiled model translates each into the others, and every framework makes what it knows (STORE_FORMAT 5).
+/// index. The first two are older than fetch indexes, and beside them only repeat what they say (STORE_FORMAT 5).
 extension EntityDescription {
-    /// The fetch indexes, before them those that the older ways stand for.
+    /// The fetch indexes, and one for each older index that no fetch index stands for.
+    ///
+    /// An attribute in a fetch index gets no second index of its own name.
     package var effectiveFetchIndexes: [FetchIndexDescription] {
         let names = Set(fetchIndexes.map(\.name))
-        let single = singleIndexedAttributes.filter { !names.contains($0) }.map {
-            FetchIndexDescription(name: $0, elements: [.init(subject: .property($0))])
-        }
+        let indexed = Set(fetchIndexes.flatMap(\.elements).compactMap(\.property))
+        let single = attributes.filter {
+            $0.isIndexed && $0.isStored && !indexed.contains($0.name) && !names.contains($0.name)
+        }.map { FetchIndexDescription(name: $0.name, elements: [.init(subject: .property($0.name))]) }
         let known = Set(fetchIndexes.compactMap(\.properties))
         let compound = compoundIndexes.filter { !known.contains($0) }.map { properties in
             FetchIndexDescription(
@@ -15,61 +18,63 @@ extension EntityDescription {
         return single + fetchIndexes + compound.filter { !names.contains($0.name) }
     }
 
-    /// The attributes that have the indexed switch: first those whose fetch indexes set it, in the order of these.
-    private var singleIndexedAttributes: [String] {
-        let stored = Set(attributes.filter(\.isStored).map(\.name))
-        let switched = fetchIndexes.flatMap { index in (index.properties ?? []).filter(index.setsIndexedSwitch) }
-        var seen: Set<String> = []
-        return (switched + attributes.filter(\.isIndexed).map(\.name)).filter {
-            stored.contains($0) && seen.insert($0).inserted
-        }
-    }
-
     /// The compound indexes, after them those that fetch indexes stand for.
     package var effectiveCompoundIndexes: [[String]] {
         let translated = fetchIndexes.compactMap(\.properties).filter { $0.count > 1 && !compoundIndexes.contains($0) }
         return compoundIndexes + translated
     }
 
-    /// Whether an attribute has the indexed switch, or the compiler of a model file sets it because a fetch index has
-    /// that attribute alone. What SwiftData declares never passes that compiler.
+    /// Whether an attribute has the indexed switch, or a fetch index of that attribute alone sets it.
     package func indexes(_ attribute: AttributeDescription) -> Bool {
-        attribute.isIndexed
-            || fetchIndexes.contains { $0.setsIndexedSwitch(of: attribute.name) }
+        attribute.isIndexed || fetchIndexes.contains { $0.properties == [attribute.name] }
     }
 
-    /// Takes back what the compiler of a model file added, so that each index is said once. The effective indexes are
-    /// the same before and after.
-    package mutating func removeTranslatedIndexes() {
-        let switched = Set(attributes.filter(\.isIndexed).map(\.name))
-        fetchIndexes.removeAll { index in
-            index.properties == [index.name] && switched.contains(index.name)
-                && index.elements.allSatisfy(\.isAscending)
+    /// Removes the older indexes that a compiled model repeats beside its fetch indexes, so that each index is said
+    /// once.
+    ///
+    /// A fetch index that only says what the indexed switch of an attribute or a compound index says, as Xcode compiles
+    /// these, becomes that switch or compound index again.
+    /// - Returns: the attributes and compound indexes that no fetch index stands for. Core Data makes no index for them
+    ///   where a model has fetch indexes.
+    package mutating func removeTranslatedIndexes() -> [String] {
+        let described = Set(fetchIndexes.flatMap(\.elements).compactMap(\.property))
+        var ignored: [String] = []
+        for properties in compoundIndexes {
+            let own = fetchIndexes.filter { $0.properties == properties }
+            let isTranslated = own.count == 1 && own[0].translates(properties, named: properties.joined(separator: "_"))
+            if isTranslated { fetchIndexes.removeAll { $0.properties == properties } }
+            if !isTranslated { compoundIndexes.removeAll { $0 == properties } }
+            if own.isEmpty, !properties.isEmpty { ignored.append(properties.joined(separator: ", ")) }
         }
         for position in attributes.indices where attributes[position].isIndexed {
             let name = attributes[position].name
-            attributes[position].isIndexed = !fetchIndexes.contains { $0.setsIndexedSwitch(of: name) }
+            let own = fetchIndexes.filter { $0.elements.contains { $0.property == name } }
+            let isTranslated = own.count == 1 && own[0].translates([name], named: name)
+            if isTranslated { fetchIndexes.removeAll { $0.name == name } }
+            attributes[position].isIndexed = isTranslated
+            if !described.contains(name) { ignored.append(name) }
         }
-        let compound = compoundIndexes
-        fetchIndexes.removeAll { index in
-            compound.contains { $0 == index.properties && $0.joined(separator: "_") == index.name }
-                && index.elements.allSatisfy(\.isAscending)
-        }
-        compoundIndexes.removeAll { properties in fetchIndexes.contains { $0.properties == properties } }
+        return ignored
+    }
+}
+
+extension FetchIndexDescription.Element {
+    /// The name of the property; nil for an expression.
+    fileprivate var property: String? {
+        if case .property(let name) = subject { name } else { nil }
     }
 }
 
 extension FetchIndexDescription {
-    fileprivate func setsIndexedSwitch(of attribute: String) -> Bool {
-        properties == [attribute] && !name.hasPrefix("SwiftDataIndexOn")
+    /// Whether the index is what an older index of `properties` becomes.
+    fileprivate func translates(_ properties: [String], named name: String) -> Bool {
+        self.name == name && self.properties == properties && elements.allSatisfy(\.isAscending)
     }
 
     /// The names of the properties, where the index is of them alone; nil for an R-tree or a partial index.
     fileprivate var properties: [String]? {
         guard partialIndexPredicate == nil, elements.allSatisfy({ $0.kind == .binary }) else { return nil }
-        let names = elements.compactMap { element -> String? in
-            if case .property(let name) = element.subject { name } else { nil }
-        }
+        let names = elements.compactMap(\.property)
         return names.count == elements.count ? names : nil
     }
 }

@@ -58,6 +58,10 @@ public struct RelationshipDescription: Sendable, Hashable {
     }
 
     public var isToMany: Bool { maxCount != 1 }
+
+    /// Whether an object without a destination is valid: always where the relationship is optional, and in a required
+    /// to-many relationship without a minimum count.
+    package var mayBeEmpty: Bool { isOptional || (isToMany && minCount == 0) }
 }
 
 /// What happens to the other end when an object is deleted, with Core Data's numbers (`NSDeleteRule`).

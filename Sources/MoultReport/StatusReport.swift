@@ -16,6 +16,8 @@ package struct StatusReport: Sendable {
     private let leftOutside: String?
     /// How far a migration has come that waits for its next call.
     private let paused: MigrationCheckpoint?
+    /// Of the model, which a verb says as it reads it.
+    private let modelFindings: [Finding]
     private let findings: [Finding]
 
     package init(
@@ -34,7 +36,8 @@ package struct StatusReport: Sendable {
         pendingWork =
             (snapshot.metadata.hasDeferredWork ? ["deferredMigration"] : [])
             + (isRunUnfinished ? ["unfinishedRun"] : []) + (paused == nil ? [] : ["pausedMigration"])
-        findings = versions.findings + snapshot.findings + recognition.findings
+        modelFindings = versions.findings
+        findings = snapshot.findings + recognition.findings
     }
 
     /// For what is no store at all.
@@ -43,7 +46,7 @@ package struct StatusReport: Sendable {
         latest = versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
         (names, recognition, pendingWork, deferredTasks, leftOutside, paused) = ([], nil, [], [], nil, nil)
         order = versions.versions.map(\.name)
-        findings = versions.findings
+        (modelFindings, findings) = (versions.findings, [])
     }
 
     package var document: JSONValue {
@@ -58,7 +61,7 @@ package struct StatusReport: Sendable {
             .init("versions", JSONValue(order)),
             .init("recognisedBy", JSONValue(recognition?.basis.rawValue)),
             .init("configuration", JSONValue(recognition?.configuration)),
-            .init("findings", .array(findings.map(\.document))),
+            .init("findings", .array((modelFindings + findings).map(\.document))),
         ]
         if let nearest {
             members.append(

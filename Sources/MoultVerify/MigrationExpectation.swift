@@ -68,6 +68,22 @@ package struct MigrationExpectation: Sendable, Equatable {
             }
         }
 
+        /// How the keys of the objects at one end change: by the entity numbers of either store, what is added.
+        package struct KeyShifts: Sendable, Equatable {
+            /// The tables of the objects.
+            package var sourceTable: String
+            package var table: String
+            package var bySource: [Int: Int64]
+            package var byDestination: [Int: Int64]
+
+            package init(sourceTable: String, table: String, bySource: [Int: Int64], byDestination: [Int: Int64]) {
+                self.sourceTable = sourceTable
+                self.table = table
+                self.bySource = bySource
+                self.byDestination = byDestination
+            }
+        }
+
         /// `Entity.relationship`
         package var place: String
         package var source: Place
@@ -76,11 +92,16 @@ package struct MigrationExpectation: Sendable, Equatable {
         package var destinationTable: String
         /// Whether only some pairs can be kept: a to-many that became to-one.
         package var isLossy: Bool
+        /// Of the owners and of their destinations; nil where every object keeps its key.
+        package var ownerShifts: KeyShifts?
+        package var destinationShifts: KeyShifts?
 
         package init(
             place: String, source: Place, destination: Place, ownerTable: String, destinationTable: String,
-            isLossy: Bool
+            isLossy: Bool, ownerShifts: KeyShifts? = nil, destinationShifts: KeyShifts? = nil
         ) {
+            self.ownerShifts = ownerShifts
+            self.destinationShifts = destinationShifts
             self.place = place
             self.source = source
             self.destination = destination

@@ -183,20 +183,25 @@ package struct MigrationVerifier {
         let invented = try connection.integer(
             """
             SELECT count(*) FROM \(all(pairs.destination, "main")) AND NOT EXISTS \
-            (SELECT 1 FROM source.\(pairs.source.table.quotedName) AS q WHERE \(same(pairs.source, pairs.destination)))
+            (SELECT 1 FROM source.\(pairs.source.table.quotedName) AS q \
+            WHERE q.\(pairs.source.owner.quotedName) = \(old(pairs.destination.owner, pairs.ownerShifts)) \
+            AND q.\(pairs.source.destination.quotedName) = \
+            \(old(pairs.destination.destination, pairs.destinationShifts)))
             """)
         if let invented, invented > 0 {
             throw failure(pairs.place, "\(invented) links of \(pairs.place) were not there before.")
         }
         guard !pairs.isLossy else { return }
-        let owner = "p.\(pairs.source.owner.quotedName)"
-        let destination = "p.\(pairs.source.destination.quotedName)"
+        let owner = new(pairs.source.owner, pairs.ownerShifts)
+        let destination = new(pairs.source.destination, pairs.destinationShifts)
         let lost = try connection.integer(
             """
             SELECT count(*) FROM \(all(pairs.source, "source")) \
             AND \(owner) IN (SELECT Z_PK FROM main.\(pairs.ownerTable.quotedName)) \
             AND \(destination) IN (SELECT Z_PK FROM main.\(pairs.destinationTable.quotedName)) AND NOT EXISTS \
-            (SELECT 1 FROM main.\(pairs.destination.table.quotedName) AS q WHERE \(same(pairs.destination, pairs.source)))
+            (SELECT 1 FROM main.\(pairs.destination.table.quotedName) AS q \
+            WHERE q.\(pairs.destination.owner.quotedName) = \(owner) \
+            AND q.\(pairs.destination.destination.quotedName) = \(destination))
             """)
         if let lost, lost > 0 { throw failure(pairs.place, "\(lost) links of \(pairs.place) are gone.") }
     }
@@ -208,12 +213,26 @@ package struct MigrationVerifier {
         """
     }
 
-    private func same(_ candidate: MigrationExpectation.Pairs.Place, _ pair: MigrationExpectation.Pairs.Place) -> String
-    {
-        """
-        q.\(candidate.owner.quotedName) = p.\(pair.owner.quotedName) \
-        AND q.\(candidate.destination.quotedName) = p.\(pair.destination.quotedName)
-        """
+    /// The key in the destination of the object whose key in the source a column of `p` holds.
+    private func new(_ column: String, _ shifts: MigrationExpectation.Pairs.KeyShifts?) -> String {
+        key(column, "+", shifts?.bySource, "source", shifts?.sourceTable)
+    }
+
+    /// The key in the source of the object whose key in the destination a column of `p` holds.
+    private func old(_ column: String, _ shifts: MigrationExpectation.Pairs.KeyShifts?) -> String {
+        key(column, "-", shifts?.byDestination, "main", shifts?.table)
+    }
+
+    private func key(
+        _ column: String, _ sign: String, _ shifts: [Int: Int64]?, _ schema: String, _ table: String?
+    ) -> String {
+        let key = "p.\(column.quotedName)"
+        guard let shifts, let table else { return key }
+        guard shifts.contains(where: { $0.value != 0 }) else { return key }
+        // A key that leads to no object, or to one that leaves, becomes none.
+        let cases = shifts.sorted { $0.key < $1.key }.map { " WHEN \($0.key) THEN \($0.value)" }.joined()
+        let number = "(SELECT o.Z_ENT FROM \(schema).\(table.quotedName) AS o WHERE o.Z_PK = \(key))"
+        return "(\(key) \(sign) CASE \(number)\(cases) END)"
     }
 
     // MARK: - Words

@@ -78,6 +78,22 @@ package struct StoreShape: Sendable, Equatable {
         }
     }
 
+    /// The two columns of a relationship that is its own inverse, whose pairs stand there in both directions.
+    package struct Reflexive: Sendable, Hashable {
+        /// `Entity.relationship`
+        package var place: String
+        package var table: String
+        package var column: String
+        package var inverseColumn: String
+
+        package init(place: String, table: String, column: String, inverseColumn: String) {
+            self.place = place
+            self.table = table
+            self.column = column
+            self.inverseColumn = inverseColumn
+        }
+    }
+
     /// A column of the rows of some entities: a required value, or a value with external storage.
     package struct Column: Sendable, Hashable {
         /// `Entity.property`
@@ -113,6 +129,7 @@ package struct StoreShape: Sendable, Equatable {
     package var entities: [EntityNumber]
     package var references: [Reference]
     package var oneToOnes: [OneToOne]
+    package var reflexives: [Reflexive] = []
     package var required: [Column]
     package var unique: [Uniqueness]
     package var external: [Column]

@@ -40,7 +40,7 @@ package struct StoreVerifier {
         switch check {
         case .strangers: try strangers()
         case .references: try references()
-        case .inverses: try inverses()
+        case .inverses: try inverses() + oneSidedPairs()
         case .required: try required()
         case .unique: try unique()
         case .external: try externalFileExists.map { try external(exists: $0) } ?? []
@@ -149,6 +149,24 @@ package struct StoreVerifier {
                 "inverse-disagrees", .error, place: pair.place,
                 "\(count) objects refer through \(pair.place) to an object that does not refer back.",
                 "Set one of the two sides again.")
+        }
+    }
+
+    /// Core Data reads such a pair from one of its ends alone.
+    private func oneSidedPairs() throws -> [Violation] {
+        try shape.reflexives.compactMap { pair in
+            let (own, other) = (pair.column.quotedName, pair.inverseColumn.quotedName)
+            let count = try connection.integer(
+                """
+                SELECT count(*) FROM \(table(pair.table)) AS p WHERE NOT EXISTS (SELECT 1 FROM \(table(pair.table)) AS q \
+                WHERE q.\(own) = p.\(other) AND q.\(other) = p.\(own))
+                """)
+            guard let count, count > 0 else { return nil }
+            return violation(
+                count,
+                "pair-one-sided", .note, place: pair.place,
+                "\(count) pairs of \(pair.place), its own inverse, are stored in one direction only.",
+                "They are kept as they are; set the relationship of these objects again to have both directions.")
         }
     }
 

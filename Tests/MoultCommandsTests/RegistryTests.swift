@@ -29,7 +29,9 @@ struct RegistryTests {
     func refused() throws {
         let plain = try invocation(registry: MigrationRegistry())
         #expect(try plain.versionsIfKnown(console) == nil)
-        #expect { try plain.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
+        #expect { try plain.namedVersions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
+        // The store would have one, but there is none.
+        #expect { try plain.versions(console) } throws: { ($0 as? MigrationError)?.code == .fileNotFound }
         let ordered = try invocation("--order", "Forum 2,Forum", registry: registry)
         #expect { try ordered.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
     }

@@ -106,9 +106,10 @@ import Testing
             }
             #expect(bytes.starts(with: Array("bplist00".utf8)))
         }
-        #expect(values?.attribute("counts") == .transformable(Array(#"{"a":1}"#.utf8)))
-        #expect(values?.attribute("status") == .string("draft"))
-        #expect(values?.attribute("level") == .integer(1))
+        #expect(values?.attribute("counts") == .binary(Array(#"{"a":1}"#.utf8)))
+        #expect(values?.attribute("status.status") == .string("draft"))
+        #expect(values?.attribute("level.level") == .integer(1))
+        #expect(values?.attribute("place.name") == .string("here") && values?.attribute("place") == nil)
         #expect(values?.attribute("uint64") == .integer(10))
     }
 

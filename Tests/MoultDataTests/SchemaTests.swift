@@ -12,10 +12,10 @@ import Testing
             "int": .integer64, "int8": .integer16, "int16": .integer16, "int32": .integer32, "int64": .integer64,
             "uint": .integer64, "uint8": .integer16, "uint16": .integer16, "uint32": .integer32, "uint64": .integer64,
             "double": .double, "float": .float, "bool": .boolean, "string": .string, "date": .date, "data": .binary,
-            "uuid": .uuid, "url": .uri, "decimal": .decimal, "status": .string, "level": .integer64,
-            "outcome": .transformable, "place": .transformable, "strings": .transformable, "numbers": .transformable,
-            "places": .transformable, "counts": .transformable, "optionalInt": .integer64, "optionalString": .string,
-            "optionalStatus": .string, "optionalPlace": .transformable, "inferred": .integer64, "default": .string,
+            "uuid": .uuid, "url": .uri, "decimal": .decimal, "status": .composite, "level": .composite,
+            "outcome": .transformable, "place": .composite, "strings": .transformable, "numbers": .transformable,
+            "places": .binary, "counts": .binary, "optionalInt": .integer64, "optionalString": .string,
+            "optionalStatus": .composite, "optionalPlace": .composite, "inferred": .integer64, "default": .string,
             "reversed": .transformable, "named": .transformable,
         ]
         #expect(Dictionary(uniqueKeysWithValues: entity.attributes.map { ($0.name, $0.type) }) == types)

@@ -48,3 +48,43 @@ import Testing
         #expect(empty == 4)
     }
 }
+
+@Suite struct VersionFindingTests {
+    private func versions(_ contents: [String]) throws -> (ModelVersions, ScratchFolder) {
+        let folder = try ScratchFolder()
+        for (number, text) in contents.enumerated() {
+            let version = folder.path + "/M.xcdatamodeld/M \(number + 1).xcdatamodel"
+            try FileManager.default.createDirectory(atPath: version, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: version + "/contents"))
+        }
+        return (try ModelVersions(contentsOf: folder.path + "/M.xcdatamodeld"), folder)
+    }
+
+    private func contents(_ number: Int, default text: String) -> String {
+        """
+        <model><entity name='Book'>\(String(repeating: "\n", count: number))
+        <attribute name='isLocal' optional='YES' attributeType='Boolean' defaultValueString='\(text)'/>
+        <attribute name='new\(number)' optional='YES' attributeType='String' glow='1'/></entity></model>
+        """
+    }
+
+    @Test func `a cause that all versions have is one finding, at the newest, with the others named`() throws {
+        let (versions, folder) = try versions((1...6).map { contents($0, default: $0 == 2 ? "often" : "perhaps") })
+        let findings = versions.findings.filter { $0.severity == .warning }
+        #expect(findings.count == 2, "\(findings)")
+        #expect(findings[0].place.hasSuffix("/M 6.xcdatamodel/contents:8: Book.isLocal"))
+        #expect(findings[0].message.hasSuffix(" The same in: M 1, M 3, M 4 and 1 more."))
+        #expect(findings[1].message.contains("\"often\"") && !findings[1].message.contains("The same in"))
+        let notes = versions.findings.filter { $0.severity == .note }
+        #expect(notes.count == 1 && notes[0].message.contains("glow"))
+        _ = folder
+    }
+
+    @Test func `a version with an odd default is a version like any other`() throws {
+        let (versions, folder) = try versions((1...2).map { contents($0, default: "0.0") })
+        #expect(versions.findings.allSatisfy { $0.severity == .note })
+        #expect(versions.versions.count == 2)
+        #expect(versions.versions[0].model.entity("Book")?.attribute("isLocal")?.defaultValue == .boolean(false))
+        _ = folder
+    }
+}

@@ -19,46 +19,13 @@ import Testing
         ),
         (
             """
-            <entity name='A'><relationship name='r' destinationEntity='B' inverseName='s' inverseEntity='C'/></entity>
-            <entity name='B'><relationship name='s' destinationEntity='A' inverseName='r' inverseEntity='A'/></entity>
-            <entity name='C'/>
-            """, 2, "A.r", "belong to C"
-        ),
-        (
-            """
             <entity name='A'><relationship name='r' destinationEntity='B' inverseName='s' inverseEntity='B'/></entity>
             <entity name='B'><relationship name='s' destinationEntity='A' inverseName='t' inverseEntity='A'/></entity>
             """, 2, "A.r", "which names t"
         ),
         // Values.
         ("<entity/>", 2, "", "no name"),
-        ("<entity name='A' isAbstract='maybe'/>", 2, "A", "neither YES nor NO"),
         ("<entity name='A'>\n<attribute name='x' attributeType='Text'/></entity>", 3, "A.x", "\"Text\""),
-        (
-            "<entity name='A'><attribute name='x' attributeType='Integer 16' defaultValueString='40000'/></entity>", 2,
-            "A.x", "\"40000\" is no value of type Integer 16"
-        ),
-        (
-            "<entity name='A'><attribute name='x' attributeType='Decimal' defaultValueString='1e-9223372036854775808'/></entity>",
-            2, "A.x", "no value of type Decimal"
-        ),
-        (
-            "<entity name='A'><attribute name='x' attributeType='Date' defaultDateTimeInterval='today'/></entity>", 2,
-            "A.x", "no value of type Date"
-        ),
-        (
-            "<entity name='A'><relationship name='r' destinationEntity='A' maxCount='99999999999999999999'/></entity>",
-            2,
-            "A.r", "no integer"
-        ),
-        (
-            "<entity name='A'><relationship name='r' destinationEntity='A' minCount='3' maxCount='2'/></entity>", 2,
-            "A.r", "contradict"
-        ),
-        (
-            "<entity name='A'><relationship name='r' destinationEntity='A' deletionRule='Explode'/></entity>", 2, "A.r",
-            "\"Explode\""
-        ),
         (
             "<entity name='A'><attribute name='x' attributeType='String' derived='YES'/></entity>", 2, "A.x",
             "no derivationExpression"
@@ -70,6 +37,93 @@ import Testing
         #expect(error.message.contains(words), "\(error)")
         #expect(error.place == "m/contents:\(line)" + (path.isEmpty ? "" : ": \(path)"), "\(error)")
         #expect(!error.remedy.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("<entity name='A' isAbstract='maybe'/>", 2, "A", "switch-not-read", "neither YES nor NO"),
+        (
+            "<entity name='A'><attribute name='x' attributeType='Integer 16' defaultValueString='40000'/></entity>", 2,
+            "A.x", "default-not-read", "\"40000\" is no value of type Integer 16"
+        ),
+        (
+            "<entity name='A'><attribute name='x' attributeType='Decimal' defaultValueString='1e-9223372036854775808'/></entity>",
+            2, "A.x", "default-not-read", "no value of type Decimal"
+        ),
+        (
+            "<entity name='A'>\n<attribute name='x' attributeType='Date' defaultDateTimeInterval='today'/></entity>", 3,
+            "A.x", "default-not-read", "no value of type Date"
+        ),
+        (
+            "<entity name='A'><attribute name='x' attributeType='Boolean' defaultValueString='0.5'/></entity>", 2,
+            "A.x", "default-not-read", "no value of type Boolean"
+        ),
+        (
+            "<entity name='A'><relationship name='r' destinationEntity='A' maxCount='99999999999999999999'/></entity>",
+            2, "A.r", "count-not-read", "no count"
+        ),
+        (
+            "<entity name='A'><relationship name='r' destinationEntity='A' minCount='3' maxCount='2'/></entity>", 2,
+            "A.r", "counts-contradict", "3 destinations or more and at most 2"
+        ),
+        (
+            "<entity name='A'><relationship name='r' destinationEntity='A' deletionRule='Explode'/></entity>", 2, "A.r",
+            "delete-rule-not-read", "\"Explode\""
+        ),
+        (
+            "<entity name='A'><fetchIndex name='i'><fetchIndexElement type='Binary' order='ascending'/></fetchIndex></entity>",
+            2, "A.i", "index-not-read", "neither property nor expression"
+        ),
+        (
+            "<entity name='A'/><fetchRequest name='all'/>", 2, "all", "fetch-request-not-read", "no entity"
+        ),
+        (
+            "<entity name='A'><userInfo><entry value='v'/></userInfo></entity>", 2, "", "user-info-not-read", "no key"
+        ),
+        (
+            """
+            <entity name='A'><relationship name='r' destinationEntity='B' inverseName='s' inverseEntity='C'/></entity>
+            <entity name='B'><relationship name='s' destinationEntity='A' inverseName='r' inverseEntity='A'/></entity>
+            <entity name='C'/>
+            """, 2, "A.r", "inverse-entity-not-read", "belong to C"
+        ),
+    ])
+    func `an oddity is a finding with its line, and the model is read`(
+        body: String, line: Int, path: String, code: String, words: String
+    ) throws {
+        var findings: [Finding] = []
+        let model = try ManagedObjectModel(
+            xmlContents: Array("<model>\n\(body)</model>".utf8), file: "m/contents", findings: &findings)
+        #expect(model.entity("A") != nil)
+        let finding = try #require(findings.first)
+        #expect(findings.count == 1 && finding.severity == .warning && finding.code == code)
+        #expect(finding.message.contains(words), "\(finding)")
+        #expect(finding.place == "m/contents:\(line)" + (path.isEmpty ? "" : ": \(path)"), "\(finding)")
+        #expect(!finding.remedy.isEmpty)
+    }
+
+    static let defaults: [(String, String, AttributeValue?)] = [
+        ("Boolean", "0.0", .boolean(false)), ("Boolean", "1.0", .boolean(true)),
+        ("Boolean", "-0", .boolean(false)), ("Boolean", "yes", .boolean(true)), ("Boolean", "FALSE", .boolean(false)),
+        ("Boolean", " NO ", .boolean(false)), ("Boolean", "0.5", nil), ("Boolean", "", nil), ("Boolean", "maybe", nil),
+        ("Boolean", "nan", nil), ("Integer 16", "NO", .integer(0)), ("Integer 16", "7.0", .integer(7)),
+        ("Integer 16", "7.5", nil),
+        ("Integer 16", "7 5", nil), ("Integer 64", " 7", .integer(7)), ("Double", "1e2", .double(100)),
+        ("String", " a ", .string(" a ")), ("String", "", .string("")),
+    ]
+
+    /// `0.0` on a Boolean is what kiwix has, left from the time when it was a number.
+    @Test(arguments: defaults)
+    func `a default of an older type is read as Core Data reads it`(
+        type: String, text: String, expected: AttributeValue?
+    ) throws {
+        let xml = """
+            <model><entity name='A'><attribute name='x' optional='YES' attributeType='\(type)' \
+            defaultValueString='\(text)'/></entity></model>
+            """
+        var findings: [Finding] = []
+        let model = try ManagedObjectModel(xmlContents: Array(xml.utf8), file: "m", findings: &findings)
+        #expect(model.entity("A")?.attribute("x")?.defaultValue == expected)
+        #expect(findings.map(\.code) == (expected == nil ? ["default-not-read"] : []))
     }
 
     @Test(arguments: [

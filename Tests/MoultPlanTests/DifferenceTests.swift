@@ -79,3 +79,20 @@ import Testing
         #expect(pairs == 600)
     }
 }
+
+@Suite struct LossDifferenceTests {
+    @Test func `a property that an entity loses by leaving its hierarchy is a loss, renamed or not`() throws {
+        let before = [
+            entity("Animal", [attribute("name")], [toOne("home", "Animal")]), entity("Cat", parent: "Animal"),
+        ]
+        for name in ["name", "title"] {
+            let diff = try differences(
+                before, [entity("Animal", [attribute(name)], [toOne("home", "Animal")]), entity("Cat")],
+                name == "name" ? [] : [answer("Animal", "title", .rename, old: "name")])
+            #expect(
+                diff.losses.map { "\($0.kind.rawValue) \($0.place)" } == [
+                    "attribute-removed Cat.name", "relationship-removed Cat.home",
+                ])
+        }
+    }
+}

@@ -149,6 +149,22 @@ private func composite(_ name: String, _ elements: [AttributeDescription], was: 
             ],
             expected: ["Cat": "Cat", "Cat.name": "name", "Dog": "nothing", "Dog.bark": "= nil", "Dog.foe": "none"]),
         .init(
+            testDescription:
+                "required to-many relationships added, with an inverse and without (wire 2.78, Awful 3.33)",
+            before: [cat, entity("Toy")],
+            after: [
+                entity(
+                    "Cat", [attribute("name")],
+                    [
+                        toMany("toys", "Toy", inverse: "cats", required: true),
+                        toMany("wishes", "Toy", ordered: true, required: true),
+                    ]), entity("Toy", [], [toMany("cats", "Cat", inverse: "toys", required: true)]),
+            ],
+            expected: [
+                "Cat": "Cat", "Cat.name": "name", "Cat.toys": "none", "Cat.wishes": "none", "Toy": "Toy",
+                "Toy.cats": "none",
+            ]),
+        .init(
             testDescription: "entity removed", before: [cat, entity("Dog", [attribute("bark", .integer16)])],
             after: [cat], expected: ["Cat": "Cat", "Cat.name": "name", "-Dog": "Dog"]),
         .init(
@@ -185,6 +201,22 @@ private func composite(_ name: String, _ elements: [AttributeDescription], was: 
             before: [entity("Animal", [attribute("name")]), entity("Cat", parent: "Animal")],
             after: [entity("Animal", [attribute("name")]), entity("Cat", [attribute("name")])],
             expected: ["Animal": "Animal", "Animal.name": "name", "Cat": "Cat", "Cat.name": "name"]),
+        .init(
+            testDescription: "an entity moves with its child into a hierarchy that is there",
+            before: [
+                entity("Animal", [attribute("age", .integer16)]),
+                entity("Cat", [attribute("mews"), attribute("age", .integer16)], [toOne("foe", "Animal")]),
+                entity("Kitten", parent: "Cat"),
+            ],
+            after: [
+                entity("Animal", [attribute("age", .integer16)]),
+                entity("Cat", [attribute("mews")], [toOne("foe", "Animal")], parent: "Animal"),
+                entity("Kitten", parent: "Cat"),
+            ],
+            expected: [
+                "Animal": "Animal", "Animal.age": "age", "Cat": "Cat", "Cat.age": "age", "Cat.mews": "mews",
+                "Cat.foe": "foe", "Kitten": "Kitten", "Kitten.age": "age", "Kitten.mews": "mews", "Kitten.foe": "foe",
+            ]),
         .init(
             testDescription: "parent removed, its child stays",
             before: [entity("Animal", [attribute("name")]), entity("Cat", parent: "Animal")],
@@ -240,9 +272,13 @@ private func composite(_ name: String, _ elements: [AttributeDescription], was: 
             after: [entity("Toy", [], [toOne("cat", "Animal")]), entity("Animal"), entity("Cat", parent: "Animal")],
             expected: ["Toy": "Toy", "Toy.cat": "cat", "Animal": "Animal", "Cat": "Cat"]),
         .init(
-            testDescription: "type widens, by an answer", before: [entity("Cat", [attribute("age", .integer16)])],
-            after: [entity("Cat", [attribute("age", .double)])], answers: [answer("Cat", "age", .keep)],
-            expected: ["Cat": "Cat", "Cat.age": "age"]),
+            testDescription: "type widens, asked by nobody", before: [entity("Cat", [attribute("age", .integer16)])],
+            after: [entity("Cat", [attribute("age", .double)])], expected: ["Cat": "Cat", "Cat.age": "age"]),
+        .init(
+            testDescription: "type widens, as an older answer says",
+            before: [entity("Cat", [attribute("n", .boolean)])],
+            after: [entity("Cat", [attribute("n", .integer64)])], answers: [answer("Cat", "n", .keep)],
+            expected: ["Cat": "Cat", "Cat.n": "n"]),
         .init(
             testDescription: "type changes and the values are dropped, by an answer", before: [cat],
             after: [entity("Cat", [attribute("name", .integer64, default: .integer(1))])],

@@ -91,12 +91,28 @@ import Testing
         #expect(mapping?.mapping(toEntity: "Cat")?.attributes["title"] == .attribute("name", ifNil: nil))
     }
 
-    @Test func `a changed type asks keep or drop, and only drop where keep cannot be`() throws {
-        let wider = try infer(
-            [entity("A", [attribute("x", .integer32)])], [entity("A", [attribute("x", .integer64)])])
-        #expect(wider.questions.first?.answers.map(\.is) == [.keep, .drop])
-        let other = try infer([entity("A", [attribute("x", .integer32)])], [entity("A", [attribute("x", .date)])])
-        #expect(other.questions.first?.answers.map(\.is) == [.drop])
+    @Test func `a type that keeps every value is not asked about, and any other is`() throws {
+        let older = [entity("A", [attribute("x", .integer32)])]
+        let wider = try infer(older, [entity("A", [attribute("x", .integer64)])])
+        #expect(wider.questions == [])
+        #expect(wider.mapping?.mapping(toEntity: "A")?.attributes["x"] == .attribute("x", ifNil: nil))
+        let dropped = try infer(older, [entity("A", [attribute("x", .integer64)])], [answer("A", "x", .drop)])
+        #expect(dropped.mapping?.mapping(toEntity: "A")?.attributes["x"] == .constant(nil))
+        for type in [AttributeType.date, .integer16, .string, .float] {
+            let other = try infer(older, [entity("A", [attribute("x", type)])])
+            #expect(other.questions.first?.answers.map(\.is) == [.drop])
+        }
+    }
+
+    @Test func `a rename to a wider type keeps the values, and to any other is refused with what to answer`() throws {
+        let older = [entity("A", [attribute("x", .integer32)])]
+        let rename = [answer("A", "y", .rename, old: "x")]
+        let wider = try infer(older, [entity("A", [attribute("y", .integer64)])], rename)
+        #expect(wider.mapping?.mapping(toEntity: "A")?.attributes["y"] == .attribute("x", ifNil: nil))
+        let other = try infer(older, [entity("A", [attribute("y", .string)])], rename)
+        #expect(other.questions == [] && other.mapping == nil)
+        #expect(other.refusals.map(\.reason) == [.typeNotConvertible])
+        #expect(other.refusals.first?.remedy.contains("Answer new") == true)
     }
 
     /// Each value of the narrower type must be one of the wider: decided by hand, not read off the code.

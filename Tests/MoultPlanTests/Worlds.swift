@@ -33,12 +33,12 @@ func toOne(
 }
 
 func toMany(
-    _ name: String, _ destination: String, inverse: String? = nil, ordered: Bool = false,
-    was identifier: String? = nil
+    _ name: String, _ destination: String, inverse: String? = nil, ordered: Bool = false, required: Bool = false,
+    minCount: Int = 0, was identifier: String? = nil
 ) -> RelationshipDescription {
     RelationshipDescription(
-        name: name, destinationEntityName: destination, inverseName: inverse, maxCount: 0, isOrdered: ordered,
-        renamingIdentifier: identifier)
+        name: name, destinationEntityName: destination, inverseName: inverse, isOptional: !required, maxCount: 0,
+        minCount: minCount, isOrdered: ordered, renamingIdentifier: identifier)
 }
 
 /// What inference makes of two versions named V1 and V2.

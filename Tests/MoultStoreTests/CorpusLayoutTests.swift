@@ -40,7 +40,7 @@ struct CorpusLayoutTests {
         for difference in cached.unexplained { Issue.record("by model cache: \(difference)") }
         for difference in filed.unexplained { Issue.record("by model file: \(difference)") }
         #expect(cached.stores - cached.inOrder == 5, "five were migrated in place")
-        #expect(filed.stores - filed.inOrder == 7, "and two are of framework 320")
+        #expect(filed.stores - filed.inOrder == 13, "two are of framework 320, six have a second fetch index")
         #expect(cached.stores >= 36)
         #expect(filed.stores >= 37)
     }
@@ -78,7 +78,9 @@ private struct Comparison {
             note(name, "only real: \(statement)", store)
         }
         if made == store.statements { inOrder += 1 } else { reordered.append(name) }
-        let rows = layout.primaryKeyRows.map { "\($0.number)|\($0.name)|\($0.superNumber)" }
+        let rows = layout.primaryKeyRows.filter { $0.number < 16_001 || store.hasTransactions }.map {
+            "\($0.number)|\($0.name)|\($0.superNumber)"
+        }
         if rows == store.primaryKeys {
             equal["Z_PRIMARYKEY", default: 0] += 1
         } else {
@@ -95,7 +97,9 @@ private struct Comparison {
         }
     }
 
-    /// The differences that STORE_FORMAT 11 explains.
+    private static let addedByCompiler = "the model in the store has a second fetch index, which the source has not"
+
+    /// The differences that STORE_FORMAT 11 explains, each with its reason.
     private static let reasons: [(store: String, text: String, reason: String)] = [
         (
             "@6739d000/Tests/SampleModelV1.sqlite", "CREATE INDEX Z_Car_",
@@ -105,6 +109,15 @@ private struct Comparison {
             "RKSeedDatabase.sqlite", "CREATE TABLE ZRKTUSER",
             "framework 320 wrote the columns of a group in an order of its own"
         ),
+        // The compiler of this app's models added a fetch index of the attribute's own name, which the source does not
+        // have; other compilers do not, so it is not made from a source.
+        ("Bookmarks_V2.sqlite", "only real: CREATE INDEX Z_BookmarkEntity_uuid ON", Self.addedByCompiler),
+        ("Bookmarks_V2.sqlite", "only real: CREATE INDEX Z_BookmarkEntity_url ON", Self.addedByCompiler),
+        ("Bookmarks_V3.sqlite", "only real: CREATE INDEX Z_BookmarkEntity_isPendingDeletion ON", Self.addedByCompiler),
+        ("Bookmarks_V4.sqlite", "only real: CREATE INDEX Z_BookmarkEntity_isPendingDeletion ON", Self.addedByCompiler),
+        ("Bookmarks_V5.sqlite", "only real: CREATE INDEX Z_BookmarkEntity_isPendingDeletion ON", Self.addedByCompiler),
+        ("SyncMetadata_V3.sqlite", "only real: CREATE INDEX Z_SyncFeatureEntity_name ON", Self.addedByCompiler),
+        ("SyncMetadata_V3.sqlite", "only real: CREATE INDEX Z_SyncableSettingsMetadata_key ON", Self.addedByCompiler),
         ("", "ExpensiveSportCar", "migrated in place from version 1; an entity's rename keeps its old Z_NAME"),
     ]
 }
@@ -161,6 +174,9 @@ private struct RealStore {
             hashes.map { VersionHashes(of: model).isCompatible(with: $0) } == true ? model : nil
         }
     }
+
+    /// The rows of history, which Core Data gives a number with its first transaction.
+    var hasTransactions: Bool { primaryKeys.contains { $0.hasPrefix("16001|") } }
 
     var hasHistory: Bool { statements.contains { $0.hasPrefix("CREATE TABLE ACHANGE") } }
 

@@ -136,6 +136,36 @@ struct LayoutTextTests {
             ))
     }
 
+    @Test("an attribute in a fetch index gets no second index of its own name")
+    func indexedOnce() throws {
+        func element(_ name: String) -> FetchIndexDescription.Element { .init(subject: .property(name)) }
+        let entity = EntityDescription(
+            name: "Message",
+            attributes: ["alone", "first", "nonce", "second", "sender"].map {
+                AttributeDescription(name: $0, type: .string, isIndexed: ["alone", "nonce", "first"].contains($0))
+            },
+            fetchIndexes: [
+                FetchIndexDescription(name: "byNonce", elements: [element("nonce")]),
+                FetchIndexDescription(name: "bySender", elements: [element("sender")]),
+                FetchIndexDescription(name: "pair", elements: [element("first"), element("second")]),
+            ])
+        let indexes = try statements([entity]).filter { $0.hasPrefix("CREATE INDEX") }.map {
+            String($0.split(separator: " ")[2])
+        }
+        #expect(
+            Set(indexes) == ["Z_Message_alone", "Z_Message_byNonce", "Z_Message_bySender", "Z_Message_pair"])
+        #expect(indexes.count == 4)
+        // Older frameworks know the switch and the compound index alone.
+        let older = try statements([entity], framework: 754).filter { $0.hasPrefix("CREATE INDEX") }.map {
+            String($0.split(separator: " ")[2])
+        }
+        #expect(
+            Set(older) == [
+                "ZMESSAGE_ZALONE_INDEX", "ZMESSAGE_ZFIRST_INDEX", "ZMESSAGE_ZNONCE_INDEX", "ZMESSAGE_ZSENDER_INDEX",
+                "ZMESSAGE_ZFIRST_ZSECOND",
+            ])
+    }
+
     private static let place = EntityDescription(
         name: "Place",
         attributes: [

@@ -8,8 +8,10 @@ package enum Witness {
         package let description: String
     }
 
-    fileprivate static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../Witness/dump.py").standardizedFileURL.path
+    package static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../Witness").standardizedFileURL.path
+
+    fileprivate static let script = folder + "/dump.py"
 
     private static let idle = Mutex<[Session]>([])
 

@@ -17,7 +17,9 @@ package struct Operand: Sendable, Hashable {
     package static let store = Operand("STORE", "The path of a Core Data or SwiftData store.")
     /// Left out only in the tool of an app that has its model itself: ``Invocation/operandVersions(_:)`` asks.
     package static let model = Operand(
-        "MODEL", "A .xcdatamodeld, .momd, a folder of versions, or one model; an app's own tool has its own.",
+        "MODEL",
+        "A .xcdatamodeld, .momd, a folder of versions, one model, or a store for the model inside it; an app's own tool "
+            + "has its own.",
         isOptional: true)
 
     package var usage: String { isOptional ? "[\(name)]" : name }

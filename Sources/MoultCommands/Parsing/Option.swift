@@ -31,11 +31,15 @@ extension Option {
     package static let json = flag("json", "Print one JSON document, for scripts.")
     package static let help = flag("help", "Show this help.")
     package static let model = value(
-        "model", "PATH", "The model: a .xcdatamodeld, .momd, a folder of versions, or one model.", completes: .files)
+        "model", "PATH",
+        "The model: a .xcdatamodeld, .momd, a folder of versions, one model, or a store for the model inside it.",
+        completes: .files)
     package static let order = value(
         "order", "NAMES", "The order of the versions, oldest first, separated by commas.")
     package static let answers = value(
-        "answers", "FILE", "Answers to questions about renames, as moult answer writes them.", completes: .files)
+        "answers", "FILE",
+        "Answers to questions about renames, as moult answer writes them; those beside the model by default.",
+        completes: .files)
     package static let framework = value(
         "framework", "N", "The framework level that a fresh store is written for; the newest known by default.")
     package static let experimental = flag(

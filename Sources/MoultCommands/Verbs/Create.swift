@@ -18,7 +18,7 @@ extension Verb {
     ) { invocation, console in
         let path = try invocation.required(Operand.store)
         let version = try invocation.version(
-            Verb.version, in: try invocation.versions(console))
+            Verb.version, in: try invocation.namedVersions(console))
         let maker = try StoreMaker(
             version, framework: try invocation.number(.framework) ?? FrameworkLevel.newest.number,
             history: invocation[history], experimental: invocation[.experimental])

@@ -11,7 +11,7 @@ extension Verb {
             is wrong. --bundle writes an archive for a bug report: versions, hashes, schema, counts, plan, journal and
             log, without anything that a user has put into the store unless --values is given.
             """,
-        operands: [.store], options: [.model, .target, bundle, values, .backups, .order],
+        operands: [.store], options: [.model, .target, .answers, bundle, values, .backups, .order],
         examples: [
             "moult doctor forum.sqlite --model Forum.xcdatamodeld --to Forum",
             "moult doctor forum.sqlite --model Forum.xcdatamodeld --bundle report.tar",
@@ -24,7 +24,7 @@ extension Verb {
         let versions = try invocation.versionsIfKnown(console)
         let diagnosis = StoreDiagnosis(
             store, versions: versions, model: invocation[value: .model], to: invocation[value: .target],
-            migrator: invocation.migrator)
+            answers: try invocation.answers(), migrator: invocation.migrator)
         var files: [String] = []
         if let path = invocation[value: bundle] {
             let report = try BugReportBundle(store, withValues: invocation[values])
@@ -58,7 +58,8 @@ extension Verb {
         var extra = [("model.json", JSONValue.array(hashes).indented + "\n")]
         do {
             let prepared = try PreparedMigration(
-                invocation.required(Operand.store), versions: versions, to: invocation[value: .target])
+                invocation.required(Operand.store), versions: versions, to: invocation[value: .target],
+                options: .init(answers: invocation.answers()))
             extra.append(("plan.json", PlanReport(prepared).document.indented + "\n"))
         } catch {
             extra.append(("plan.json", "\(error)\n"))

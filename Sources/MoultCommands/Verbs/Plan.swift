@@ -13,6 +13,12 @@ extension Verb {
         discussion: """
             Every edge of the way with one sentence a change, what would be lost and how to come back. A plan printed
             with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
+            A question that the models leave open is asked on a terminal, and the answer is kept beside the model;
+            elsewhere moult answer records it.
+
+            --model may name another store: the way then leads from the model inside STORE to the model inside that one.
+            Without --model there is only the model inside STORE, and so nothing to do.
+
             Exits with 3 where the migration would be refused, such as for a loss that --accept-losses has to declare.
             """,
         operands: [.store],
@@ -52,16 +58,16 @@ extension Option {
 extension Invocation {
     /// Looks at the store and plans; findings about the model are said on standard error.
     ///
-    /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws.
+    /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws; `question` where
+    ///   nobody can be asked.
     func preparedMigration(_ console: Console) throws -> PreparedMigration {
         let (versions, options) = try migrationInput(console)
-        return try PreparedMigration(
-            try required(Operand.store), versions: versions, to: self[value: .target], options: options)
+        return try preparing(versions, options, console)
     }
 
     /// The versions of the model and all that the arguments say of a migration, but for the store.
     func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
-        let versions = try versions(console)
+        let versions = try versionsOnTheWay(console)
         if let change = versions.findings.first(where: { $0.code == "released-version-changed" }) {
             throw MigrationError(
                 .lockFileMismatch, change.message, place: change.place, remedy: change.remedy)

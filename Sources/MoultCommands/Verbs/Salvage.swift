@@ -9,21 +9,38 @@ extension Verb {
             For a store that SQLite calls malformed and that has no backup. The damaged store is not changed. The new
             one has the tables of the model, and every row that can be read, with the keys and the UUID of the old one;
             what could not be read is listed by table and key. Exits with 1 where something is missing. Afterwards see
-            moult repair NEW --dry-run for what leads to rows that are lost.
+            moult repair NEW --dry-run for what leads to rows that are lost. Without --model the model inside the damaged
+            store is taken, where it can still be read.
             """,
         operands: [.store, Operand("NEW", "The path of the new store; nothing may be there.")],
         options: [.model, sourceVersion, .order],
-        examples: ["moult salvage forum.sqlite saved.sqlite --model Forum.xcdatamodeld --version Forum"]
+        examples: [
+            "moult salvage forum.sqlite saved.sqlite",
+            "moult salvage forum.sqlite saved-again.sqlite --model Forum.xcdatamodeld --version Forum",
+        ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(Operand("NEW", ""))
-        let versions = try invocation.versions(console)
-        let version =
-            try invocation[value: sourceVersion].map { try invocation.version(named: $0, in: versions) }
-            ?? known(store, versions) ?? invocation.version(sourceVersion, in: versions)
+        let version = try version(of: store, invocation, console)
         let report = try StoreSalvage(version).run(store, into: path)
-        console.print(report.document(version: version.name)) { report.lines(version: version.name, style: $0) }
+        let option = invocation[value: .model].map { " --model \($0.printable)" } ?? ""
+        console.print(report.document) { report.lines(next: "moult repair \(path.printable)\(option)", style: $0) }
         return report.isWhole ? .done : .findings
+    }
+
+    /// The version that was named, else the one that the store says, else the current one; nil for the model inside the
+    /// damaged store.
+    private static func version(
+        of store: String, _ invocation: Invocation, _ console: Console
+    ) throws -> ModelVersion? {
+        guard let versions = try invocation.versionsIfKnown(console) else {
+            guard invocation[value: sourceVersion] == nil else {
+                throw invocation.wrong("--version names a version of a model: name the model with --model.")
+            }
+            return nil
+        }
+        return try invocation[value: sourceVersion].map { try invocation.version(named: $0, in: versions) }
+            ?? known(store, versions) ?? invocation.version(sourceVersion, in: versions)
     }
 
     /// What the store says of itself, where that can still be read.
@@ -36,7 +53,7 @@ extension Verb {
 }
 
 extension SalvageReport {
-    fileprivate func document(version: String) -> JSONValue {
+    fileprivate var document: JSONValue {
         [
             "format": 1, "store": .string(store), "version": .string(version), "whole": .bool(isWhole),
             "rows": .integer(rows), "externalFiles": JSONValue(externalFiles), "notes": JSONValue(notes),
@@ -52,7 +69,8 @@ extension SalvageReport {
         ]
     }
 
-    fileprivate func lines(version: String, style: TextStyle) -> [String] {
+    /// - Parameter next: the command that looks for what leads to rows that are lost.
+    fileprivate func lines(next: String, style: TextStyle) -> [String] {
         var table = TextTable([.left("table"), .right("rows"), .right("in part"), .left("keys that could not be read")])
         for one in tables {
             let shown = one.lost.prefix(5).map {
@@ -67,7 +85,7 @@ extension SalvageReport {
         return table.lines(style: style) + notes + [
             "\(verdict): \(Quantity.count(Int(clamping: rows), "row")) of version \(version.printable) in "
                 + "\(store.printable). The damaged store is as it was.",
-            "Next: moult repair \(store.printable) --model MODEL --dry-run",
+            "Next: \(next) --dry-run",
         ]
     }
 }

@@ -11,16 +11,18 @@ extension Verb {
         "export", "Write every version of the model as JSON and as an .xcdatamodel.",
         discussion: """
             In an app's own tool the versions are the app's: what Swift types say becomes files, which every other verb
-            takes as --model where the app is not at hand, and which lock pins. FOLDER gets one NAME.json for each version
+            takes as --model where the app is not at hand, and which lock pins. With a store as --model it is the model
+            inside that store. FOLDER gets one NAME.json for each version
             and a bundle with all of them as Xcode has them. Files of the same names are replaced, others stay.
             """,
         operands: [folder], options: [.model, .order, name],
         examples: [
             "moult schema export schema --model Forum.xcdatamodeld",
             "moult schema export schema --model Forum.xcdatamodeld --name Forum --json",
+            "moult schema export schema --model forum.sqlite",
         ]
     ) { invocation, console in
-        let versions = try invocation.versions(console)
+        let versions = try invocation.namedVersions(console)
         let folder = try invocation.required(folder)
         let bundle = Path.join(folder, "\(invocation[value: name] ?? "Model").xcdatamodeld")
         let files = try SchemaFiles(versions, in: folder, bundle: bundle)

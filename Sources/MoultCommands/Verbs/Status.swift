@@ -9,7 +9,8 @@ extension Verb {
         "status", "Say which version a store is of, and how far it is behind.",
         discussion: """
             Exits with 0 when the store is current or behind (1 when behind with --check), 3 when it is ahead or of no
-            version, 4 when it is no Core Data store.
+            version, 4 when it is no Core Data store. Without --model the store is compared with the model inside it,
+            which shows whether the two agree.
             """,
         operands: [.store], options: [.model, .target, .check, .order],
         examples: [
@@ -18,7 +19,7 @@ extension Verb {
         ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        let versions = try invocation.versions(console)
+        let versions = try invocation.versionsOnTheWay(console)
         let report = try statusReport(of: store, versions, target: invocation[value: .target])
         console.print(report.document) { report.lines(style: $0) }
         switch report.status {

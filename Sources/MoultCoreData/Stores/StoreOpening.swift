@@ -160,9 +160,7 @@ extension StoreOpening {
         preparation.goesOn = goesOn
         preparation.isExperimental = options.allowsUncertainHashes
         try checkHashes()
-        let prepared = try PreparedMigration(
-            path, versions: versions, to: target(in: versions), options: preparation, system: system)
-        return (migrator, prepared)
+        return (migrator, try prepared(path, versions, preparation))
     }
 
     /// Whether the store is of an earlier one of several versions with the model's hashes, as its metadata say.
@@ -261,11 +259,39 @@ extension StoreOpening {
                 remedy: "Set \(PersistentStoreOption.migratePersistentStoresAutomatically) to true to migrate it, "
                     + "or open it with the model of its version.")
         }
-        if !options.infers, case .behind = status {
-            throw MigrationError(
-                .noPath, "\(status.sentence) No mapping is registered for it, and none may be inferred.", place: path,
-                remedy: "Set \(PersistentStoreOption.inferMappingModelAutomatically) to true.")
+    }
+
+    /// Plans, and takes registered mappings alone where none may be inferred.
+    ///
+    /// - Throws: `noPath` where inference is off and a version on the way has no registered mapping.
+    private func prepared(
+        _ path: String, _ versions: ModelVersions, _ preparation: PreparedMigration.Options
+    ) throws -> PreparedMigration {
+        do {
+            let prepared = try PreparedMigration(
+                path, versions: versions, to: target(in: versions), options: preparation, system: system)
+            let inferred = prepared.plan.edges.first(where: \.isInferable)
+            if !options.infers, let inferred { throw notInferred(path, from: inferred.from, to: inferred.to) }
+            return prepared
+        } catch let error as MigrationError
+            where !options.infers && [.question, .cannotInfer].contains(error.code)
+        {
+            throw notInferred(path, cause: error.message)
         }
+    }
+
+    private func notInferred(_ path: String, from: String, to: String) -> MigrationError {
+        MigrationError(
+            .noPath, "No mapping is registered from \(from) to \(to), and none may be inferred.", place: path,
+            remedy: "Register a mapping from \(from) to \(to), or set "
+                + "\(PersistentStoreOption.inferMappingModelAutomatically) to true.")
+    }
+
+    private func notInferred(_ path: String, cause: String) -> MigrationError {
+        MigrationError(
+            .noPath, "Not every change on the way has a registered mapping, and none may be inferred.", place: path,
+            remedy: "Register a mapping for each change that has none, or set "
+                + "\(PersistentStoreOption.inferMappingModelAutomatically) to true.", cause: cause)
     }
 }
 

@@ -5,8 +5,9 @@ import MoultObjects
 final class ModelBinding {
     let entityName: String
     let type: any PersistentModel.Type
-    /// By their positions in the entity's ``EntityShape``.
+    /// By their positions in the entity's ``EntityShape``; one of several columns stands at the position of each.
     let properties: [Schema.PropertyMetadata?]
+    let distinctProperties: [Schema.PropertyMetadata]
     let namesByKeyPath: [AnyKeyPath: String]
     let keyPathsByName: [String: AnyKeyPath]
     /// What a row has to hold before an object may be made of it.
@@ -15,12 +16,19 @@ final class ModelBinding {
     let hasStandIns: Bool
     /// The properties that may not be empty.
     let requiredNames: Set<String>
+    /// When the row of an object lacks a value of one of them, as far as its being NULL says it.
+    let emptiness: [StoredPredicate]
+    /// By position: a property's name, or the path of one column of a composite attribute.
+    private let paths: [String]
 
     /// What an attribute or a to-one relationship may not be. It holds nothing, so that looking through those of each
     /// row counts no references.
     struct Demand {
-        /// Of the property, among ``properties``.
+        /// Of the property, among ``properties``; of the first column of a composite attribute.
         let position: Int
+        /// How many columns are asked about together: those of a composite attribute stand one behind the other.
+        /// 0 where the only column is asked about by itself.
+        var count = 0
         /// Whether it has no value to stand for NULL.
         let isRequired: Bool
         /// Whether the property is asked about each value.
@@ -32,25 +40,45 @@ final class ModelBinding {
         self.type = type
         entityName = metadata.name
         namesByKeyPath = metadata.namesByKeyPath
-        keyPathsByName = Dictionary(metadata.properties.map { ($0.name, $0.keyPath) }) { first, _ in first }
+        keyPathsByName = Dictionary(
+            metadata.properties.flatMap { property in
+                ([property.name] + property.paths).map { ($0, property.keyPath) }
+            }
+        ) { first, _ in first }
         var properties = [Schema.PropertyMetadata?](repeating: nil, count: shape.properties.count)
         for property in metadata.properties {
-            if let position = shape.position(of: property.name) { properties[position] = property }
+            for position in property.paths.compactMap(shape.position) { properties[position] = property }
         }
         self.properties = properties
-        demands = properties.enumerated().compactMap { position, property in
-            guard let property, let isRequired = property.isRequired else { return nil }
-            return Demand(
-                position: position, isRequired: isRequired,
-                isParticular: isRequired && property.shape.isAttribute && !property.readsEveryValue)
-        }
+        distinctProperties = metadata.properties
+        paths = shape.properties.map(\.name)
+        demands = properties.indices.flatMap { Self.demands(at: $0, properties) }
         let required = demands.filter(\.isRequired).compactMap { properties[$0.position] }
         requiredNames = Set(required.map(\.name))
+        emptiness = required.compactMap(\.emptiness)
         hasStandIns = required.allSatisfy { !$0.shape.isAttribute || $0.hasStandIn() }
     }
 }
 
 extension ModelBinding {
+    /// What is demanded of the column at a position; of several columns of one property, what is demanded of all of
+    /// them stands with the first.
+    private static func demands(at position: Int, _ properties: [Schema.PropertyMetadata?]) -> [Demand] {
+        guard let property = properties[position], let isRequired = property.isRequired else { return [] }
+        guard property.readsColumnsTogether else {
+            return [
+                Demand(
+                    position: position, isRequired: isRequired,
+                    isParticular: isRequired && property.shape.isAttribute && !property.readsEveryValue)
+            ]
+        }
+        let own = Demand(position: position, isRequired: false, isParticular: false)
+        guard isRequired, position == 0 || properties[position - 1]?.name != property.name else { return [own] }
+        return [
+            own, Demand(position: position, count: property.paths.count, isRequired: true, isParticular: true),
+        ]
+    }
+
     /// The first demand that values of an object do not meet.
     ///
     /// - Parameter isFault: whether only some values were read; of the others nothing is demanded.
@@ -59,11 +87,16 @@ extension ModelBinding {
         if values.isEmpty { return nil }
         // What was not read of a fault may be anything.
         return demands.first { demand in
-            !isMet(demand, by: values) && !(isFault && values.presence(at: demand.position) == .missing)
+            !isMet(demand, by: values) && !(isFault && isMissing(demand, of: values))
         }
     }
 
+    private func isMissing(_ demand: Demand, of values: PositionedValues) -> Bool {
+        (demand.position..<demand.position + max(demand.count, 1)).contains { values.presence(at: $0) == .missing }
+    }
+
     func isMet(_ demand: Demand, by values: PositionedValues) -> Bool {
+        if demand.count > 0 { return areColumns(of: demand, metBy: values) }
         switch values.presence(at: demand.position) {
         case .missing: return false
         case .empty: return !demand.isRequired
@@ -71,6 +104,14 @@ extension ModelBinding {
             guard demand.isParticular, case .attribute(let value?)? = values[demand.position] else { return true }
             return properties[demand.position]?.canRead(value) ?? true
         }
+    }
+
+    private func areColumns(of demand: Demand, metBy values: PositionedValues) -> Bool {
+        var columns: [String: AttributeValue] = [:]
+        for position in demand.position..<demand.position + demand.count {
+            if case .attribute(let value?)? = values[position] { columns[paths[position]] = value }
+        }
+        return properties[demand.position]?.canReadColumns(AbsentBacking(columns)) ?? true
     }
 }
 
@@ -83,9 +124,29 @@ extension Schema.PropertyMetadata {
     fileprivate var isRequired: Bool? {
         if declared.attributeOptions.contains(.ephemeral) { return nil }
         return switch shape {
-        case .attribute(_, let isOptional, _): !isOptional
+        case .attribute(let attribute): !attribute.isOptional
         case .toOne(_, let isOptional): !isOptional
         case .toMany: nil
         }
+    }
+}
+
+extension Schema.PropertyMetadata {
+    /// When a row lacks a value, as far as its being NULL says it; nil where that says nothing.
+    fileprivate var emptiness: StoredPredicate? {
+        guard case .attribute(let attribute) = shape, attribute.type == .composite else {
+            return .isNull(.keyPath(name))
+        }
+        if attribute.userInfo["EnumType"] != nil { return .and(paths.map { .isNull(.keyPath($0)) }) }
+        let required = attribute.requiredPaths
+        return required.isEmpty ? nil : .or(required.map { .isNull(.keyPath($0)) })
+    }
+}
+
+extension AttributeDescription {
+    /// The paths of the leaves that no object may be without.
+    fileprivate var requiredPaths: [String] {
+        if type != .composite { return isOptional ? [] : [name] }
+        return elements.flatMap(\.requiredPaths).map { "\(name).\($0)" }
     }
 }

@@ -10,6 +10,11 @@ final class AbsentBacking: BackingData {
         self.kept = kept
     }
 
+    /// Values of which it does not matter whose they are.
+    convenience init(_ kept: [String: AttributeValue]) {
+        self.init(PersistentIdentifier(ObjectID(temporary: 0, entityName: "")), kept)
+    }
+
     func attribute(_ key: String) -> AttributeValue? { kept[key] }
     func setAttribute(_ key: String, _ value: AttributeValue?) {}
     func toOne(_ key: String) -> (any PersistentModel)? { nil }

@@ -147,12 +147,11 @@ extension ModelContext {
 
     /// Throws for a row that holds NULL where there has to be a value, without reading the others.
     private func refuseEmptyRow<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws {
-        let required = try graph.stack.binding(Model.self).requiredNames
-        guard !required.isEmpty, try memoryFetch(descriptor) == nil else { return }
+        let empty = try graph.stack.binding(Model.self).emptiness
+        guard !empty.isEmpty, try memoryFetch(descriptor) == nil else { return }
         var fetch = try objectFetch(descriptor)
         // Which rows a window shows is known once they are read.
         guard fetch.limit == 0, fetch.offset == 0 else { return }
-        let empty = required.map { StoredPredicate.isNull(.keyPath($0)) }
         fetch.predicate = .both(fetch.predicate ?? .constant(true), .or(empty))
         fetch.limit = 1
         _ = try objects.withoutNotingReads { try graph.models(fetch, as: Model.self) }

@@ -79,11 +79,28 @@ extension MigrationError {
 
     static func unreadable(_ property: String, of object: Object, _ graph: ModelGraph) -> MigrationError {
         let place = "\(object.entityName).\(property)"
-        let held = graph.stack.coordinator.storedLiteral(property, of: object.id) ?? "no value"
+        let held = graph.storedLiteral(property, of: object) ?? "no value"
         return MigrationError(
             .dataConflict, "The row of \(object.id) holds \(held), which \(place) cannot have.", place: place,
             remedy: held == "NULL" || held == "no value"
                 ? "Make the property optional in a new version of the model, or give the row a value."
                 : "Set another value, delete the object, or mend the row in the store.")
+    }
+}
+
+extension ModelGraph {
+    /// What the row of an object holds of a property, of each column where there are several.
+    fileprivate func storedLiteral(_ property: String, of object: Object) -> String? {
+        let paths = (try? binding(object.entityName))?.type.schemaMetadata.propertiesByName[property]?.paths
+        guard let paths, paths != [property] else {
+            return stack.coordinator.storedLiteral(property, of: object.id)
+        }
+        let literals = paths.compactMap { path in
+            stack.coordinator.storedLiteral(path, of: object.id).map { (path.dropFirst(property.count + 1), $0) }
+        }
+        if literals.count < 2 || literals.allSatisfy({ $0.1 == "NULL" }) { return literals.first?.1 }
+        let isOfCases = literals.allSatisfy { $0.1 == "NULL" || $0.1 == "'\($0.0)'" }
+        let told = literals.filter { !isOfCases || $0.1 != "NULL" }.prefix(8)
+        return told.map { "\($0) = \($1)" }.joined(separator: ", ")
     }
 }

@@ -83,7 +83,7 @@ extension ModelGraph {
             do {
                 try object.setAttribute(name, value)
             } catch let error as MigrationError {
-                backing.refuse(name, error)
+                backing.refuse(String(name.prefix { $0 != "." }), error)
             }
         }
         backing.keep()
@@ -101,8 +101,10 @@ extension ModelGraph {
                 all.1.merge(part.refusals) { $1 }
             }
         }
-        let names = binding.properties.compactMap { $0 }
-        return (Dictionary(names.map { ($0.name, backing.lastValue($0)) }) { first, _ in first }, [:])
+        let values = binding.properties.compactMap { $0 }.flatMap { property in
+            property.paths.map { ($0, backing.lastValue(property, $0)) }
+        }
+        return (Dictionary(values) { first, _ in first }, [:])
     }
 
     /// Lists first: a to-one that was set says more than the list of the other end, which may never have been told.
@@ -143,10 +145,10 @@ extension OwnValues.Value {
 }
 
 extension ObjectBacking {
-    /// The value that a model had when it left its context.
-    fileprivate func lastValue(_ property: Schema.PropertyMetadata) -> OwnValues.Value {
+    /// The value that a column of a model's property had when the model left its context.
+    fileprivate func lastValue(_ property: Schema.PropertyMetadata, _ path: String) -> OwnValues.Value {
         switch property.shape {
-        case .attribute: .attribute(attribute(property.name))
+        case .attribute: .attribute(attribute(path))
         case .toOne: .toOne(toOne(property.name))
         case .toMany: .toMany(toMany(property.name))
         }

@@ -70,7 +70,7 @@ final class ModelGraph {
         if let position {
             if binding.properties.indices.contains(position) { binding.properties[position]?.noteChange(model) }
         } else {
-            for property in binding.properties { property?.noteChange(model) }
+            for property in binding.distinctProperties { property.noteChange(model) }
         }
     }
 

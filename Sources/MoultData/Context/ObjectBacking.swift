@@ -90,8 +90,14 @@ final class ObjectBacking: BackingData {
 
     func _noteUnreadable(_ key: String) {
         // Of an object that is gone nothing is known, and one that is new is validated by the save.
-        guard object.lastValue(key) != nil, !object.isInserted else { return }
+        guard paths(key).contains(where: { object.lastValue($0) != nil }), !object.isInserted else { return }
         noteUnreadable(key)
+    }
+
+    /// The columns of a property.
+    private func paths(_ key: String) -> [String] {
+        let binding = try? graph.binding(object.entityName)
+        return binding?.type.schemaMetadata.propertiesByName[key]?.paths ?? [key]
     }
 
     func _initialValue(_ key: String) -> Any? {
@@ -100,7 +106,8 @@ final class ObjectBacking: BackingData {
     }
 
     /// Remembers why a value could not be read, unless its object is gone.
-    private func note(_ error: any Error, _ key: String) {
+    private func note(_ error: any Error, _ path: String) {
+        let key = String(path.prefix { $0 != "." })
         guard object.context != nil, let error = error as? MigrationError, error.code != .objectGone else { return }
         if error.code == .dataConflict { noteUnreadable(key) } else { refuse(key, error) }
     }
@@ -122,6 +129,10 @@ final class ObjectBacking: BackingData {
 
     func setAttribute(_ key: String, _ value: AttributeValue?) {
         change(key) { try object.setAttribute(key, value) }
+    }
+
+    func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
+        change(key) { for (path, value) in values { try object.setAttribute(path, value) } }
     }
 
     func setToOne(_ key: String, _ model: (any PersistentModel)?) {

@@ -15,7 +15,7 @@ extension FetchDescriptor {
         fetch.offset = max(fetchOffset ?? 0, 0)
         fetch.includesPendingChanges = includePendingChanges
         fetch.prefetched = try relationshipKeyPathsForPrefetching.map { try relationship($0, of: entity) }
-        fetch.properties = Set(try propertiesToFetch.map { try property($0, of: entity) })
+        fetch.properties = Set(try propertiesToFetch.flatMap { try columns($0, of: entity) })
         // A relationship that is read ahead starts at the object's own row.
         if !fetch.properties.isEmpty {
             fetch.properties.formUnion(fetch.prefetched.compactMap { $0.split(separator: ".").first.map(String.init) })
@@ -23,8 +23,8 @@ extension FetchDescriptor {
         return fetch
     }
 
-    private func property(_ keyPath: PartialKeyPath<T>, of entity: String) throws -> String {
-        if let property = ModelProperties.of(T.self)[keyPath] { return property.name }
+    private func columns(_ keyPath: PartialKeyPath<T>, of entity: String) throws -> [String] {
+        if let property = ModelProperties.of(T.self)[keyPath] { return property.paths }
         throw MigrationError(
             .usage, "propertiesToFetch names \(keyPath), which is no stored property of \(entity).", place: entity,
             remedy: "Name stored properties of \(entity), one step long.")

@@ -115,7 +115,9 @@ private struct HistoryReading {
                     changeIdentifier: change.number, changedPersistentIdentifier: id,
                     transactionIdentifier: transaction))
         case .update:
+            var seen: Set<PartialKeyPath<Model>> = []
             let paths = change.properties.compactMap { binding.keyPathsByName[$0] as? PartialKeyPath<Model> }
+                .filter { seen.insert($0).inserted }
             return .update(
                 DefaultHistoryUpdate<Model>(
                     changeIdentifier: change.number, changedPersistentIdentifier: id,
@@ -134,9 +136,18 @@ private struct HistoryReading {
         let backing = AbsentBacking(id, change.tombstone)
         var values: [AnyKeyPath: Any] = [:]
         for case let property? in binding.properties {
-            guard let value = change.tombstone[property.name], property.canRead(value) else { continue }
+            guard property.isWhole(in: change.tombstone, backing) else { continue }
             values[property.keyPath] = property.read(property.name, backing)
         }
         return HistoryTombstone(values: values)
+    }
+}
+
+extension Schema.PropertyMetadata {
+    /// Whether what was kept of a deleted object has a value of the property.
+    fileprivate func isWhole(in tombstone: [String: AttributeValue], _ backing: any BackingData) -> Bool {
+        guard paths.contains(where: { tombstone[$0] != nil }) else { return false }
+        return readsColumnsTogether
+            ? canReadColumns(backing) : paths.first.flatMap { tombstone[$0] }.map(canRead) ?? false
     }
 }

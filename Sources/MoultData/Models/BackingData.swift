@@ -7,6 +7,8 @@ public protocol BackingData: AnyObject {
     /// The value of an attribute; nil for NULL.
     func attribute(_ key: String) -> AttributeValue?
     func setAttribute(_ key: String, _ value: AttributeValue?)
+    /// Sets the columns of one property, each by its path: all of them, or none where one cannot be kept.
+    func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)])
 
     func toOne(_ key: String) -> (any PersistentModel)?
     func setToOne(_ key: String, _ model: (any PersistentModel)?)
@@ -38,6 +40,9 @@ public protocol BackingData: AnyObject {
 }
 
 extension BackingData {
+    public func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
+        for (path, value) in values { setAttribute(path, value) }
+    }
     public func _noteUnreadable(_ key: String) {}
     public func _initialValue(_ key: String) -> Any? { nil }
     public func _wasWritten<Model: PersistentModel>(by model: Model) {}

@@ -41,6 +41,10 @@ public final class OwnValues: BackingData {
         if case .attribute(let value)? = values[key] { value } else { nil }
     }
     public func setAttribute(_ key: String, _ value: AttributeValue?) { set(key, .attribute(value)) }
+    public func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
+        for (path, value) in values { set(path, .attribute(value)) }
+        if !refusals.isEmpty { refusals[key] = nil }
+    }
 
     public func toOne(_ key: String) -> (any PersistentModel)? {
         if case .toOne(let model)? = values[key] { model } else { nil }

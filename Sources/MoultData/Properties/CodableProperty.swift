@@ -1,55 +1,87 @@
 import MoultModel
 
-/// A property of any other `Codable` type, optional ones included: its bytes are kept (``CodableForm``).
+/// A property of any other `Codable` type, optional ones included, kept as its form says (``ValueForm``).
 public struct _CodableProperty<Value: Codable>: _ModelProperty {
+    private let form: ValueForm
+    private let isOptional: Bool
+
+    init() { self.init(form: ValueForm.of(Value.self)) }
+
+    init(form: ValueForm) {
+        self.form = form
+        isOptional = Value.self is any OptionalValue.Type
+    }
+
     public func read(_ key: String, of backing: any BackingData) -> Value {
-        if case .transformable(let bytes)? = backing.attribute(key)?.fitted(to: .transformable) {
-            do {
-                return try CodableForm.value(Value.self, from: bytes)
-            } catch {
-                backing.refuse(key, .notDecoded(Value.self, key, of: backing, error))
-            }
+        do {
+            if let value = try value(key, of: backing) { return value }
+        } catch {
+            backing.refuse(key, .notDecoded(Value.self, key, of: backing, error))
         }
-        if let none = Self.none { return none }
+        if isOptional, let none = Self.none { return none }
         return standIn(key, of: backing)
+    }
+
+    /// Nil where an optional is nil, and where a required value is missing altogether.
+    private func value(_ key: String, of backing: any BackingData) throws -> Value? {
+        let (reader, path) = (FormReader(backing: backing), form.start(key))
+        if reader.isEmpty(form, path) {
+            if isOptional { return Self.none }
+            guard case .fields = form else { return nil }
+        }
+        guard let wrapped = (Value.self as? any OptionalValue.Type)?.decodableType else {
+            return try reader.value(Value.self, form, path)
+        }
+        func read<Wrapped: Decodable>(_ type: Wrapped.Type) throws -> Value? {
+            try reader.value(type, form, path) as? Value
+        }
+        return try read(wrapped)
     }
 
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         do {
-            backing.setAttribute(key, try attributeValue(of: value))
+            let columns = try columnValues(of: value, key)
+            backing.setElements(key, form.paths(key).map { ($0, columns[$0]) })
         } catch {
             backing.refuse(key, .notEncoded(Value.self, key, of: backing, error))
         }
     }
 
-    public func canRead(_ value: AttributeValue) -> Bool {
-        guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
-        return (try? CodableForm.value(Value.self, from: bytes)) != nil
+    public var readsColumnsTogether: Bool { true }
+
+    public func canRead(_ key: String, of backing: any BackingData) -> Bool {
+        do {
+            return try value(key, of: backing) != nil
+        } catch {
+            return false
+        }
     }
 
-    public var shape: _PropertyShape {
-        .attribute(
-            .transformable, isOptional: Self.none != nil,
-            unknown: "no public store shows how SwiftData keeps a \(Value.self)")
-    }
+    public func shape(_ name: String) -> _PropertyShape { .attribute(form.attribute(name, isOptional: isOptional)) }
 
-    public func attributeValue(of value: Value) throws -> AttributeValue? {
-        if let optional = value as? any OptionalValue, optional.isNone { return nil }
-        return .transformable(try CodableForm.bytes(of: value))
+    public func columnValues(of value: Value, _ key: String) throws -> [String: AttributeValue] {
+        let writer = FormWriter()
+        try writer.add(value, form, form.start(key))
+        return writer.columns.values
     }
 
     /// Nil as a value, where the type is optional.
     private static var none: Value? { (Value.self as? any OptionalValue.Type)?.none as? Value }
 }
 
+extension ValueForm {
+    /// The path of the only column of a property, or where the paths of its columns begin.
+    fileprivate func start(_ key: String) -> String { if case .rawValue = self { "\(key).\(key)" } else { key } }
+}
+
 /// What all optionals have in common.
 private protocol OptionalValue {
     static var none: Self { get }
-    var isNone: Bool { get }
+    static var decodableType: (any Decodable.Type)? { get }
 }
 
 extension Optional: OptionalValue {
-    fileprivate var isNone: Bool { self == nil }
+    fileprivate static var decodableType: (any Decodable.Type)? { Wrapped.self as? any Decodable.Type }
 }
 
 extension MigrationError {
@@ -66,7 +98,7 @@ extension MigrationError {
         _ type: Any.Type, _ key: String, of backing: any BackingData, _ error: any Error
     ) -> MigrationError {
         MigrationError(
-            .wrongType, "The stored bytes are no \(type).", place: "\(backing.persistentModelID.entityName).\(key)",
+            .wrongType, "What the store holds is no \(type).", place: "\(backing.persistentModelID.entityName).\(key)",
             remedy: "Let the type decode what its earlier versions wrote, or convert the values in a migration.",
             cause: "\(error)")
     }

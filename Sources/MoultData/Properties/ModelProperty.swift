@@ -9,14 +9,20 @@ public protocol _ModelProperty<Value>: Sendable {
     func write(_ value: Value, _ key: String, to backing: any BackingData)
 
     /// What the property is in a schema.
-    var shape: _PropertyShape { get }
+    func shape(_ name: String) -> _PropertyShape
 
-    /// The value of an attribute as a store has it, for a default or a constant of a predicate; nil for nil, and for
+    /// What the columns of an attribute hold for a value, by their paths; those that are missing are empty. Nothing for
     /// relationships.
-    func attributeValue(of value: Value) throws -> AttributeValue?
+    func columnValues(of value: Value, _ key: String) throws -> [String: AttributeValue]
 
-    /// Whether a stored value is one that the property can have. A context hands out no object without.
+    /// Whether a value of the only column is one that the property can have. A context hands out no object without.
     func canRead(_ value: AttributeValue) -> Bool
+
+    /// The same of all columns of the property, where ``readsColumnsTogether`` says so.
+    func canRead(_ key: String, of backing: any BackingData) -> Bool
+
+    /// Whether the columns say only together whether they hold a value.
+    var readsColumnsTogether: Bool { get }
 
     /// Whether ``canRead(_:)`` holds for every value that the column can hold.
     var readsEveryValue: Bool { get }
@@ -28,13 +34,18 @@ public protocol _ModelProperty<Value>: Sendable {
 extension _ModelProperty {
     public var blank: Value? { StandIn.value(of: Value.self) }
     public func canRead(_ value: AttributeValue) -> Bool { true }
+    public func canRead(_ key: String, of backing: any BackingData) -> Bool {
+        backing.attribute(key).map(canRead) ?? false
+    }
+    public func columnValues(of value: Value, _ key: String) -> [String: AttributeValue] { [:] }
     public var readsEveryValue: Bool { false }
+    public var readsColumnsTogether: Bool { false }
 }
 
 /// What a property is in a schema, as far as its type says it.
 public enum _PropertyShape: Sendable {
-    /// `unknown` says why the hash that SwiftData would compute is not known; nil where it is.
-    case attribute(AttributeType, isOptional: Bool, unknown: String? = nil)
+    /// As it stands in a model, before `@Attribute` has said more of it.
+    case attribute(AttributeDescription)
     case toOne(any PersistentModel.Type, isOptional: Bool)
     case toMany(any PersistentModel.Type, isOptional: Bool)
 }

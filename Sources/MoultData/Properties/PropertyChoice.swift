@@ -30,6 +30,11 @@ public func _property<Model, Value: Codable>(_ path: KeyPath<Model, Value>) -> _
     _CodableProperty()
 }
 
+/// A property with `@Attribute(.codable)`, which iOS 27 keeps in its encoded form.
+public func _encodedProperty<Model, Value: Codable>(_ path: KeyPath<Model, Value>) -> _CodableProperty<Value> {
+    _CodableProperty(form: .encoded)
+}
+
 @available(
     *, unavailable,
     message: "a persisted property has to be Codable, a model, or a collection of models; or mark it @Transient"

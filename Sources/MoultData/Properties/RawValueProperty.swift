@@ -1,44 +1,68 @@
 import MoultModel
 
-private let unknownEnum = "no public store shows how SwiftData keeps an enum with raw values"
-
 /// A property of an enum with raw values, kept as the raw value.
 public struct _RawValueProperty<Value: RawRepresentable & Codable>: _ModelProperty
 where Value.RawValue: PersistentValue {
+    private let column = RawValueColumn<Value>()
+
     public func read(_ key: String, of backing: any BackingData) -> Value {
-        if let value = _OptionalRawValueProperty<Value>().read(key, of: backing) { return value }
-        return standIn(key, of: backing)
+        column.value(backing.attribute(column.path(key))) ?? standIn(key, of: backing)
     }
 
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
-        backing.setAttribute(key, value.rawValue.attributeValue)
+        backing.setElements(key, [(column.path(key), value.rawValue.attributeValue)])
     }
 
-    public func canRead(_ value: AttributeValue) -> Bool {
-        Value.RawValue(attribute: value).flatMap(Value.init(rawValue:)) != nil
-    }
+    public func canRead(_ value: AttributeValue) -> Bool { column.value(value) != nil }
 
-    public var shape: _PropertyShape {
-        .attribute(Value.RawValue.attributeType, isOptional: false, unknown: unknownEnum)
-    }
+    public func shape(_ name: String) -> _PropertyShape { .attribute(column.attribute(name, isOptional: false)) }
 
-    public func attributeValue(of value: Value) -> AttributeValue? { value.rawValue.attributeValue }
+    public func columnValues(of value: Value, _ key: String) -> [String: AttributeValue] {
+        [column.path(key): value.rawValue.attributeValue].compactMapValues(\.self)
+    }
 }
 
-/// A property of an optional enum with raw values. A raw value that is no case reads as nil.
+/// A property of an optional enum with raw values. A raw value that is no case reads as nil, and the next save throws.
 public struct _OptionalRawValueProperty<Value: RawRepresentable & Codable>: _ModelProperty
 where Value.RawValue: PersistentValue {
+    private let column = RawValueColumn<Value>()
+
     public func read(_ key: String, of backing: any BackingData) -> Value? {
-        Value.RawValue(attribute: backing.attribute(key)).flatMap(Value.init(rawValue:))
+        guard let attribute = backing.attribute(column.path(key)) else { return nil }
+        if let value = column.value(attribute) { return value }
+        backing._noteUnreadable(key)
+        return nil
     }
 
     public func write(_ value: Value?, _ key: String, to backing: any BackingData) {
-        backing.setAttribute(key, value?.rawValue.attributeValue)
+        backing.setElements(key, [(column.path(key), value?.rawValue.attributeValue)])
     }
 
-    public var shape: _PropertyShape {
-        .attribute(Value.RawValue.attributeType, isOptional: true, unknown: unknownEnum)
+    public func canRead(_ value: AttributeValue) -> Bool { column.value(value) != nil }
+
+    public func shape(_ name: String) -> _PropertyShape { .attribute(column.attribute(name, isOptional: true)) }
+
+    public func columnValues(of value: Value?, _ key: String) -> [String: AttributeValue] {
+        [column.path(key): value?.rawValue.attributeValue].compactMapValues(\.self)
+    }
+}
+
+/// Where raw values of a type are kept.
+private struct RawValueColumn<Value: RawRepresentable>: Sendable where Value.RawValue: PersistentValue {
+    /// Only an enum is a composite attribute; how SwiftData keeps any other type with raw values is not known.
+    private let isEnum = EnumCases.isEnum(Value.self)
+
+    func path(_ key: String) -> String { isEnum ? "\(key).\(key)" : key }
+
+    func value(_ attribute: AttributeValue?) -> Value? {
+        guard let attribute, Value.RawValue.canBe(attribute) else { return nil }
+        return Value.RawValue(attribute: attribute).flatMap(Value.init(rawValue:))
     }
 
-    public func attributeValue(of value: Value?) -> AttributeValue? { value?.rawValue.attributeValue }
+    func attribute(_ name: String, isOptional: Bool) -> AttributeDescription {
+        if isEnum { return ValueForm.ofRawValues(Value.self).attribute(name, isOptional: isOptional) }
+        var attribute = ValueForm.plain(Value.RawValue.self).attribute(name, isOptional: isOptional)
+        attribute.uncertainty = "no public store shows how SwiftData keeps a \(Value.self)"
+        return attribute
+    }
 }

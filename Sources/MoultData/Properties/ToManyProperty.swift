@@ -41,9 +41,7 @@ public struct _ToManyProperty<Value: RelationshipCollection>: _ModelProperty {
         backing.setToMany(key, value.persistentElements)
     }
 
-    public var shape: _PropertyShape {
+    public func shape(_ name: String) -> _PropertyShape {
         .toMany(Value.PersistentElement.self, isOptional: Value.isOptionalRelationship)
     }
-
-    public func attributeValue(of value: Value) -> AttributeValue? { nil }
 }

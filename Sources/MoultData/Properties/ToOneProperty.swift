@@ -11,8 +11,7 @@ public struct _ToOneProperty<Value: PersistentModel>: _ModelProperty {
 
     public func write(_ value: Value, _ key: String, to backing: any BackingData) { backing.setToOne(key, value) }
 
-    public var shape: _PropertyShape { .toOne(Value.self, isOptional: false) }
-    public func attributeValue(of value: Value) -> AttributeValue? { nil }
+    public func shape(_ name: String) -> _PropertyShape { .toOne(Value.self, isOptional: false) }
 }
 
 /// A property that is one other model or none.
@@ -20,6 +19,5 @@ public struct _OptionalToOneProperty<Value: PersistentModel>: _ModelProperty {
     public func read(_ key: String, of backing: any BackingData) -> Value? { backing.toOne(key) as? Value }
     public func write(_ value: Value?, _ key: String, to backing: any BackingData) { backing.setToOne(key, value) }
 
-    public var shape: _PropertyShape { .toOne(Value.self, isOptional: true) }
-    public func attributeValue(of value: Value?) -> AttributeValue? { nil }
+    public func shape(_ name: String) -> _PropertyShape { .toOne(Value.self, isOptional: true) }
 }

@@ -52,11 +52,15 @@ public struct _TransformedProperty<Value>: _ModelProperty {
         StandIn.value(of: Value.self) ?? transformer.found?.reverseTransformedValue(Data()) as? Value
     }
 
-    public var shape: _PropertyShape {
-        .attribute(.transformable, isOptional: Optional<Any>.none is Value)
+    public func shape(_ name: String) -> _PropertyShape {
+        .attribute(AttributeDescription(name: name, type: .transformable, isOptional: Optional<Any>.none is Value))
     }
 
-    public func attributeValue(of value: Value) throws(MigrationError) -> AttributeValue? {
+    public func columnValues(of value: Value, _ key: String) throws -> [String: AttributeValue] {
+        [key: try attributeValue(of: value)].compactMapValues(\.self)
+    }
+
+    private func attributeValue(of value: Value) throws(MigrationError) -> AttributeValue? {
         guard let found = transformer.found else {
             throw MigrationError(
                 .wrongType, "No value transformer is registered as \(transformer.name).", place: transformer.name,

@@ -16,11 +16,11 @@ public struct _ValueProperty<Value: PersistentValue>: _ModelProperty {
         backing.setAttribute(key, value.attributeValue)
     }
 
-    public var shape: _PropertyShape {
-        .attribute(
-            Value.attributeType, isOptional: Value.isOptionalAttribute,
-            unknown: Value.attributeType == .uri ? "no public store shows how SwiftData keeps a URL" : nil)
+    public func shape(_ name: String) -> _PropertyShape {
+        .attribute(ValueForm.plain(Value.self).attribute(name, isOptional: Value.isOptionalAttribute))
     }
 
-    public func attributeValue(of value: Value) -> AttributeValue? { value.attributeValue }
+    public func columnValues(of value: Value, _ key: String) -> [String: AttributeValue] {
+        [key: value.attributeValue].compactMapValues(\.self)
+    }
 }

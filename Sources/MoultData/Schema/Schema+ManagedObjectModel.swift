@@ -53,16 +53,16 @@ extension Schema {
     }
 
     private static func description(of attribute: Attribute) -> AttributeDescription {
-        AttributeDescription(
-            name: attribute.name, type: attribute.type, isOptional: attribute.isOptional,
-            isTransient: attribute.isTransient, defaultValue: attribute.storedDefault,
-            allowsExternalBinaryDataStorage: attribute.options.contains(.externalStorage),
-            preservesValueInHistoryOnDeletion: attribute.options.contains(.preserveValueOnDeletion),
-            allowsCloudEncryption: attribute.options.contains(.allowsCloudEncryption),
-            valueTransformerName: attribute.transformerName,
-            isIndexedBySpotlight: attribute.options.contains(.spotlight),
-            renamingIdentifier: attribute.originalName == attribute.name ? nil : attribute.originalName,
-            versionHashModifier: attribute.hashModifier)
+        var described = attribute.stored
+        described.isTransient = attribute.isTransient
+        described.allowsExternalBinaryDataStorage = attribute.options.contains(.externalStorage)
+        described.preservesValueInHistoryOnDeletion = attribute.options.contains(.preserveValueOnDeletion)
+        described.allowsCloudEncryption = attribute.options.contains(.allowsCloudEncryption)
+        described.isIndexedBySpotlight = attribute.options.contains(.spotlight)
+        described.renamingIdentifier = attribute.originalName == attribute.name ? nil : attribute.originalName
+        described.versionHashModifier = attribute.hashModifier
+        if let transformer = attribute.transformerName { described.valueTransformerName = transformer }
+        return described
     }
 
     /// A to-one relationship that is not optional has minimum 0 all the same (STORE_FORMAT 9).

@@ -10,14 +10,14 @@ extension Schema {
         public let defaultValue: Any?
         public let options: [Option]
         public let hashModifier: String?
-        public let isOptional: Bool
-        /// The type in the store.
-        package let type: AttributeType
-        /// ``defaultValue`` as the store has it.
-        package let storedDefault: AttributeValue?
-        /// Why SwiftData's form of this attribute is not known; nil where it is.
-        public let unknown: String?
+        /// The attribute as the type of the property says it, with its default.
+        package let stored: AttributeDescription
 
+        public var isOptional: Bool { stored.isOptional }
+        /// The type in the store.
+        package var type: AttributeType { stored.type }
+        /// Why SwiftData's form of this attribute is not known; nil where it is.
+        public var unknown: String? { stored.uncertainty }
         public var isAttribute: Bool { true }
         public var isUnique: Bool { options.contains(.unique) }
         public var isTransient: Bool { options.contains(.ephemeral) }
@@ -29,8 +29,7 @@ extension Schema.Attribute: Hashable {
     public static func == (left: Schema.Attribute, right: Schema.Attribute) -> Bool {
         left.name == right.name && left.originalName == right.originalName && left.valueType == right.valueType
             && left.options == right.options && left.hashModifier == right.hashModifier
-            && left.isOptional == right.isOptional && left.type == right.type
-            && left.storedDefault == right.storedDefault
+            && left.stored == right.stored
     }
 
     public func hash(into hasher: inout Hasher) {
@@ -43,7 +42,7 @@ extension Schema.Attribute {
     /// What `@Attribute` says of a property.
     public struct Option: Sendable, Hashable, Codable {
         enum Kind: Sendable, Hashable, Codable {
-            case unique, externalStorage, preserveValueOnDeletion, spotlight, allowsCloudEncryption, ephemeral
+            case unique, externalStorage, preserveValueOnDeletion, spotlight, allowsCloudEncryption, ephemeral, codable
             case transformable(String)
         }
         let kind: Kind
@@ -58,6 +57,8 @@ extension Schema.Attribute {
         public static var allowsCloudEncryption: Option { Option(kind: .allowsCloudEncryption) }
         /// Changes are tracked, the value is not kept.
         public static var ephemeral: Option { Option(kind: .ephemeral) }
+        /// The value is kept in its encoded form (iOS 27).
+        public static var codable: Option { Option(kind: .codable) }
         /// A transformer turns values into data.
         public static func transformable(by transformer: ValueTransformer.Type) -> Option {
             Option(kind: .transformable("\(transformer)"))

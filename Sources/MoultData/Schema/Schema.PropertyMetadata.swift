@@ -17,14 +17,20 @@ extension Schema {
         package let noteChange: (any PersistentModel) -> Void
         /// Reads the value of the type from backing data, for a model in the hand of someone who knows no type.
         package let read: (String, any BackingData) -> Any
-        /// Whether a stored value is one that the property can have.
+        /// The columns of an attribute: its name, or the paths of a composite's leaves in the order of declaration.
+        package let paths: [String]
+        /// Whether a value of the only column is one that the property can have.
         package let canRead: (AttributeValue) -> Bool
+        /// The same of all columns, where ``readsColumnsTogether`` says so.
+        package let canReadColumns: (any BackingData) -> Bool
+        /// Whether the columns say only together whether they hold a value.
+        package let readsColumnsTogether: Bool
         /// Whether ``canRead`` holds for every value that the column can hold.
         package let readsEveryValue: Bool
         /// Whether there is something to show where a row holds no value of the property.
         package let hasStandIn: () -> Bool
-        /// A constant of the property's type as the store has it; nil for another type, `.some(nil)` for nil.
-        package let attributeValue: (Any) throws -> AttributeValue??
+        /// What the columns hold for a value of the property's type, by their paths; nil for one of another type.
+        package let columnValues: (Any) throws -> [String: AttributeValue]?
 
         public init<Model: PersistentModel, Property: _ModelProperty>(
             _ name: String, _ keyPath: KeyPath<Model, Property.Value>, _ property: Property,
@@ -33,7 +39,8 @@ extension Schema {
             self.name = name
             self.keyPath = keyPath
             self.declared = declared
-            shape = property.shape
+            shape = property.shape(name)
+            if case .attribute(let attribute) = shape { paths = attribute.paths } else { paths = [name] }
             valueType = Property.Value.self
             initialValue = initial.map { initial in { initial() } }
             noteChange = { model in
@@ -42,10 +49,12 @@ extension Schema {
             }
             read = { property.read($0, of: $1) }
             canRead = { property.canRead($0) }
+            canReadColumns = { property.canRead(name, of: $0) }
+            readsColumnsTogether = property.readsColumnsTogether
             readsEveryValue = property.readsEveryValue
             hasStandIn = { initial != nil || property.blank != nil }
-            attributeValue = { value in
-                try (value as? Property.Value).map { try property.attributeValue(of: $0) }
+            columnValues = { value in
+                try (value as? Property.Value).map { try property.columnValues(of: $0, name) }
             }
         }
     }

@@ -73,8 +73,7 @@ struct SchemaBuilder {
         _ property: Schema.PropertyMetadata, of entity: String
     ) -> Schema.Entity.Property {
         switch property.shape {
-        case .attribute(let type, let isOptional, let unknown):
-            .attribute(attribute(property, type, isOptional: isOptional, unknown: unknown, of: entity))
+        case .attribute(let attribute): .attribute(self.attribute(property, attribute, of: entity))
         case .toOne(let type, let isOptional):
             .relationship(relationship(property, type, isToOne: true, isOptional: isOptional, of: entity))
         case .toMany(let type, let isOptional):
@@ -83,13 +82,12 @@ struct SchemaBuilder {
     }
 
     private mutating func attribute(
-        _ property: Schema.PropertyMetadata, _ type: AttributeType, isOptional: Bool, unknown: String?,
-        of entity: String
+        _ property: Schema.PropertyMetadata, _ attribute: AttributeDescription, of entity: String
     ) -> Schema.Attribute {
         let initial = property.initialValue?()
-        var stored: AttributeValue?
+        var stored = attribute
         do {
-            if let initial { stored = try property.attributeValue(initial) ?? nil }
+            if let initial { stored = attribute.withDefaults(try property.columnValues(initial) ?? [:]) }
         } catch {
             faults.append(
                 .modelInvalid(
@@ -99,8 +97,7 @@ struct SchemaBuilder {
         return Schema.Attribute(
             name: property.name, originalName: property.declared.originalName ?? property.name,
             valueType: property.valueType, defaultValue: initial, options: property.declared.attributeOptions,
-            hashModifier: property.declared.hashModifier, isOptional: isOptional, type: type, storedDefault: stored,
-            unknown: unknown)
+            hashModifier: property.declared.hashModifier, stored: stored)
     }
 
     private mutating func relationship(

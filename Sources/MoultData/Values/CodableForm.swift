@@ -2,26 +2,35 @@ import Foundation
 import MoultModel
 import MoultPropertyList
 
-/// How a `Codable` value without a column type of its own becomes bytes.
+/// How a `Codable` value without columns of its own becomes bytes.
 ///
-/// Lists of strings and of numbers are keyed archives, as SwiftData's are (STORE_FORMAT_MORE 4). How SwiftData keeps
-/// anything else is not known: here it is JSON with sorted keys.
+/// An array of strings, numbers or flags is a keyed archive of an `NSArray`, any other array of plain values one of the
+/// JSON's `NSData`, as SwiftData's are. Anything else is JSON, with sorted keys.
 enum CodableForm {
     static func bytes<Value: Encodable>(of value: Value) throws -> [UInt8] {
-        if let elements = archivable(value) {
-            var archive = KeyedArchive.Builder()
-            let array = archive.array(elements.map { archive.leaf($0) })
-            return archive.archive(root: array)
+        guard let array = value as? any ArchivedArray else { return try json(of: value) }
+        var archive = KeyedArchive.Builder()
+        guard let elements = array.archived else {
+            let data = archive.leaf(.data(try json(of: value)))
+            return archive.archive(root: data)
         }
-        return [UInt8](try encoder.encode(value))
+        return archive.archive(root: archive.array(elements.map { archive.leaf($0) }))
     }
+
+    static func json<Value: Encodable>(of value: Value) throws -> [UInt8] { [UInt8](try encoder.encode(value)) }
 
     static func value<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         guard bytes.starts(with: Array("bplist00".utf8)) else {
             return try decoder.decode(type, from: Data(bytes))
         }
-        let elements = try KeyedArchive(parsing: bytes).root?.elements?.map(\.content) ?? []
+        guard let root = try KeyedArchive(parsing: bytes).root else { throw noArray(type) }
+        if let json = root.data { return try decoder.decode(type, from: Data(json)) }
+        guard let elements = root.elements?.map(\.content) else { throw noArray(type) }
         return try decoder.decode(type, from: try encoder.encode(elements.map(Element.init)))
+    }
+
+    private static func noArray(_ type: Any.Type) -> DecodingError {
+        .valueNotFound(type, .init(codingPath: [], debugDescription: "The archive holds neither an array nor data."))
     }
 
     private static var encoder: JSONEncoder {
@@ -39,16 +48,6 @@ enum CodableForm {
         return decoder
     }
 
-    private static func archivable(_ value: Any) -> [PropertyList]? {
-        switch value {
-        case let texts as [String]: texts.map(PropertyList.string)
-        case let numbers as [Int]: numbers.map { .integer(Int64($0)) }
-        case let numbers as [Double]: numbers.map(PropertyList.real)
-        case let flags as [Bool]: flags.map(PropertyList.boolean)
-        default: nil
-        }
-    }
-
     /// An element of an archived list, as any decoder reads it.
     private struct Element: Encodable {
         let content: PropertyList
@@ -58,10 +57,39 @@ enum CodableForm {
             switch content {
             case .string(let text): try container.encode(text)
             case .integer(let number): try container.encode(number)
+            case .unsignedInteger(let number): try container.encode(number)
             case .real(let number): try container.encode(number)
             case .boolean(let flag): try container.encode(flag)
             default: try container.encodeNil()
             }
+        }
+    }
+}
+
+/// An array whose values have columns of their own elsewhere.
+private protocol ArchivedArray {
+    /// The elements of an `NSArray`; nil where they stand in JSON instead.
+    var archived: [PropertyList]? { get }
+}
+
+extension Array: ArchivedArray where Element: PersistentValue {
+    fileprivate var archived: [PropertyList]? {
+        guard [.string, .boolean, .integer16, .integer32, .integer64, .double, .float].contains(Element.attributeType)
+        else { return nil }
+        let elements = compactMap(archived)
+        return elements.count == count ? elements : nil
+    }
+
+    private func archived(_ element: Element) -> PropertyList? {
+        if let number = element as? any FixedWidthInteger {
+            return Int64(exactly: number).map(PropertyList.integer)
+                ?? UInt64(exactly: number).map(PropertyList.unsignedInteger)
+        }
+        return switch element.attributeValue {
+        case .string(let text)?: .string(text)
+        case .boolean(let flag)?: .boolean(flag)
+        case .double(let number)?: .real(number)
+        default: nil
         }
     }
 }

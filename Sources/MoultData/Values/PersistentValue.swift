@@ -1,7 +1,7 @@
 import MoultModel
 
 /// A type whose values an attribute has a column for. `Optional` of one is one too.
-public protocol PersistentValue {
+public protocol PersistentValue: SendableMetatype {
     static var attributeType: AttributeType { get }
     static var isOptionalAttribute: Bool { get }
     /// What stands for NULL in an attribute that is not optional.

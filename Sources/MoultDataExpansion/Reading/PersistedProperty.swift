@@ -45,8 +45,15 @@ struct PersistedProperty {
 
     var choiceName: String { "_$kept_\(name)" }
 
+    /// Whether `@Attribute(.codable)` stands on it.
+    private var isEncoded: Bool {
+        let options = attribute?.arguments?.as(LabeledExprListSyntax.self)?.map(\.expression) ?? []
+        return options.contains { $0.as(MemberAccessExprSyntax.self)?.declName.baseName.text == "codable" }
+    }
+
     /// The choice, as an expression of `MoultData`.
     func choice(in model: String) -> String {
+        if isEncoded { return "MoultData._encodedProperty(\\\(model).\(spelling))" }
         guard let transformer else { return "MoultData._property(\\\(model).\(spelling))" }
         return "MoultData._property(\\\(model).\(spelling), transformedBy: \(transformer))"
     }

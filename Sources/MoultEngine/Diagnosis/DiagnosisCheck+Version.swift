@@ -42,7 +42,8 @@ extension DiagnosisCheck {
         guard let versions = site.versions, site.isSound else { return [] }
         do {
             let prepared = try PreparedMigration(
-                site.path, versions: versions, to: site.target, options: .init(registry: .init()), system: site.system)
+                site.path, versions: versions, to: site.target, options: .init(answers: site.answers),
+                system: site.system)
             guard !prepared.plan.isEmpty else { return [] }
             var findings = prepared.storeFindings + (prepared.bound?.findings ?? [])
             for position in findings.indices where findings[position].remedy.isEmpty {
@@ -58,7 +59,13 @@ extension DiagnosisCheck {
         } catch let error as MigrationError {
             let command: String
             switch error.code {
-            case .question: command = "moult answer: \(error.remedy)"
+            // Nothing is wrong with the store: the model leaves open what becomes of its values.
+            case .question:
+                return [
+                    site.finding(
+                        "open-question", .note, place: error.place, "A migration waits for an answer: \(error.message)",
+                        error.remedy)
+                ]
             case .cannotInfer:
                 command =
                     "moult plan \(site.typed) --model MODEL says which change; a mapping model (--mapping) does it."
@@ -66,7 +73,7 @@ extension DiagnosisCheck {
             case .storeAhead, .storeUnknown: return []
             default: command = error.remedy
             }
-            let isInferring = error.code == .cannotInfer || error.code == .question
+            let isInferring = error.code == .cannotInfer
             return [
                 site.finding(
                     isInferring ? "cannot-infer" : "cannot-plan", .error, place: error.place,

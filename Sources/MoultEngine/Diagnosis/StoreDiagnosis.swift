@@ -19,16 +19,18 @@ package struct StoreDiagnosis: Sendable {
     ///   - versions: of the model; nil where none was named.
     ///   - model: the model's path as it was typed, for the commands to type next.
     ///   - target: the version to migrate to; the current one when nil.
+    ///   - answers: what was recorded about the model.
     package init(
         _ store: String, versions: ModelVersions? = nil, model: String? = nil, to target: String? = nil,
-        migrator: Migrator = Migrator()
+        answers: Answers = .none, migrator: Migrator = Migrator()
     ) {
-        let site = DiagnosisSite(store, versions: versions, target: target, migrator)
+        let site = DiagnosisSite(store, versions: versions, target: target, answers: answers, migrator)
         var found: [Finding] = []
         for check in DiagnosisCheck.all { found += (try? check.run(site)) ?? [] }
         if let model {
             for position in found.indices {
                 found[position].remedy.replace("--model MODEL", with: "--model \(model.shellQuoted)")
+                found[position].remedy.replace("moult answer MODEL", with: "moult answer \(model.shellQuoted)")
             }
         }
         findings = found.enumerated().sorted {
@@ -47,6 +49,7 @@ struct DiagnosisSite {
     let sidecar: Sidecar
     let versions: ModelVersions?
     let target: String?
+    let answers: Answers
     let migrator: Migrator
     /// Nil where the file can be read as a store.
     let obstacle: MigrationError?
@@ -57,7 +60,7 @@ struct DiagnosisSite {
 
     var system: any System { migrator.system }
 
-    init(_ store: String, versions: ModelVersions?, target: String?, _ migrator: Migrator) {
+    init(_ store: String, versions: ModelVersions?, target: String?, answers: Answers, _ migrator: Migrator) {
         let system = migrator.system
         name = store
         let folder = (try? system.resolve(Path.folder(of: store))) ?? Path.folder(of: store)
@@ -65,6 +68,7 @@ struct DiagnosisSite {
         sidecar = Sidecar(store: path)
         self.versions = versions
         self.target = target
+        self.answers = answers
         self.migrator = migrator
         let read = Result {
             try StoreProbe.read(store, system: system) { probe in
@@ -110,7 +114,7 @@ struct DiagnosisSite {
 
 extension String {
     /// As one word for a shell.
-    var shellQuoted: String {
+    package var shellQuoted: String {
         let isPlain =
             !isEmpty
             && unicodeScalars.allSatisfy {

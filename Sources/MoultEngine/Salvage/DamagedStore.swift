@@ -5,11 +5,15 @@ import MoultSystem
 
 /// What a damaged store still says of itself: each part is asked alone, and what cannot be read is noted.
 struct DamagedStore {
-    private(set) var columns: [String: Set<String>] = [:]
+    private let catalogue: Catalogue
+    private(set) var columns: [String: [Catalogue.Column]] = [:]
     private(set) var metadata: StoreMetadata?
     /// By entity's name, its number and the highest key that was handed out.
     private(set) var numbers: [String: (number: Int64, max: Int64)] = [:]
     private(set) var notes: [String] = []
+    /// The model that it carries; nil where its page cannot be read.
+    private let cache: StoreModelCache?
+    private let place: String
     private var highestKeys: [String: Int64] = [:]
 
     var uuid: String? { metadata.flatMap { $0.uuid.isEmpty ? nil : $0.uuid } }
@@ -23,14 +27,17 @@ struct DamagedStore {
     init(_ copy: String, place: String, _ system: any System) throws {
         let connection = try Self.open(copy, place, system)
         defer { connection.close() }
-        let names = try connection.catalogue().tables.map(\.name)
+        self.place = place
+        cache = try? StoreModelCache(connection, columns: connection.columns(of: "Z_MODELCACHE"))
+        catalogue = try connection.catalogue()
+        let names = catalogue.tables.map(\.name)
         guard names.contains(where: { $0.hasPrefix("Z") }) else {
             throw MigrationError(
                 .notAStore, "\(place) has no table of a Core Data store.", place: place,
                 remedy: "Name a Core Data store.")
         }
         for name in names {
-            columns[name] = (try? connection.columns(of: name)).map { Set($0.map(\.name)) }
+            columns[name] = try? connection.columns(of: name)
             // A row takes eight bytes at least.
             let most = (try system.status(of: copy)?.size ?? 0) / 8
             highestKeys[name] = (try? connection.integer("SELECT max(rowid) FROM \(name.quotedName)") ?? 0) ?? most
@@ -73,7 +80,25 @@ struct DamagedStore {
         numbers = found
     }
 
-    func has(_ column: String, in table: String) -> Bool { columns[table]?.contains(column) == true }
+    /// Which table and column holds what, by the store's own catalogue.
+    func layout(of model: ManagedObjectModel) -> StoreLayout {
+        StoreLayout(
+            damaged: catalogue, columns: columns, numbers: numbers.mapValues { Int(clamping: $0.number) }, model: model,
+            framework: framework ?? FrameworkLevel.newest.number)
+    }
+
+    /// The version that it carries itself.
+    ///
+    /// - Throws: `storeCorrupted` where that page cannot be read; `modelNotFound`, `modelInvalid` as
+    ///   ``StoreModelCache/version(of:in:)``.
+    func ownVersion() throws -> ModelVersion {
+        guard let cache else {
+            throw MigrationError(
+                .storeCorrupted, "The model inside the damaged store cannot be read.", place: place,
+                remedy: "Name the model that made the store: --model PATH.")
+        }
+        return try cache.version(of: metadata, in: place)
+    }
 
     /// The highest key that can be read; zero where none can.
     func highest(_ table: String) -> Int64 { highestKeys[table] ?? 0 }

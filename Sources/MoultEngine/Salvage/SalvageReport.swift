@@ -17,6 +17,8 @@ package struct SalvageReport: Sendable, Equatable {
 
     /// The path of the new store.
     package var store: String
+    /// The name of the version whose tables it has.
+    package var version: String
     package var tables: [Table]
     /// What could not be had of the store as a whole, such as its metadata.
     package var notes: [String]

@@ -8,10 +8,11 @@ import MoultSystem
 /// The new store's tables are made by the model, so that no damage of the old catalogue comes along. Rows are read by
 /// ranges of keys; what leads to rows that are lost is for a repair afterwards.
 package struct StoreSalvage {
-    private let version: ModelVersion
+    private let version: ModelVersion?
     private let system: any System
 
-    package init(_ version: ModelVersion, system: any System = POSIXSystem()) {
+    /// - Parameter version: that of the store; nil for the model that it carries itself.
+    package init(_ version: ModelVersion? = nil, system: any System = POSIXSystem()) {
         self.version = version
         self.system = system
     }
@@ -19,8 +20,9 @@ package struct StoreSalvage {
     /// - Parameters:
     ///   - store: the damaged store.
     ///   - path: where the new one is made; nothing may be there.
-    /// - Throws: `usage` where the path is taken; `storeCorrupted` where not even the catalogue can be read; then, as
-    ///   after any other error, nothing is made.
+    /// - Throws: `usage` where the path is taken; `storeCorrupted` where not even the catalogue can be read;
+    ///   `modelNotFound`, `modelInvalid` where the store's own model is to be taken and there is none; then, as after any
+    ///   other error, nothing is made.
     package func run(_ store: String, into path: String, isCancelled: @escaping () -> Bool = { false }) throws
         -> SalvageReport
     {
@@ -54,9 +56,11 @@ package struct StoreSalvage {
         -> SalvageReport
     {
         let source = try DamagedStore(copy, place: store, system)
+        let version = try version ?? source.ownVersion()
+        let damaged = source.layout(of: version.model)
         let maker = try StoreMaker(
             version, framework: source.framework ?? FrameworkLevel.newest.number, history: source.hasHistory,
-            uuid: source.uuid, experimental: true)
+            uuid: source.uuid, experimental: true, namesOf: damaged)
         try maker.make(at: path, on: POSIXSystem())
         let connection = try Connection(path, mode: .readWrite)
         defer { connection.close() }
@@ -66,13 +70,13 @@ package struct StoreSalvage {
         // What the triggers keep in step comes along with the rows.
         for trigger in maker.layout.triggers { try connection.execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
         // Each statement is a transaction of its own: inside of one SQLite writes nothing more once it has found damage.
-        let tables = try maker.layout.tables.map { try salvage($0, source, maker.layout, connection, isCancelled) }
-        let joins = try maker.layout.joinTables.filter { source.columns[$0.name] != nil }.map { join in
-            try TableSalvage(
-                connection: connection, table: join.name, key: "rowid",
-                columns: join.columns.map(\.name).filter { source.has($0, in: join.name) }.map { ($0, $0.quotedName) },
-                highest: source.highest(join.name), isCancelled: isCancelled
-            ).run()
+        let tables = try maker.layout.tables.map { table in
+            let old = damaged.tables.first { $0.rootEntityName == table.rootEntityName }
+            return try salvage(table, from: old, source, maker.layout, connection, isCancelled)
+        }
+        let joins = try maker.layout.joinTables.map { join in
+            let old = damaged.joinTables.first(where: join.isCounterpart)
+            return try salvage(join, from: old, source, connection, isCancelled)
         }
         try connection.detach("damaged")
         try setCounters(maker.layout, source, connection)
@@ -80,29 +84,48 @@ package struct StoreSalvage {
         for trigger in maker.layout.triggers { try connection.execute(trigger.sql) }
         try connection.execute("PRAGMA main.synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
         try connection.checkSoundness(place: path)
-        return SalvageReport(store: path, tables: tables + joins, notes: source.notes, externalFiles: 0)
+        return SalvageReport(
+            store: path, version: version.name, tables: tables + joins, notes: source.notes, externalFiles: 0)
     }
 
+    /// - Parameter old: the table in the damaged store; nil where it has none.
     private func salvage(
-        _ table: EntityTable, _ source: DamagedStore, _ layout: StoreLayout, _ connection: Connection,
-        _ isCancelled: @escaping () -> Bool
+        _ table: EntityTable, from old: EntityTable?, _ source: DamagedStore, _ layout: StoreLayout,
+        _ connection: Connection, _ isCancelled: @escaping () -> Bool
     ) throws -> SalvageReport.Table {
-        guard source.columns[table.name] != nil else {
-            return SalvageReport.Table(
-                name: table.name, rows: 0, partial: 0, lost: [],
-                cause: "The damaged store has no such table.", isCutShort: true)
-        }
-        let columns = table.columns.filter { source.has($0.name, in: table.name) }.map { column in
+        guard let old else { return Self.missing(table.name) }
+        let columns = table.columns.compactMap { column -> (name: String, expression: String)? in
+            guard let name = old.column(column.role)?.quotedName else { return nil }
             switch column.role {
-            case .entity, .toOneEntity: (column.name, source.number(column.name.quotedName, in: layout))
-            default: (column.name, column.name.quotedName)
+            case .entity, .toOneEntity: return (column.name, source.number(name, in: layout))
+            default: return (column.name, name)
             }
         }
         let counted = source.numbers[table.rootEntityName]?.max ?? 0
         return try TableSalvage(
-            connection: connection, table: table.name, key: "Z_PK", columns: columns,
-            highest: max(counted, source.highest(table.name)), isCancelled: isCancelled
+            connection: connection, table: table.name, source: old.name, key: "Z_PK", columns: columns,
+            highest: max(counted, source.highest(old.name)), isCancelled: isCancelled
         ).run()
+    }
+
+    private func salvage(
+        _ join: JoinTable, from old: JoinTable?, _ source: DamagedStore, _ connection: Connection,
+        _ isCancelled: @escaping () -> Bool
+    ) throws -> SalvageReport.Table {
+        guard let old else { return Self.missing(join.name) }
+        let columns = join.columns.compactMap { column in
+            old.column(column.role).map { (name: column.name, expression: $0.quotedName) }
+        }
+        return try TableSalvage(
+            connection: connection, table: join.name, source: old.name, key: "rowid", columns: columns,
+            highest: source.highest(old.name), isCancelled: isCancelled
+        ).run()
+    }
+
+    private static func missing(_ table: String) -> SalvageReport.Table {
+        SalvageReport.Table(
+            name: table, rows: 0, partial: 0, lost: [], cause: "The damaged store has no such table.",
+            isCutShort: true)
     }
 
     /// No key that was ever handed out is handed out again.

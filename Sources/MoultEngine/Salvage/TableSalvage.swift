@@ -6,6 +6,8 @@ struct TableSalvage {
     /// Where the values come from: the schema `damaged` of the new store's connection.
     let connection: Connection
     let table: String
+    /// What the damaged store calls it.
+    let source: String
     /// The key's column, or `rowid`.
     let key: String
     /// The columns of the new table, each with the expression over the damaged one's row.
@@ -61,7 +63,7 @@ struct TableSalvage {
         // A statement that fails half-way takes back what it has inserted, for it is a transaction of its own.
         try connection.run(
             """
-            INSERT INTO main.\(table.quotedName) (\(names)) SELECT \(values) FROM damaged.\(table.quotedName) \
+            INSERT INTO main.\(table.quotedName) (\(names)) SELECT \(values) FROM damaged.\(source.quotedName) \
             WHERE \(key) BETWEEN ? AND ?
             """, [.integer(range.lowerBound), .integer(range.upperBound)])
         return connection.changes
@@ -71,7 +73,7 @@ struct TableSalvage {
     private func copyPart(_ row: Int64, _ result: inout SalvageReport.Table) throws {
         let readable = columns.filter { column in
             (try? connection.value(
-                "SELECT \(column.expression) FROM damaged.\(table.quotedName) WHERE \(key) = ?", [.integer(row)]))
+                "SELECT \(column.expression) FROM damaged.\(source.quotedName) WHERE \(key) = ?", [.integer(row)]))
                 ?? nil
                 != nil
         }
@@ -79,8 +81,8 @@ struct TableSalvage {
         guard names.contains("Z_PK"), names.contains("Z_ENT") else { return result.lose(row...row) }
         do {
             result.rows += try TableSalvage(
-                connection: connection, table: table, key: key, columns: readable, highest: highest,
-                isCancelled: isCancelled
+                connection: connection, table: table, source: source, key: key, columns: readable,
+                highest: highest, isCancelled: isCancelled
             ).copy(row...row)
             result.partial += 1
         } catch let error as MigrationError where Self.isDamage(error) {

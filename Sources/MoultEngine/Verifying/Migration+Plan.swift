@@ -58,7 +58,7 @@ struct StoreVerification: Sendable {
     ///
     /// Its pages are checked on the other core while its rows are compared; both only read.
     func verify(_ connection: Connection) throws {
-        let shape = StoreShape(plan.destination, withObjects: true)
+        let shape = StoreShape(of: plan)
         let pages = BackgroundWork { [path = connection.path] in
             let second = try Connection(path, mode: .immutable)
             defer { second.close() }
@@ -123,7 +123,7 @@ struct StoreVerification: Sendable {
     }
 
     func verifyStructure(_ connection: Connection) throws {
-        try refuse(StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: true)).structure())
+        try refuse(StoreVerifier(connection, shape: StoreShape(of: plan)).structure())
         try verifyMetadata(connection)
     }
 

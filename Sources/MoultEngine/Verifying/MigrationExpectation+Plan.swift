@@ -83,7 +83,7 @@ extension MigrationExpectation {
     private static func pairs(
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
     ) -> [Pairs] {
-        guard plan.keepsObjects else { return [] }
+        guard plan.keepsObjects || plan.shiftsObjects else { return [] }
         let compared = Set(keys(mapping, old, new, plan).map(\.name))
         return mapping.relationships.compactMap { name, value in
             guard !compared.contains(name), case .relationship(let from) = value, !isByPolicy(name, of: new, plan),
@@ -99,8 +99,30 @@ extension MigrationExpectation {
                 before.isToMany && !after.isToMany || narrowsInverse(from, of: old, to: name, of: new, plan)
             return Pairs(
                 place: "\(new.name).\(name)", source: source, destination: destination, ownerTable: ownerTable,
-                destinationTable: target, isLossy: isNarrowed)
+                destinationTable: target, isLossy: isNarrowed, ownerShifts: shifts(from: old, to: new, plan),
+                destinationShifts: plan.source.model.entity(before.destinationEntityName).flatMap { old in
+                    plan.destination.model.entity(after.destinationEntityName).flatMap { new in
+                        shifts(from: old, to: new, plan)
+                    }
+                })
         }
+    }
+
+    /// What is added to the keys of the objects that lie in the tables of two entities; nil where all are kept.
+    private static func shifts(from old: EntityDescription, to new: EntityDescription, _ plan: BoundPlan)
+        -> Pairs.KeyShifts?
+    {
+        guard !plan.keepsKeys, let sourceTable = plan.source.table(for: old)?.name,
+            let table = plan.destination.table(for: new)?.name
+        else { return nil }
+        var shifts = Pairs.KeyShifts(sourceTable: sourceTable, table: table, bySource: [:], byDestination: [:])
+        for (position, mapping) in plan.mapping.entityMappings.enumerated() {
+            guard let from = mapping.sourceEntityName.flatMap({ plan.source.entityNumbers[$0] }),
+                let to = mapping.destinationEntityName.flatMap({ plan.destination.entityNumbers[$0] })
+            else { continue }
+            (shifts.bySource[from], shifts.byDestination[to]) = (plan.keyShifts[position], plan.keyShifts[position])
+        }
+        return shifts
     }
 
     /// Whether a policy makes objects at the other end of a relationship, or of the same entity: links then lead to
@@ -145,6 +167,16 @@ extension BoundPlan {
     /// Whether every link leads to an object with the key that it had; else links are followed in memory
     /// (``MappingVerification``).
     fileprivate var keepsObjects: Bool { keepsKeys && mapping.entityMappings.allSatisfy { $0.predicate == nil } }
+
+    /// Whether every object becomes one object, and its entity tells its new key: one moves into another hierarchy.
+    fileprivate var shiftsObjects: Bool {
+        let carried = mapping.entityMappings.filter { $0.sourceEntityName != nil && $0.destinationEntityName != nil }
+        return carried.allSatisfy { mapping in
+            mapping.predicate == nil && mapping.policy == nil
+                && mapping.relationships.values.allSatisfy { if case .path = $0 { false } else { true } }
+        } && Set(carried.map(\.sourceEntityName)).count == carried.count
+            && Set(carried.map(\.destinationEntityName)).count == carried.count
+    }
 }
 
 extension MigrationExpectation.Pairs {

@@ -31,6 +31,12 @@ extension StoreShape {
         for join in layout.joinTables { addKeys(of: join, layout) }
     }
 
+    /// What the store of a plan should be: everything of a fresh store, and the objects of the old one that stay.
+    init(of plan: BoundPlan) {
+        self.init(plan.destination, withObjects: true)
+        objects += plan.keptObjects.kept.map { Object(kind: $0.kind.rawValue, name: $0.name, sql: $0.sql ?? "") }
+    }
+
     private static func objects(of layout: StoreLayout) -> [Object] {
         layout.tables.map { Object(kind: "table", name: $0.name, sql: $0.sql) }
             + layout.joinTables.map { Object(kind: "table", name: $0.name, sql: $0.sql) }
@@ -99,7 +105,12 @@ extension StoreShape {
             let reference: RelationshipReference
             switch column.role {
             case .source(let own): reference = own
-            case .reflexiveDestination(let own): reference = own
+            case .reflexiveDestination(let own):
+                reference = own
+                if let source = join.column(.source(own)) {
+                    reflexives.append(
+                        .init(place: own.place, table: join.name, column: source, inverseColumn: column.name))
+                }
             case .order, .unknown: continue
             }
             guard let entity = layout.model.entity(reference.entity), let table = layout.table(for: entity)?.name else {

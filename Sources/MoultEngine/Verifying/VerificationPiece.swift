@@ -68,7 +68,7 @@ struct VerificationPiece: Sendable {
             switch check {
             case .strangers: tables
             case .references: shape.references.count
-            case .inverses: shape.oneToOnes.count
+            case .inverses: shape.oneToOnes.count + shape.reflexives.count
             case .required: shape.required.count
             case .unique: shape.unique.count
             case .external: shape.external.count

@@ -67,10 +67,8 @@ extension ModelArchiveReader {
         guard let value, type != .composite || value.entries?.isEmpty != true else { return nil }
         let result: AttributeValue? =
             switch type {
-            case .integer16, .integer32, .integer64: value.integer.map(AttributeValue.integer)
-            case .boolean: value.boolean.map(AttributeValue.boolean)
-            case .double, .float: value.real.map(AttributeValue.double)
-            case .decimal: DecimalNumber(archived: value).map { .decimal($0.text) }
+            case .integer16, .integer32, .integer64, .boolean, .double, .float, .decimal:
+                AttributeValue(archivedNumber: value, type: type)
             case .string: value.string.map(AttributeValue.string)
             case .date: value.date.map(AttributeValue.date)
             case .binary: value.data.map(AttributeValue.binary)
@@ -79,7 +77,10 @@ extension ModelArchiveReader {
             case .transformable: .transformable(value.archived)
             case .undefined, .objectID, .composite: nil
             }
-        if result == nil { report("The default value of \(place) is not of its type.", place: place) }
+        if result == nil {
+            let text = value.string.map { "\"\($0)\"" } ?? value.className ?? "it has"
+            findings.append(.defaultNotRead(text, of: type, place: place))
+        }
         return result
     }
 

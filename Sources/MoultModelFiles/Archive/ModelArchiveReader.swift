@@ -4,10 +4,12 @@ import MoultPropertyList
 /// Makes the values of a model from the objects of its archive.
 struct ModelArchiveReader {
     private let archive: KeyedArchive
-    private(set) var findings: [Finding] = []
+    var findings: [Finding] = []
     private var reported: Set<String> = []
     /// How many more elements of composite attributes are read: an archive may refer to one from many places.
     var elementsLeft = 100_000
+    /// Whether any entity has fetch indexes: then the older kinds of index only repeat them.
+    private var hasFetchIndexes = false
 
     init(archive: KeyedArchive) { self.archive = archive }
 
@@ -18,6 +20,7 @@ struct ModelArchiveReader {
                 remedy: "Give a compiled model (.mom) or a model bundle.")
         }
         reportUnknown(in: root, place: "")
+        hasFetchIndexes = entries.contains { $0.value["NSFetchIndexDescriptions"] != nil }
         var entities: [EntityDescription] = []
         for entry in entries { entities.append(try entity(entry.value, name: entry.key)) }
         return try ManagedObjectModel(
@@ -66,8 +69,20 @@ struct ModelArchiveReader {
             if let identity = index.identity, inheritedIndexes.contains(identity) { continue }
             entity.fetchIndexes.append(fetchIndex(index, of: name, properties: own))
         }
-        entity.removeTranslatedIndexes()
+        if hasFetchIndexes { removeTranslatedIndexes(from: &entity) }
         return entity
+    }
+
+    /// Core Data makes the fetch indexes of such an archive, and nothing else (JOIN_TABLES 4).
+    private mutating func removeTranslatedIndexes(from entity: inout EntityDescription) {
+        for index in entity.removeTranslatedIndexes() {
+            findings.append(
+                Finding(
+                    code: "index-ignored", severity: .note, place: "\(entity.name).\(index)",
+                    message:
+                        "The compiled model marks \(index) of \(entity.name) as indexed and has no fetch index for it.",
+                    remedy: "Core Data makes no index; add a fetch index to the model if you want one."))
+        }
     }
 
     /// The entities above, nearest first; a cycle ends where it closes, and the model refuses it.

@@ -82,7 +82,7 @@ struct ElementsReader {
             name: name, type: type,
             isOptional: facts["XD_PPSK_isOptional"]?.boolean ?? true,
             isTransient: facts["XD_PPSK_isTransient"]?.boolean ?? false,
-            defaultValue: try defaultValue(facts["XD_PAttK_defaultValueAsString"]?.string, type: type, place: place),
+            defaultValue: defaultValue(facts["XD_PAttK_defaultValueAsString"]?.string, type: type, place: place),
             allowsExternalBinaryDataStorage: facts["XD_PAttK_allowsExternalBinaryDataStorage"]?.boolean ?? false,
             valueTransformerName: facts["XD_PAttK_valueTransformerName"]?.string,
             isIndexed: facts["XD_PPSK_isIndexed"]?.boolean ?? false,
@@ -97,10 +97,10 @@ struct ElementsReader {
             isSyncable: Self.isSyncable(facts["XD_PPSK_userInfo"]))
     }
 
-    private mutating func defaultValue(_ text: String?, type: AttributeType, place: String) throws -> AttributeValue? {
+    private mutating func defaultValue(_ text: String?, type: AttributeType, place: String) -> AttributeValue? {
         guard let text, !text.isEmpty || type == .string else { return nil }
         if let value = AttributeValue(modelFileText: text, type: type) { return value }
-        report("The default value \"\(text)\" of \(place) is no value of type \(type.name).", place: place)
+        findings.append(.defaultNotRead("\"\(text)\"", of: type, place: place))
         return nil
     }
 

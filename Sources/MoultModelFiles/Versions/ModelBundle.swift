@@ -38,7 +38,9 @@ package struct ModelBundle: Sendable {
         let lockFindings = lock?.check(versions, of: source.path) ?? []
         let listFindings = source.versionInfo?.findings(
             against: unordered, place: source.path + "/VersionInfo.plist")
-        findings = lockFindings + source.findings + (listFindings ?? []) + read.flatMap(\.findings)
+        let named = read.map { (name: $0.version.name, findings: $0.findings) }
+        let oldestFirst = versions.compactMap { version in named.first { $0.name == version.name } }
+        findings = lockFindings + source.findings + (listFindings ?? []) + [Finding](ofVersions: oldestFirst)
     }
 
     /// The versions that a program holds itself, with the lock file of the folder that it runs in.
@@ -52,6 +54,18 @@ package struct ModelBundle: Sendable {
         currentName = versions.currentName
         lock = try ModelLock(besideModelAt: path)
         findings = (lock?.check(self.versions, of: path) ?? []) + versions.findings
+    }
+
+    /// One version that lies in no model file, such as the one inside a store, with the lock file beside it.
+    ///
+    /// - Throws: `usage` for an order that names another; `lockFileMismatch` for a lock file that cannot be read.
+    package init(_ version: ModelVersion, at path: String, order: [String] = []) throws {
+        try Self.check(order, against: [version], path: path)
+        self.path = path
+        versions = [version]
+        currentName = version.name
+        lock = try ModelLock(besideModelAt: path)
+        findings = lock?.check(versions, of: path) ?? []
     }
 
     private static func check(_ order: [String], against versions: [ModelVersion], path: String) throws {

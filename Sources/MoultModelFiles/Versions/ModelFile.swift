@@ -74,6 +74,8 @@ extension ModelFile {
 
     /// A version by the name of what lies at `path`, or nil where that is none.
     init?(at path: String) {
+        // What else Moult keeps beside a model as JSON.
+        guard ![AnswersFile.suffix, ".rules.json"].contains(where: path.hasSuffix) else { return nil }
         switch path.fileExtension {
         case "xcdatamodel": self.init(modelFolder: path)
         case "mom": self.init(name: path.fileStem, path: path, form: .compiled)

@@ -60,7 +60,8 @@ extension ModelSource {
             let what = path.fileExtension == "xcdatamodel" ? "The .xcdatamodel holds no contents" : "This is no model"
             throw MigrationError(
                 .modelNotFound, "\(what).", place: path,
-                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, a model as JSON, or a folder of them.")
+                remedy:
+                    "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, a model as JSON, a folder of them, or a store.")
         }
         return ModelSource(path: path, files: [file])
     }

@@ -20,29 +20,29 @@ extension AttributeDescription {
         self.init(
             name: try element.required(.name),
             type: type,
-            isOptional: try element.flag(.optional),
-            isTransient: try element.flag(.transient),
+            isOptional: element.flag(.optional, noting: &unknown),
+            isTransient: element.flag(.transient, noting: &unknown),
             derivation: try Derivation(element, noting: &unknown),
             compositeName: element.text(.composite),
             uncertainty: type == .composite || element.text(.composite) != nil ? Self.unseenSpelling : nil,
-            defaultValue: try AttributeValue(defaultOf: element, type: type, noting: &unknown),
-            allowsExternalBinaryDataStorage: try element.flag(.allowsExternalBinaryDataStorage),
-            preservesValueInHistoryOnDeletion: try element.flag(.preserveAfterDeletion),
-            allowsCloudEncryption: try element.flag(.allowsCloudEncryption),
+            defaultValue: AttributeValue(defaultOf: element, type: type, noting: &unknown),
+            allowsExternalBinaryDataStorage: element.flag(.allowsExternalBinaryDataStorage, noting: &unknown),
+            preservesValueInHistoryOnDeletion: element.flag(.preserveAfterDeletion, noting: &unknown),
+            allowsCloudEncryption: element.flag(.allowsCloudEncryption, noting: &unknown),
             valueTransformerName: element.text(.valueTransformerName),
             attributeValueClassName: element.text(.customClassName),
-            usesScalarValueType: try element.switchIfPresent(.usesScalarValueType),
-            isIndexed: try element.flag(.indexed),
-            isIndexedBySpotlight: try element.flag(.spotlightIndexingEnabled),
-            isStoredInExternalRecord: try element.flag(.storedInTruthFile),
+            usesScalarValueType: element.switchIfPresent(.usesScalarValueType, noting: &unknown),
+            isIndexed: element.flag(.indexed, noting: &unknown),
+            isIndexedBySpotlight: element.flag(.spotlightIndexingEnabled, noting: &unknown),
+            isStoredInExternalRecord: element.flag(.storedInTruthFile, noting: &unknown),
             validation: Validation(
                 minimum: element.text(.minValueString) ?? element.text(.minDateTimeInterval),
                 maximum: element.text(.maxValueString) ?? element.text(.maxDateTimeInterval),
                 regularExpression: element.text(.regularExpressionString)),
             renamingIdentifier: element.text(.elementID) ?? element.text(.renamingIdentifier),
             versionHashModifier: element.text(.versionHashModifier),
-            userInfo: try element.userInfo(),
-            isSyncable: try element.switchIfPresent(.syncable) ?? true)
+            userInfo: element.userInfo(noting: &unknown),
+            isSyncable: element.switchIfPresent(.syncable, noting: &unknown) ?? true)
     }
 
     func write(to writer: inout MarkupWriter) throws {
@@ -103,7 +103,7 @@ extension AttributeType {
 
 extension AttributeDescription.Derivation {
     fileprivate init?(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
-        guard try element.flag(.derived) else { return nil }
+        guard element.flag(.derived, noting: &unknown) else { return nil }
         guard let expression = element.text(.derivationExpression) else {
             throw element.invalid(
                 "The attribute is derived but has no derivationExpression.",

@@ -9,8 +9,8 @@ import MoultModel
 extension AttributeValue {
     /// The default value that `<attribute>` declares, typed by the attribute's type.
     ///
-    /// - Throws: `MigrationError` with code `modelInvalid` for a text that is no value of that type.
-    init?(defaultOf element: ModelElement, type: AttributeType, noting unknown: inout UnknownMarkup) throws {
+    /// Nil, with a finding, for a text that is no value of that type: to Core Data, such a model is one all the same.
+    init?(defaultOf element: ModelElement, type: AttributeType, noting unknown: inout UnknownMarkup) {
         let key = type == .date ? ModelKey.defaultDateTimeInterval : .defaultValueString
         guard let text = element.node[key] else {
             if type == .date, element.text(.defaultValueString) != nil {
@@ -27,9 +27,11 @@ extension AttributeValue {
             return nil
         }
         guard let value = AttributeValue(modelFileText: text, type: type) else {
-            throw element.invalid(
-                "The default value \"\(text)\" is no value of type \(type.name).",
+            unknown.add(
+                "default-not-read", element,
+                "The default value \"\(text)\" is no value of type \(type.name); the attribute is read without one.",
                 remedy: "Correct the default value or the type.")
+            return nil
         }
         self = value
     }
@@ -37,6 +39,11 @@ extension AttributeValue {
     /// The text form of a default value in a model file. `Binary` and `Transformable`, for which Xcode has none, are
     /// base64 here.
     init?(modelFileText text: String, type: AttributeType) {
+        let isText = type == .string || type == .uri
+        self.init(trimmedText: isText ? text : text.trimmed, type: type)
+    }
+
+    private init?(trimmedText text: String, type: AttributeType) {
         switch type {
         case .integer16: self.init(integer: text, in: Int64(Int16.min)...Int64(Int16.max))
         case .integer32: self.init(integer: text, in: Int64(Int32.min)...Int64(Int32.max))
@@ -71,24 +78,36 @@ extension AttributeValue {
         self = wrap(value)
     }
 
+    /// An attribute that once was a number keeps its old text: `0.0` is found on booleans, and Core Data reads it as NO.
     private init?(boolean text: String) {
-        switch text {
-        case "YES", "true", "1": self = .boolean(true)
-        case "NO", "false", "0": self = .boolean(false)
-        default: return nil
+        switch text.lowercased() {
+        case "yes", "true", "y", "t": self = .boolean(true)
+        case "no", "false", "n", "f": self = .boolean(false)
+        default:
+            guard let number = Double(text).flatMap({ Int64(exactly: $0) }) else { return nil }
+            self = .boolean(number != 0)
         }
     }
 
     /// An attribute that once was a boolean or a double keeps its old text: `NO` and `0.0` are found on integers.
     private init?(integer text: String, in range: ClosedRange<Int64>) {
         let number: Int64? =
-            switch text {
-            case "YES", "true": 1
-            case "NO", "false": 0
+            switch text.lowercased() {
+            case "yes", "true": 1
+            case "no", "false": 0
             default: Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
             }
         guard let number, range.contains(number) else { return nil }
         self = .integer(number)
+    }
+}
+
+extension String {
+    /// Without white space around it.
+    fileprivate var trimmed: String {
+        var text = drop(while: \.isWhitespace)
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
     }
 }
 

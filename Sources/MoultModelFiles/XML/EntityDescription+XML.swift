@@ -17,7 +17,7 @@ extension EntityDescription {
         self.init(
             name: name,
             managedObjectClassName: element.text(.representedClassName),
-            isAbstract: try element.flag(.isAbstract),
+            isAbstract: element.flag(.isAbstract, noting: &unknown),
             superentityName: element.text(.parentEntity),
             attributes: try element.children("attribute", owner: name).map {
                 try AttributeDescription($0, noting: &unknown)
@@ -28,15 +28,15 @@ extension EntityDescription {
             fetchedProperties: try element.children("fetchedProperty", owner: name).map {
                 try FetchedPropertyDescription($0, noting: &unknown)
             },
-            fetchIndexes: try element.children("fetchIndex", owner: name).map {
-                try FetchIndexDescription($0, noting: &unknown)
+            fetchIndexes: element.children("fetchIndex", owner: name).compactMap {
+                FetchIndexDescription($0, noting: &unknown)
             },
             compoundIndexes: try element.nameLists("compoundIndexes", "compoundIndex", "index"),
             uniquenessConstraints: try element.nameLists("uniquenessConstraints", "uniquenessConstraint", "constraint"),
             renamingIdentifier: element.text(.elementID) ?? element.text(.renamingIdentifier),
             versionHashModifier: element.text(.versionHashModifier),
-            userInfo: try element.userInfo(),
-            isSyncable: try element.switchIfPresent(.syncable) ?? true,
+            userInfo: element.userInfo(noting: &unknown),
+            isSyncable: element.switchIfPresent(.syncable, noting: &unknown) ?? true,
             coreSpotlightDisplayNameExpression: element.text(.coreSpotlightDisplayNameExpression),
             codeGenerationType: element.text(.codeGenerationType))
     }

@@ -1,12 +1,23 @@
 import MoultModel
 
 extension FetchIndexDescription {
-    /// Reads `<fetchIndex>` with its `<fetchIndexElement>`s.
-    init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
+    /// Reads `<fetchIndex>` with its `<fetchIndexElement>`s; nil, with a finding, for an index of nothing known.
+    init?(_ element: ModelElement, noting unknown: inout UnknownMarkup) {
+        do throws(MigrationError) {
+            try self.init(reading: element, noting: &unknown)
+        } catch {
+            unknown.add(
+                "index-not-read", element, "\(error.message) The index is left out.", remedy: error.remedy)
+            return nil
+        }
+    }
+
+    private init(reading element: ModelElement, noting unknown: inout UnknownMarkup) throws(MigrationError) {
         unknown.inspect(element, attributes: [.name, .partialIndexPredicate], children: ["fetchIndexElement"])
+        var elements: [Element] = []
+        for child in element.children("fetchIndexElement") { elements.append(try Element(child, noting: &unknown)) }
         self.init(
-            name: try element.required(.name),
-            elements: try element.children("fetchIndexElement").map { try Element($0, noting: &unknown) },
+            name: try element.required(.name), elements: elements,
             partialIndexPredicate: element.text(.partialIndexPredicate))
     }
 
@@ -18,7 +29,7 @@ extension FetchIndexDescription {
 }
 
 extension FetchIndexDescription.Element {
-    fileprivate init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
+    fileprivate init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws(MigrationError) {
         unknown.inspect(element, attributes: [.property, .expression, .expressionType, .type, .order])
         self.init(
             subject: try FetchIndexDescription.Subject(element),
@@ -43,7 +54,7 @@ extension FetchIndexDescription.Element {
 }
 
 extension FetchIndexDescription.Subject {
-    fileprivate init(_ element: ModelElement) throws {
+    fileprivate init(_ element: ModelElement) throws(MigrationError) {
         if let name = element.text(.property) {
             self = .property(name)
         } else if let text = element.text(.expression) {
@@ -58,7 +69,7 @@ extension FetchIndexDescription.Subject {
 
 extension ModelElement {
     /// One of a few words; nil where the attribute is absent.
-    fileprivate func word<Value>(_ key: ModelKey, _ meanings: [String: Value]) throws -> Value? {
+    fileprivate func word<Value>(_ key: ModelKey, _ meanings: [String: Value]) throws(MigrationError) -> Value? {
         guard let text = text(key) else { return nil }
         guard let meaning = meanings[text] else {
             throw invalid(

@@ -13,15 +13,15 @@ extension FetchedPropertyDescription {
         let request = element.children("fetchRequest").first
         self.init(
             name: try element.required(.name),
-            isOptional: try element.flag(.optional),
+            isOptional: element.flag(.optional, noting: &unknown),
             destinationEntityName: request?.text(.entity),
             predicate: request?.text(.predicateString),
             options: request?.fetchRequestOptions ?? [:],
-            isTransient: try element.flag(.transient),
+            isTransient: element.flag(.transient, noting: &unknown),
             renamingIdentifier: element.text(.elementID) ?? element.text(.renamingIdentifier),
             versionHashModifier: element.text(.versionHashModifier),
-            userInfo: try element.userInfo(),
-            isSyncable: try element.switchIfPresent(.syncable) ?? true)
+            userInfo: element.userInfo(noting: &unknown),
+            isSyncable: element.switchIfPresent(.syncable, noting: &unknown) ?? true)
     }
 
     func write(to writer: inout MarkupWriter) throws {
@@ -41,10 +41,16 @@ extension FetchedPropertyDescription {
 }
 
 extension FetchRequestTemplate {
-    /// Reads a `<fetchRequest>` at the top of a model.
-    init(_ element: ModelElement) throws {
+    /// Reads a `<fetchRequest>` at the top of a model; nil, with a finding, for one without name or entity.
+    init?(_ element: ModelElement, noting unknown: inout UnknownMarkup) {
+        guard let name = element.text(.name), let entityName = element.text(.entity) else {
+            unknown.add(
+                "fetch-request-not-read", element, "A fetch request has no name or no entity; it is not read.",
+                remedy: "Give it both, or remove it.")
+            return nil
+        }
         self.init(
-            name: try element.required(.name), entityName: try element.required(.entity),
+            name: name, entityName: entityName,
             predicate: element.text(.predicateString), options: element.fetchRequestOptions)
     }
 

@@ -29,7 +29,7 @@ extension ManagedObjectModel {
         } catch let error {
             throw root.placed(error)
         }
-        try root.checkInverseEntities(in: self)
+        root.checkInverseEntities(in: self, noting: &unknown)
         findings += unknown.findings
     }
 
@@ -41,7 +41,9 @@ extension ManagedObjectModel {
                 // Both spellings are in public use; which one Xcode writes is not known (COMPOSITES 4).
                 composites: try (root.children("composite") + root.children("compositeAttribute"))
                     .map { try CompositeDescription($0, noting: &unknown) },
-                fetchRequestTemplates: try root.children("fetchRequest").map { try FetchRequestTemplate($0) },
+                fetchRequestTemplates: root.children("fetchRequest").compactMap {
+                    FetchRequestTemplate($0, noting: &unknown)
+                },
                 versionIdentifiers: [root.text(.userDefinedModelVersionIdentifier) ?? ""],
                 documentAttributes: root.node.allAttributes.filter { $0.key != Self.identifierKey })
         } catch let error as MigrationError {
@@ -92,7 +94,7 @@ extension ModelElement {
     }
 
     /// `inverseEntity` repeats what `destinationEntity` says, so that a file edited by hand can contradict itself.
-    fileprivate func checkInverseEntities(in model: ManagedObjectModel) throws {
+    fileprivate func checkInverseEntities(in model: ManagedObjectModel, noting unknown: inout UnknownMarkup) {
         for entity in children("entity") {
             for relationship in entity.children("relationship", owner: entity.name) {
                 guard let inverseEntity = relationship.text(.inverseEntity),
@@ -101,9 +103,12 @@ extension ModelElement {
                     let destination = model.entity(destinationName)
                 else { continue }
                 guard model.lineage(of: destination).contains(where: { $0.name == inverseEntity }) else {
-                    throw relationship.invalid(
-                        "The inverse \(inverseName) is said to belong to \(inverseEntity), but the destination is \(destination.name).",
+                    unknown.add(
+                        "inverse-entity-not-read", relationship,
+                        "The inverse \(inverseName) is said to belong to \(inverseEntity), and the destination is "
+                            + "\(destination.name); inverseEntity is not read.",
                         remedy: "Make inverseEntity and destinationEntity the same.")
+                    continue
                 }
             }
         }
@@ -117,7 +122,7 @@ extension Configuration {
         self.init(
             name: try element.required(.name),
             entityNames: try element.children("memberEntity").map { try $0.required(.name) },
-            usedWithCloudKit: try element.flag(.usedWithCloudKit))
+            usedWithCloudKit: element.flag(.usedWithCloudKit, noting: &unknown))
     }
 
     fileprivate func write(to writer: inout MarkupWriter) throws {

@@ -35,41 +35,51 @@ extension ModelElement {
         return text
     }
 
-    func required(_ key: ModelKey) throws -> String {
+    func required(_ key: ModelKey) throws(MigrationError) -> String {
         guard let text = text(key) else {
             throw invalid("The element <\(node.name)> has no \(key).", remedy: "Give it the attribute \(key).")
         }
         return text
     }
 
-    /// `YES` or `NO`; nil where the attribute is absent.
-    func switchIfPresent(_ key: ModelKey) throws -> Bool? {
-        switch node[key] {
-        case nil: nil
-        case "YES": true
-        case "NO": false
-        case let other?:
-            throw invalid("\(key) is \"\(other)\", which is neither YES nor NO.", remedy: "Write YES or NO.")
+    /// `YES` or `NO`, in any case; nil where the attribute is absent. Any other text means `NO`, and is a finding.
+    func switchIfPresent(_ key: ModelKey, noting unknown: inout UnknownMarkup) -> Bool? {
+        guard let text = node[key] else { return nil }
+        switch text.lowercased() {
+        case "yes", "true", "1": return true
+        case "no", "false", "0": return false
+        default:
+            unknown.add(
+                "switch-not-read", self, "\(key) is \"\(text)\", which is neither YES nor NO; it is read as NO.",
+                remedy: "Write YES or NO.")
+            return false
         }
     }
 
-    func flag(_ key: ModelKey) throws -> Bool { try switchIfPresent(key) ?? false }
+    func flag(_ key: ModelKey, noting unknown: inout UnknownMarkup) -> Bool {
+        switchIfPresent(key, noting: &unknown) ?? false
+    }
 
-    func integer(_ key: ModelKey) throws -> Int? {
+    /// A count; nil where the attribute is absent or, which is a finding, is no count.
+    func count(_ key: ModelKey, noting unknown: inout UnknownMarkup) -> Int? {
         guard let text = text(key) else { return nil }
-        guard let number = Int(text) else {
-            throw invalid("\(key) is \"\(text)\", which is no integer.", remedy: "Write a whole number.")
-        }
-        return number
+        if let number = Int32(text), number >= 0 { return Int(number) }
+        unknown.add(
+            "count-not-read", self, "\(key) is \"\(text)\", which is no count; it is not read.",
+            remedy: "Write a whole number, or remove \(key).")
+        return nil
     }
 
     /// `<userInfo><entry key="…" value="…"/></userInfo>`
-    func userInfo() throws -> [String: String] {
+    func userInfo(noting unknown: inout UnknownMarkup) -> [String: String] {
         var entries: [String: String] = [:]
         guard !node.children.isEmpty else { return entries }
         for entry in children("userInfo").flatMap({ $0.children("entry") }) {
             guard let key = entry.node[.key] else {
-                throw entry.invalid("A userInfo entry has no key.", remedy: "Give it the attribute key.")
+                unknown.add(
+                    "user-info-not-read", entry, "A userInfo entry has no key; it is not read.",
+                    remedy: "Give it the attribute key.")
+                continue
             }
             entries[key] = entry.node[.value] ?? ""
         }

@@ -11,30 +11,32 @@ extension RelationshipDescription {
     init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
         unknown.inspect(element, attributes: Self.knownAttributes, children: ["userInfo"])
         // VERSION_HASH, "XML → inputs": an absent maxCount is 0 for to-many and 1 for to-one.
-        let maxCount = try element.integer(.maxCount) ?? (element.flag(.toMany) ? 0 : 1)
-        let minCount = try element.integer(.minCount) ?? 0
-        guard maxCount >= 0, minCount >= 0, maxCount == 0 || minCount <= maxCount else {
-            throw element.invalid(
-                "The counts of the relationship contradict each other (minCount \(minCount), maxCount \(maxCount)).",
+        let isToMany = element.flag(.toMany, noting: &unknown)
+        let maxCount = element.count(.maxCount, noting: &unknown) ?? (isToMany ? 0 : 1)
+        let minCount = element.count(.minCount, noting: &unknown) ?? 0
+        if maxCount != 0, minCount > maxCount {
+            unknown.add(
+                "counts-contradict", element,
+                "No object has \(minCount) destinations or more and at most \(maxCount), as minCount and maxCount ask.",
                 remedy: "Correct minCount or maxCount; a maxCount of 0 is no limit.")
         }
         self.init(
             name: try element.required(.name),
             destinationEntityName: try element.required(.destinationEntity),
             inverseName: element.text(.inverseName),
-            isOptional: try element.flag(.optional),
-            isTransient: try element.flag(.transient),
+            isOptional: element.flag(.optional, noting: &unknown),
+            isTransient: element.flag(.transient, noting: &unknown),
             maxCount: maxCount,
             minCount: minCount,
-            isOrdered: try element.flag(.ordered),
-            deleteRule: try DeleteRule(element),
-            isIndexed: try element.flag(.indexed),
-            isIndexedBySpotlight: try element.flag(.spotlightIndexingEnabled),
-            isStoredInExternalRecord: try element.flag(.storedInTruthFile),
+            isOrdered: element.flag(.ordered, noting: &unknown),
+            deleteRule: DeleteRule(element, noting: &unknown),
+            isIndexed: element.flag(.indexed, noting: &unknown),
+            isIndexedBySpotlight: element.flag(.spotlightIndexingEnabled, noting: &unknown),
+            isStoredInExternalRecord: element.flag(.storedInTruthFile, noting: &unknown),
             renamingIdentifier: element.text(.elementID) ?? element.text(.renamingIdentifier),
             versionHashModifier: element.text(.versionHashModifier),
-            userInfo: try element.userInfo(),
-            isSyncable: try element.switchIfPresent(.syncable) ?? true)
+            userInfo: element.userInfo(noting: &unknown),
+            isSyncable: element.switchIfPresent(.syncable, noting: &unknown) ?? true)
     }
 
     func write(to writer: inout MarkupWriter) throws {
@@ -64,16 +66,16 @@ extension RelationshipDescription {
 
 extension DeleteRule {
     /// Absent in files of the first Xcode with this format, where it meant its default there: Nullify.
-    fileprivate init(_ element: ModelElement) throws {
-        guard let word = element.text(.deletionRule) else {
-            self = .nullify
-            return
-        }
-        guard let rule = DeleteRule(name: word) else {
-            throw element.invalid(
-                "The deletion rule \"\(word)\" is not one of Core Data's.",
+    fileprivate init(_ element: ModelElement, noting unknown: inout UnknownMarkup) {
+        self = .nullify
+        guard let word = element.text(.deletionRule) else { return }
+        if let rule = DeleteRule(name: word) {
+            self = rule
+        } else {
+            unknown.add(
+                "delete-rule-not-read", element,
+                "The deletion rule \"\(word)\" is not one of Core Data's; it is read as Nullify.",
                 remedy: "Write one of: \(DeleteRule.allCases.map(\.name).joined(separator: ", ")).")
         }
-        self = rule
     }
 }

@@ -149,7 +149,7 @@ extension Returns {
             mapping.attributes[attribute.name] = kept
         }
         for relationship in entity.relationships.values where !relationship.isTransient {
-            guard relationship.isOptional else { return nil }
+            guard relationship.mayBeEmpty else { return nil }
             mapping.relationships[relationship.name] = .empty
         }
         return mapping

@@ -35,6 +35,7 @@ struct Stretch {
     /// - Returns: the reason why it cannot be joined; nil where it was.
     /// - Throws: `usage` where an answer asks for what cannot be kept.
     mutating func append(_ edge: Edge, versions: [ModelVersion], answers: Answers) throws(MigrationError) -> String? {
+        if let reason = reasonForKeys(edge) { return reason }
         let composer = Composer(mapping, edge.mapping, from: startModel, through: edge.older, to: edge.newer)
         var joined: ResolvedMapping
         switch composer.compose() {
@@ -51,5 +52,14 @@ struct Stretch {
         mapping = joined
         end = edge.end
         return nil
+    }
+
+    /// Objects that move into another hierarchy get new keys, which must be those that the edge alone would give.
+    private func reasonForKeys(_ edge: Edge) -> String? {
+        guard end != start else { return nil }
+        let merged =
+            mapping.mergedHierarchies(from: startModel.model, to: edge.older.model)
+            + edge.mapping.mergedHierarchies(from: edge.older.model, to: edge.newer.model)
+        return merged.first.map { "Objects move into the hierarchy of \($0.root) and get new keys." }
     }
 }

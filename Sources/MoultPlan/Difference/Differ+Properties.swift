@@ -49,9 +49,30 @@ extension Differ {
                     ModelChange(
                         moved, entity: id.entity, member: id.name, old: source.text, isHashed: true,
                         losesData: fates[source]?.losesData == true))
-            } else if source.name != id.name {
+            } else {
+                if source.name != id.name {
+                    report(
+                        ModelChange(renamed, entity: id.entity, member: id.name, old: source.name, isHashed: isHashed))
+                }
+                reportLosers(of: source)
+            }
+        }
+    }
+
+    /// A property that goes on where it was declared may be lost to entities that leave the hierarchy.
+    private mutating func reportLosers(of source: PropertyID) {
+        let old = correspondence.source[source.entity]
+        for entity in fates[source]?.losers ?? [] {
+            if let attribute = old?.attributes[source.name] {
                 report(
-                    ModelChange(renamed, entity: id.entity, member: id.name, old: source.name, isHashed: isHashed))
+                    ModelChange(
+                        .attributeRemoved, entity: entity, member: source.name, old: attribute.type.name,
+                        isHashed: true, losesData: true))
+            } else if let relationship = old?.relationships[source.name] {
+                report(
+                    ModelChange(
+                        .relationshipRemoved, entity: entity, member: source.name, old: description(relationship),
+                        isHashed: true, losesData: true))
             }
         }
     }

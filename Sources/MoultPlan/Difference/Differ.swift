@@ -18,8 +18,10 @@ struct Differ {
 
     struct Fate {
         var goesOn = false
+        /// The entities, by their names in the destination, whose objects lose its values.
+        var losers: [String] = []
         /// Whether objects of some entity lose its values.
-        var losesData = false
+        var losesData: Bool { !losers.isEmpty }
     }
 
     init(_ correspondence: Correspondence) { self.correspondence = correspondence }
@@ -80,7 +82,7 @@ struct Differ {
             for property in Array(source.attributes.keys) + Array(source.relationships.keys) {
                 let id = PropertyID(entity: source.declaringEntity(of: property), name: property)
                 guard let goal = destinations[property] else {
-                    if holdsData(property, in: source) { fates[id, default: Fate()].losesData = true }
+                    if holdsData(property, in: source) { fates[id, default: Fate()].losers.append(name) }
                     continue
                 }
                 fates[id, default: Fate()].goesOn = true

@@ -53,7 +53,7 @@ let relationshipFacts: [Fact<RelationshipDescription>] = [
         losesData: { $0.isOrdered && !$1.isOrdered }),
     .init(
         kind: .optional, isHashed: true, read: { $0.isOptional ? "optional" : "required" },
-        mayFail: { $0.isOptional && !$1.isOptional }),
+        mayFail: { $0.mayBeEmpty && !$1.mayBeEmpty }),
     .init(
         kind: .transient, isHashed: true, read: { $0.isTransient ? "transient" : "stored" },
         losesData: { !$0.isTransient && $1.isTransient }),

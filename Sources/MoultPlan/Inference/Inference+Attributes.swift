@@ -39,31 +39,32 @@ extension Inference {
             remedy: "Give it a default value or make it optional.")
     }
 
-    /// A change of type is never silent: it keeps the values only where the type is wider and an answer says keep.
+    /// A wider type keeps every value, as Core Data infers it. Any other change of type is never silent: an answer says
+    /// that the values are dropped.
     private mutating func keepsValues(
         of old: AttributeDescription, in new: AttributeDescription, at place: Place, answer: Answer?
     ) -> Bool {
         if let answer { use(answer) }
         let isWider = old.type.widens(to: new.type)
         switch answer?.is {
-        case .keep where isWider: return true
-        case .keep:
+        case .drop: return false
+        case _ where isWider: return true
+        case .keep, .rename:
             refuse(
                 .typeNotConvertible, place.description,
                 "\(old.type.name) does not convert to \(new.type.name) for every value of \(place).",
-                remedy: "Answer drop, or keep the old attribute and fill a new one in a custom stage.")
-            return true
-        case .drop: return false
-        case .rename, .new, nil:
+                remedy: answer?.is == .keep
+                    ? "Answer drop, or keep the old attribute and fill a new one in a custom stage."
+                    : "Answer new, which leaves the values of \(old.name) behind, or fill it in a custom stage.")
+        case .new, nil:
             ask(
                 place.conversion(
                     "\(place) changes its type from \(old.type.name) to \(new.type.name).", old: old.name,
-                    evidence: isWider
-                        ? "\(new.type.name) holds every \(old.type.name) exactly"
-                        : "not every \(old.type.name) is a \(new.type.name): keep needs a mapping or a custom stage",
-                    canKeep: isWider, in: correspondence))
-            return true
+                    evidence:
+                        "not every \(old.type.name) is a \(new.type.name): keep needs a mapping or a custom stage",
+                    in: correspondence))
         }
+        return true
     }
 }
 
@@ -79,17 +80,15 @@ struct Place: CustomStringConvertible {
 
     var description: String { "\(entity).\(property)" }
 
-    /// The question whether the values are kept or dropped.
+    /// The question whether values that cannot be kept may go.
     func conversion(
-        _ sentence: String, old: String, evidence: String, canKeep: Bool, in correspondence: Correspondence
+        _ sentence: String, old: String, evidence: String, in correspondence: Correspondence
     ) -> Question {
-        let verdicts: [Answer.Verdict] = canKeep ? [.keep, .drop] : [.drop]
-        return Question(
+        Question(
             kind: .conversion, from: correspondence.from, to: correspondence.to, entity: entity, property: property,
-            sentence: "\(sentence) \(canKeep ? "Are its values kept or dropped?" : "Are its values dropped?")",
-            candidates: [.init(name: old, evidence: [evidence])],
-            answers: verdicts.map {
-                Answer(from: correspondence.from, to: correspondence.to, entity: entity, property: property, is: $0)
-            })
+            sentence: "\(sentence) Are its values dropped?", candidates: [.init(name: old, evidence: [evidence])],
+            answers: [
+                Answer(from: correspondence.from, to: correspondence.to, entity: entity, property: property, is: .drop)
+            ])
     }
 }

@@ -19,12 +19,13 @@ extension Inference {
         if let answer { use(answer) }
         switch answer?.is {
         case .drop: return .empty
-        case .keep:
+        case .keep, .rename:
             refuse(
                 .destinationNotConvertible, place.description,
                 "Not every \(old.destinationEntityName) is a \(relationship.destinationEntityName) for \(place).",
-                remedy: "Answer drop, or add a new relationship and fill it in a custom stage.")
-        case .rename, .new, nil: askAboutDestination(old, relationship, at: place)
+                remedy: "Answer \(answer?.is == .keep ? "drop" : "new"), or add a new relationship and fill it in a "
+                    + "custom stage.")
+        case .new, nil: askAboutDestination(old, relationship, at: place)
         }
         return .relationship(name)
     }
@@ -46,15 +47,15 @@ extension Inference {
                 old: old.name,
                 evidence: "not every \(old.destinationEntityName) becomes a "
                     + "\(new.destinationEntityName): keep needs a mapping or a custom stage",
-                canKeep: false, in: correspondence))
+                in: correspondence))
     }
 
-    /// A relationship has no default: a new one that is required is refused, unless its inverse fills it.
+    /// A relationship has no default: a new one that may not be empty is refused, unless its inverse fills it.
     mutating func refuseUnfilledRelationships() {
         for entity in correspondence.destination.model.entities {
             guard let pair = correspondence.pair(entity.name), !pair.source.description.isAbstract else { continue }
             let required = correspondence.destination.model.relationships(of: entity).filter {
-                !$0.isOptional && !$0.isTransient
+                !$0.mayBeEmpty && !$0.isTransient
             }
             for relationship in required where oldRelationship(relationship.name, of: entity.name) == nil {
                 if let inverse = relationship.inverseName,
@@ -65,8 +66,13 @@ extension Inference {
                 let place = Place(relationship.name, in: pair.destination).description
                 refuse(
                     .requiredRelationship, place,
-                    "\(place) is required and new, and a relationship has no default value.",
-                    remedy: "Make it optional, or fill it in a custom stage.")
+                    relationship.isToMany
+                        ? "\(place) is new and needs \(relationship.minCount) destinations or more, and a relationship "
+                            + "has no default value."
+                        : "\(place) is required and new, and a relationship has no default value.",
+                    remedy: relationship.isToMany
+                        ? "Make it optional, set its minimum count to 0, or fill it in a custom stage."
+                        : "Make it optional, or fill it in a custom stage.")
             }
         }
     }
@@ -99,18 +105,17 @@ extension Inference {
         }
     }
 
-    /// "You can't merge entity hierarchies": objects of two tables cannot move into one, for each has its own keys.
-    mutating func refuseMergedHierarchies() {
-        var rootsByRoot: [String: [String: [String]]] = [:]
-        for entity in correspondence.destination.model.entities {
-            guard let pair = correspondence.pair(entity.name), !pair.source.description.isAbstract else { continue }
-            rootsByRoot[pair.destination.rootName, default: [:]][pair.source.rootName, default: []].append(entity.name)
-        }
-        for (root, members) in rootsByRoot.sorted(by: { $0.key.precedesInByteOrder($1.key) }) where members.count > 1 {
-            let names = members.values.compactMap(\.first).sorted { $0.precedesInByteOrder($1) }
+    /// "You can't merge entity hierarchies": several come under one root only where it is the root of one of them, whose
+    /// objects keep their keys. The others move into that hierarchy, and get new ones.
+    mutating func refuseMergedHierarchies(_ mapping: ResolvedMapping) {
+        let (source, destination) = (correspondence.source.model, correspondence.destination.model)
+        for merged in mapping.mergedHierarchies(from: source, to: destination) {
+            let former = correspondence.pair(merged.root)?.source.rootName
+            if let former, merged.members.keys.contains(former) { continue }
+            let names = merged.members.values.compactMap(\.first).sorted { $0.precedesInByteOrder($1) }
             refuse(
-                .hierarchiesMerged, root,
-                "\(names.joined(separator: " and ")) come under the one root \(root) and had no common one before.",
+                .hierarchiesMerged, merged.root,
+                "\(names.joined(separator: " and ")) come under the one root \(merged.root) and had no common one before.",
                 remedy: "Keep their hierarchies apart, or copy the objects in a custom stage.")
         }
     }

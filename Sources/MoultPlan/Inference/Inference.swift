@@ -21,13 +21,14 @@ struct Inference {
         try checkAnswers()
         refuseUnfilledRelationships()
         refuseDisagreeingInverses()
-        refuseMergedHierarchies()
         let removed = correspondence.source.model.entities.filter {
             correspondence.entityDestinations[$0.name] == nil
         }
-        return ResolvedMapping(
+        let mapping = ResolvedMapping(
             entityMappings: correspondence.destination.model.entities.compactMap { mappings[$0.name] }
                 + removed.map { ResolvedEntityMapping(sourceEntityName: $0.name, destinationEntityName: nil) })
+        refuseMergedHierarchies(mapping)
+        return mapping
     }
 
     /// Adds a reason, once for a place.

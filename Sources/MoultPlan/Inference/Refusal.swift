@@ -32,6 +32,11 @@ extension MigrationError {
             remedy: "Make these changes inferable, or register a mapping or a custom stage from \(from) to \(to).")
     }
 
+    private static func example(_ questions: [Question]) -> String {
+        guard let question = questions.first, let answer = question.answers.first else { return "" }
+        return ", such as --set \(question.place)=\(answer.choice)"
+    }
+
     /// All questions at once, each with its evidence and its answers.
     package static func unanswered(_ questions: [Question]) -> MigrationError {
         let count = questions.count == 1 ? "One question is" : "\(questions.count) questions are"
@@ -39,6 +44,7 @@ extension MigrationError {
         return MigrationError(
             .question, "\(count) not answered, and Moult does not guess.\(texts)\n",
             place: questions.first?.place ?? "",
-            remedy: "Record one answer to each: {\"format\": 1, \"answers\": [ ... ]}; or set renaming identifiers.")
+            remedy:
+                "Answer each with moult answer MODEL\(example(questions)); or set renaming identifiers in the model.")
     }
 }

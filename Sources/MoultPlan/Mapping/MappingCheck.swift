@@ -132,7 +132,7 @@ struct MappingCheck {
                 checkPaths(in: expression, of: old, place: place)
             } else if isFilledByInverse(relationship) {
                 report(.note, "mapping-inverse", place, "\(new.name).\(relationship.name) is as its inverse has it.")
-            } else if relationship.isOptional {
+            } else if relationship.mayBeEmpty {
                 report(.note, "mapping-default", place, "\(new.name).\(relationship.name) starts empty.")
             } else {
                 reportMissing(relationship.name, of: new, entityMapping)

@@ -37,6 +37,9 @@ package struct Answer: Sendable, Hashable, Codable {
     /// `Entity.property`, or `Entity`.
     package var place: String { [entity, property].compactMap { $0 }.joined(separator: ".") }
 
+    /// What it decides, without the place: `rename:name`, `new`, `keep`, `drop`.
+    package var choice: String { self.is.rawValue + (old.map { ":\($0)" } ?? "") }
+
     /// One line of JSON, ready to paste into a file of answers.
     package var json: String {
         var fields = [("from", from), ("to", to), ("entity", entity)]

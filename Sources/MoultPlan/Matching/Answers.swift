@@ -35,6 +35,18 @@ package struct Answers: Sendable, Equatable {
         self.list = list
     }
 
+    /// The answers with this one in place of what was answered about the same place before.
+    ///
+    /// - Throws: `usage` where it contradicts the answer about another place.
+    package func replacing(with answer: Answer) throws(MigrationError) -> Answers {
+        try Answers(list.filter { !$0.isAboutTheSame(as: answer) } + [answer])
+    }
+
+    /// The answers without some of them; what does not contradict does not without them either.
+    package func removing(where isRemoved: (Answer) -> Bool) -> Answers {
+        Answers(unchecked: list.filter { !isRemoved($0) })
+    }
+
     private struct Key: Hashable {
         var from: String, to: String, entity: String, isEntity: Bool, name: String?
 
@@ -89,6 +101,10 @@ extension Answers {
 }
 
 extension Answer {
+    fileprivate func isAboutTheSame(as other: Answer) -> Bool {
+        (from, to, entity, property) == (other.from, other.to, other.entity, other.property)
+    }
+
     fileprivate func checkShape() throws(MigrationError) {
         let fault: String? =
             switch self.is {

@@ -107,9 +107,11 @@ extension Resemblance {
         let new = signatures(added)
         let common = old.intersection(new).count
         guard common > 0, common * 2 >= max(old.count, new.count) else { return nil }
+        let lost = old.subtracting(new).map(\.name).sorted { $0.precedesInByteOrder($1) }
         return Question.Candidate(
             name: removed.name,
-            evidence: ["\(common) properties are the same, of \(old.count) before and \(new.count) after"])
+            evidence: ["\(common) properties are the same, of \(old.count) before and \(new.count) after"]
+                + (lost.isEmpty ? [] : ["a rename loses \(lost.joined(separator: ", ")), unless renamed too"]))
     }
 
     private struct Signature: Hashable {

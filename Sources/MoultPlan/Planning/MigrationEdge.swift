@@ -69,9 +69,10 @@ package struct MigrationEdge: Sendable, Equatable {
 
 extension Question {
     package var finding: Finding {
-        Finding(
+        let choices = answers.map { "--set \(place)=\($0.choice)" }
+        return Finding(
             code: "question-\(kind.rawValue)", severity: .error, place: place, message: "\(from) to \(to): \(sentence)",
-            remedy: "Answer with one of: \(answers.map(\.json).joined(separator: " or "))")
+            remedy: "Answer with moult answer MODEL and one of: \(choices.joined(separator: ", ")).")
     }
 }
 

@@ -123,14 +123,19 @@ extension PathWalker {
             return edge(
                 .inferred(mapping), .backup(reason: "the stage \(stage.name) has code, which has no way back."))
         }
-        return edge(.inferred(mapping), try undo(of: diff, correspondence))
+        return edge(.inferred(mapping), try undo(of: diff, mapping, correspondence))
     }
 
     /// The way back: inferred like any other edge, where nothing was lost on the way there.
-    private func undo(of diff: ModelDiff, _ correspondence: Correspondence) throws(MigrationError)
-        -> MigrationEdge.Undo
-    {
+    private func undo(
+        of diff: ModelDiff, _ mapping: ResolvedMapping, _ correspondence: Correspondence
+    ) throws(MigrationError) -> MigrationEdge.Undo {
         if let loss = diff.losses.first { return .backup(reason: loss.sentence) }
+        let merged = mapping.mergedHierarchies(
+            from: correspondence.source.model, to: correspondence.destination.model)
+        if let root = merged.first?.root {
+            return .backup(reason: "objects that move into the hierarchy of \(root) get new keys.")
+        }
         let back = try InferredMapping(Correspondence(reversing: correspondence))
         if let mapping = back.mapping { return .mapping(mapping) }
         let reason = back.refusals.first?.message ?? back.questions.first?.sentence

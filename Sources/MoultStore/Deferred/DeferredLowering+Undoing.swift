@@ -5,7 +5,7 @@ import MoultSQLite
 extension DeferredLowering {
     /// The table of an entity that the older version has and the newer one has not.
     mutating func takeBack(_ table: EntityTable) {
-        guard let name = leftover(table.name) else { return }
+        guard let name = leftover([table.name]) else { return }
         rename(name, to: table.name)
         tasks.append(DeferredTask(.rebuildTable, table.name, of: table.name))
         for column in table.columns { clearDangling(column, of: table) }
@@ -14,7 +14,7 @@ extension DeferredLowering {
     /// The table of a relationship that the older version has and the newer one has not; pairs whose objects are gone
     /// stay behind.
     mutating func takeBack(_ join: JoinTable) {
-        guard let name = leftover(join.name) else { return }
+        guard let name = leftover(join.names) else { return }
         rename(name, to: join.name)
         tasks.append(DeferredTask(.rebuildTable, join.name, of: join.name))
         for column in join.columns {
@@ -30,11 +30,14 @@ extension DeferredLowering {
         }
     }
 
-    private mutating func leftover(_ name: String) -> String? {
+    /// - Parameter originals: what the table may have been called.
+    private mutating func leftover(_ originals: [String]) -> String? {
+        let all = Set(originals.map { $0.uppercased() })
         let names = lowering.catalogue.leftoverTables.filter {
-            DeferredName.original(of: $0)?.uppercased() == name.uppercased()
+            DeferredName.original(of: $0).map { all.contains($0.uppercased()) } == true
         }
         guard names.count == 1 else {
+            let name = originals.first ?? ""
             obstacles.append(names.isEmpty ? "the table \(name) is gone" : "several tables were \(name)")
             return nil
         }

@@ -45,7 +45,8 @@ struct DeferredLowering {
     /// - Parameter metadata: with the mark that work is pending, where ``leavesWork``.
     func script(metadata: [UInt8], modelCache: [UInt8]?) -> StoreScript {
         let all =
-            lowering.dropTriggers() + statements + lowering.createTriggers() + history.statements + primaryKeys
+            lowering.dropTriggers() + lowering.dropObjects([.view, .table]) + statements + lowering.createTriggers()
+            + history.statements + primaryKeys
             + lowering.identity(metadata: metadata, modelCache: modelCache)
         var script = StoreScript(
             statements: all, isInPlace: true, historyColumns: history.columns, transforms: [])

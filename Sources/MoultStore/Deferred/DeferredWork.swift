@@ -28,7 +28,8 @@ package struct DeferredWork: Sendable {
         }
         actual = try StoreLayout(actual: snapshot, model: version.model)
         fresh = try StoreLayout(
-            model: version.model, framework: snapshot.framework.number, history: snapshot.hasHistory)
+            model: version.model, framework: snapshot.framework.number, history: snapshot.hasHistory,
+            keeping: StoredNames(of: actual))
         try Self.check(snapshot, actual, fresh)
         let tasks = snapshot.metadata.hasDeferredWork ? Self.tasks(snapshot.catalogue, actual, fresh) : []
         self.tasks =

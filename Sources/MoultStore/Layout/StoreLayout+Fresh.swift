@@ -6,26 +6,37 @@ extension StoreLayout {
     /// - Parameters:
     ///   - framework: the level of the framework that writes (`NSPersistenceFrameworkVersion`), 230 to 1526.
     ///   - history: whether the store has the tables of persistent history.
+    ///   - stored: the names that an existing store has chosen where the model leaves them open.
     /// - Throws: `unsupported` where two tables would have one name, or the level is none that was seen.
     package init(
         model: ManagedObjectModel, framework: Int = FrameworkLevel.newest.number, history: Bool = false
     ) throws {
+        try self.init(model: model, framework: framework, history: history, keeping: StoredNames())
+    }
+
+    init(model: ManagedObjectModel, framework: Int, history: Bool, keeping stored: StoredNames) throws {
         let level = FrameworkLevel(framework)
         try Self.check(level, history: history)
         let numbering = EntityNumbering(of: model)
         let roots = numbering.entities.filter { $0.superentityName == nil }
-        let tables = roots.map { EntityTable(root: $0, in: model, numbering: numbering, level: level) }
-        let joinTables = JoinTable.all(of: model, numbering: numbering)
+        let tables = roots.map {
+            EntityTable(root: $0, in: model, numbering: numbering, level: level, keeping: stored)
+        }
+        let joinTables = JoinTable.all(of: model, numbering: numbering, keeping: stored)
         try Self.checkNames(tables.map(\.name) + joinTables.map(\.name))
         let bare = StoreLayout(
             model: model, level: level, entityNumbers: numbering.numbers, tables: tables, joinTables: joinTables)
         let indexes = IndexDefinition.all(of: bare, numbering: numbering)
         let rTrees = RTreeIndex.all(of: bare, numbering: numbering)
         let derived = DerivedTriggers(of: bare, numbering: numbering)
+        let names = joinTables.filter { stored.isUncertain($0) }.map {
+            $0.uncertainty(isKept: stored.owners.contains($0.owner))
+        }
         self.init(
             model: model, level: level, entityNumbers: numbering.numbers, tables: tables, joinTables: joinTables,
             indexes: indexes.definitions, triggers: rTrees.flatMap(\.triggers) + derived.triggers,
-            virtualTables: rTrees.map(\.table), hasHistory: history, findings: indexes.findings + derived.findings)
+            virtualTables: rTrees.map(\.table), hasHistory: history,
+            findings: indexes.findings + derived.findings + names)
     }
 
     private static func check(_ level: FrameworkLevel, history: Bool) throws {

@@ -62,9 +62,8 @@ extension StoreProbe {
     }
 
     private static func checkMagic(_ header: [UInt8], _ path: String) throws {
-        // The SQLite file format, section 1.3.
-        if header.starts(with: Array("SQLite format 3\0".utf8)) { return }
-        if Array("SQLite format 3\0".utf8).starts(with: header) {
+        if header.starts(with: magic) { return }
+        if magic.starts(with: header) {
             throw MigrationError(
                 .storeCorrupted, "\(path) is cut off after \(header.count) bytes, inside its header.", place: path,
                 remedy: "Restore it from a backup.")

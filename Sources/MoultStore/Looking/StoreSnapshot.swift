@@ -1,5 +1,4 @@
 import MoultModel
-import MoultModelFiles
 import MoultSQLite
 
 /// What a store says of itself, read once: its catalogue, its metadata, its entity numbers, the model it carries.
@@ -14,10 +13,8 @@ package struct StoreSnapshot: Sendable, Equatable {
     package let metadata: StoreMetadata
     /// Every row of `Z_PRIMARYKEY` that has a name, by number; those of history and CloudKit too.
     package let primaryKeyRows: [PrimaryKeyRow]
-    /// `Z_MODELCACHE`; nil where the table, its row or its content is missing.
-    package let modelCache: [UInt8]?
-    /// The model in the cache; nil where there is none that can be read.
-    package let cachedModel: ManagedObjectModel?
+    /// The model that the store carries.
+    package let cache: StoreModelCache
     /// The rows of each table of persistent history, by the table's name; empty without history.
     package let history: [String: Int64]
     package let file: FileFacts
@@ -38,12 +35,16 @@ package struct StoreSnapshot: Sendable, Equatable {
         var findings: [Finding] = []
         metadata = try Self.metadata(connection, columns: columns["Z_METADATA"] ?? [])
         primaryKeyRows = try PrimaryKeyRow.all(connection, columns: columns["Z_PRIMARYKEY"] ?? [], findings: &findings)
-        modelCache = try Self.modelCache(connection, columns: columns["Z_MODELCACHE"], findings: &findings)
-        cachedModel = Self.model(from: modelCache, findings: &findings)
+        cache = try StoreModelCache(connection, columns: columns["Z_MODELCACHE"])
         history = try Self.historyRows(connection, catalogue)
         file = try FileFacts(connection, header: header)
-        self.findings = findings + Self.findings(in: catalogue)
+        self.findings = findings + cache.findings + Self.findings(in: catalogue)
     }
+
+    /// The version that the store carries itself.
+    ///
+    /// - Throws: `modelNotFound`, `modelInvalid`, as ``StoreModelCache/version(of:in:)``.
+    package func ownVersion() throws -> ModelVersion { try cache.version(of: metadata, in: path) }
 
     /// SHA-256 of the catalogue: equal as long as no table, index, trigger or view changes.
     package var catalogueDigest: [UInt8] { catalogue.digest }
@@ -68,6 +69,10 @@ extension StoreSnapshot {
     package var framework: FrameworkLevel { FrameworkLevel(metadata.framework ?? 0) }
     /// The hashes of the entities the store holds; none where the metadata name none.
     package var hashes: VersionHashes { metadata.hashes ?? VersionHashes(read: [:]) }
+    /// `Z_MODELCACHE`; nil where the table, its row or its content is missing.
+    package var modelCache: [UInt8]? { cache.bytes }
+    /// The model in the cache; nil where there is none that can be read.
+    package var cachedModel: ManagedObjectModel? { cache.model }
     package var hasHistory: Bool { catalogue.table("ACHANGE") != nil && catalogue.table("ATRANSACTION") != nil }
 
     /// The rows of `Z_PRIMARYKEY` that stand for the model's entities, without those of history and CloudKit.
@@ -130,32 +135,6 @@ extension StoreSnapshot {
         return rows
     }
 
-    private static func modelCache(
-        _ connection: Connection, columns: [Catalogue.Column]?, findings: inout [Finding]
-    ) throws -> [UInt8]? {
-        guard let columns, columns.contains(where: { $0.name == "Z_CONTENT" }) else { return nil }
-        switch try connection.value("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1") {
-        case .blob(let bytes): return bytes
-        case nil, .null:
-            findings.append(.modelCache("The model cache is empty.", severity: .note))
-            return nil
-        default:
-            findings.append(.modelCache("The model cache holds no bytes but another kind of value."))
-            return nil
-        }
-    }
-
-    private static func model(from cache: [UInt8]?, findings: inout [Finding]) -> ManagedObjectModel? {
-        guard let cache else { return nil }
-        do {
-            return try ManagedObjectModel(modelCache: cache, findings: &findings)
-        } catch {
-            let cause = (error as? MigrationError)?.message ?? "\(error)"
-            findings.append(.modelCache("The model cache cannot be read: \(cause)"))
-            return nil
-        }
-    }
-
     private static func findings(in catalogue: Catalogue) -> [Finding] {
         let altered = catalogue.tables.filter(\.wasAlteredInPlace).map(\.name)
         guard !altered.isEmpty else { return [] }
@@ -165,13 +144,5 @@ extension StoreSnapshot {
                 message: "An earlier migration has altered these tables in place; "
                     + "their columns stand in another order than in a fresh store.")
         ]
-    }
-}
-
-extension Finding {
-    fileprivate static func modelCache(_ message: String, severity: Severity = .warning) -> Finding {
-        Finding(
-            code: "model-cache", severity: severity, place: "Z_MODELCACHE", message: message,
-            remedy: "Name the model that made the store; Core Data writes the cache anew by itself.")
     }
 }

@@ -59,6 +59,8 @@ package struct BoundPlan: Sendable {
     package let metadata: StoreMetadata
     package let modelCache: [UInt8]?
     let catalogue: Catalogue
+    /// What else stands in the store's catalogue, and what of it stays.
+    package let keptObjects: KeptObjects
     /// By table of the source, the highest key ever handed out there.
     let highestKeys: [String: Int64]
     /// Pairs of places of entity mappings whose conditions no object fulfils both.
@@ -109,8 +111,11 @@ package struct BoundPlan: Sendable {
         binding = Binding(snapshot)
         self.source = try StoreLayout(actual: snapshot, model: source.model)
         destination = try StoreLayout(
-            model: target.model, framework: snapshot.framework.number, history: snapshot.hasHistory)
+            model: target.model, framework: snapshot.framework.number, history: snapshot.hasHistory,
+            keeping: StoredNames(of: self.source).carried(by: mapping, from: source.model, to: target.model))
         catalogue = snapshot.catalogue
+        let keptObjects = try KeptObjects(snapshot.catalogue, from: self.source, to: destination)
+        self.keptObjects = keptObjects
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
@@ -120,10 +125,13 @@ package struct BoundPlan: Sendable {
             ?? StoreLowering.disjoint(mapping, from: self.source, to: destination, over: connection)
         let (layouts, highest, apart) = ((self.source, destination), highestKeys, disjoint)
         func lowering(_ rowCounts: [String: Int64]) throws -> StoreLowering {
-            try StoreLowering(
+            var lowering = try StoreLowering(
                 source: layouts.0, destination: layouts.1, mapping: mapping, catalogue: snapshot.catalogue,
                 rowCounts: rowCounts, highestKeys: highest, disjoint: apart)
+            lowering.keptObjects = keptObjects
+            return lowering
         }
+        let objectFindings = try keptObjects.findings(over: connection)
         if defersWork {
             let estimated = try snapshot.estimatedRowCounts(in: self.source, over: connection)
             let quick = try lowering(estimated)
@@ -132,7 +140,7 @@ package struct BoundPlan: Sendable {
             if deferral.isPossible {
                 rowCounts = estimated
                 keyShifts = mapping.entityMappings.map { _ in 0 }
-                findings = layouts.0.findings + layouts.1.findings
+                findings = layouts.0.findings + layouts.1.findings + objectFindings
                 losses = mapping.leftBehind(from: source.model, to: target.model, version: target.name)
                     .filter { estimated[$0.entityName, default: 0] > 0 }
                 return
@@ -147,7 +155,7 @@ package struct BoundPlan: Sendable {
         }
         losses = try known?.losses ?? LossCount(whole, to: target.name, over: connection).losses()
         findings =
-            try layouts.0.findings + layouts.1.findings
+            try layouts.0.findings + layouts.1.findings + objectFindings
             + (known == nil ? losses.filter { $0.reason != .notConvertible }.map(\.finding) : [])
             + (known == nil ? whole.findings(over: connection) : [])
     }
@@ -171,9 +179,11 @@ package struct BoundPlan: Sendable {
 
     var lowering: StoreLowering {
         get throws {
-            try StoreLowering(
+            var lowering = try StoreLowering(
                 source: source, destination: destination, mapping: mapping, catalogue: catalogue, rowCounts: rowCounts,
                 highestKeys: highestKeys, disjoint: disjoint)
+            lowering.keptObjects = keptObjects
+            return lowering
         }
     }
 

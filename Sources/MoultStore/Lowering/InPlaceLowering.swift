@@ -30,7 +30,7 @@ struct InPlaceLowering {
                 remedy: "Leave --in-place out, so that Moult works on a copy.")
         }
         let all =
-            lowering.dropTriggers() + statements + lowering.createTriggers() + primaryKeys
+            lowering.dropTriggers() + lowering.dropObjects() + statements + lowering.createTriggers() + primaryKeys
             + lowering.identity(metadata: metadata, modelCache: modelCache)
         return StoreScript(statements: all, isInPlace: true)
     }

@@ -20,6 +20,9 @@ struct RelationshipPairs: Hashable {
     /// The entity of the source that each end belongs to, or one below it.
     let ownerEntity: String
     let destinationEntity: String
+    /// Whether the table holds each pair of a relationship that is its own inverse, as far as it is there, from both
+    /// ends.
+    private(set) var isReflexive = false
 
     /// The same pairs seen from the other end.
     var flipped: RelationshipPairs {
@@ -27,7 +30,7 @@ struct RelationshipPairs: Hashable {
             table: table, path: path, ownerColumn: destinationColumn, destinationColumn: ownerColumn,
             ownerOrderColumn: destinationOrderColumn, destinationOrderColumn: ownerOrderColumn,
             row: row == .owner ? .destination : row == .destination ? .owner : .neither,
-            ownerEntity: destinationEntity, destinationEntity: ownerEntity)
+            ownerEntity: destinationEntity, destinationEntity: ownerEntity, isReflexive: isReflexive)
     }
 }
 
@@ -55,7 +58,8 @@ extension RelationshipPairs {
             ownerOrderColumn = order
             destinationOrderColumn = nil
             row = .destination
-        case .joinTable(let table, let own, let other, let order, let inverseOrder, _):
+        case .joinTable(let table, let own, let other, let order, let inverseOrder, let isReflexive):
+            self.isReflexive = isReflexive
             self.table = table
             ownerColumn = own
             destinationColumn = other

@@ -15,7 +15,7 @@ extension StoreLowering {
             + unconvertedValues(contributions, connection) + roundedValues(contributions, connection)
             + roundedDefaults(contributions, connection)
             + missingDestinations(contributions, connection)
-            + repeatedValues(connection) + shiftedKeys()
+            + repeatedValues(connection) + oneSidedPairs(connection) + shiftedKeys()
     }
 
     // MARK: - What is worth knowing
@@ -33,9 +33,31 @@ extension StoreLowering {
     private func shiftedKeys() -> [Finding] {
         contributions.filter { $0.shift > 0 }.map { contribution in
             Finding(
-                code: "keys-shifted", severity: .note, place: contribution.destination.name,
-                message: "The objects that \(contribution.source.name) becomes \(contribution.destination.name) get "
-                    + "new keys, \(contribution.shift) higher: theirs are taken by others of the same table.")
+                code: "keys-shifted", severity: rows(of: [contribution.source.name]) > 0 ? .warning : .note,
+                place: contribution.destination.name,
+                message: "The objects of \(contribution.source.name) that become \(contribution.destination.name) get "
+                    + "new keys, \(contribution.shift) higher: others of the same table have theirs.",
+                remedy: "An object ID that was kept outside the store, as a URI, no longer leads to its object.")
+        }
+    }
+
+    /// Pairs that the old store has in one direction only, and that stay so.
+    private func oneSidedPairs(_ connection: Connection) throws -> [Finding] {
+        try source.joinTables.compactMap { join in
+            guard let own = join.column(.source(join.owner))?.quotedName,
+                let other = join.column(.reflexiveDestination(join.owner))?.quotedName
+            else { return nil }
+            let table = "main.\(join.name.quotedName)"
+            let count = try connection.integer(
+                """
+                SELECT count(*) FROM \(table) AS p WHERE NOT EXISTS \
+                (SELECT 1 FROM \(table) AS q WHERE q.\(own) = p.\(other) AND q.\(other) = p.\(own))
+                """)
+            guard let count, count > 0 else { return nil }
+            return Finding(
+                code: "pair-one-sided", severity: .note, place: join.owner.place,
+                message: "The old store holds \(count) pairs of \(join.owner.place), its own inverse, in one "
+                    + "direction only; they stay as they are.")
         }
     }
 

@@ -44,7 +44,9 @@ extension StoreLowering {
         }
         let isReflexive = table.columns.contains { $0.role == .reflexiveDestination(reference) }
         let inserts = sources.flatMap { links in
-            let directions = isReflexive && links.pairs != links.pairs.flipped ? [links, links.flipped] : [links]
+            // What the store holds in one direction only stays so: it is the store's, not the migration's.
+            let isBoth = !isReflexive || links.pairs.isReflexive || links.pairs == links.pairs.flipped
+            let directions = isBoth ? [links] : [links, links.flipped]
             return directions.map { links in
                 insert(into: table.name, [own, other] + orders.map(\.column), links, sourceOrders(links.pairs))
             }

@@ -52,10 +52,27 @@ extension StoreLowering {
         guard let relationship, !relationship.isToMany, !links.isEmpty,
             let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
             links.count > 1 || !links.allSatisfy({ keepsKeys($0.owners) && keepsKeys($0.destinations) }),
+            !isCarriedWhole(links, relationship),
             let target = destination.model.entity(relationship.destinationEntityName),
             let declaring = destination.model.declaringEntity(of: inverse.name, in: target)
         else { return nil }
         return RelationshipReference(entity: declaring.name, name: inverse.name)
+    }
+
+    /// Whether the links of a one-to-one relationship go on as they were: every object at either end becomes one
+    /// object. Ends that disagree in the store are its own fault, and stay.
+    private func isCarriedWhole(_ links: [Links], _ relationship: RelationshipDescription) -> Bool {
+        guard links.count == 1, let links = links.first, let owner = links.owners.first else { return false }
+        return links.pairs.row == .owner && (links.owners + links.destinations).allSatisfy(isAlone)
+            && !mayLeadToOne(links.pairs, relationship, owner)
+    }
+
+    /// Whether no condition and no other mapping says what becomes of the objects that a mapping takes.
+    private func isAlone(_ contribution: Contribution) -> Bool {
+        contribution.values.condition == nil && contribution.mapping.policy == nil
+            && carriers.allSatisfy {
+                $0.position == contribution.position || $0.sourceNumber != contribution.sourceNumber
+            }
     }
 
     /// A column of ``translation(_:)`` for the destination that the object made of a row `s` chooses, where that one

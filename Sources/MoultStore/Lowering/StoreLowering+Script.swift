@@ -11,14 +11,14 @@ extension StoreLowering {
         let rebuilt = Set(tables.filter(\.isRebuilt).map(\.table.name) + joins.filter(\.isRebuilt).map(\.table.name))
         let kept = Set(destination.tables.map(\.name) + destination.joinTables.map(\.name)).subtracting(rebuilt)
         let updated = tables.filter { !$0.isRebuilt }
-        var statements = dropTriggers()
+        var statements = dropTriggers() + dropObjects()
         statements += dropIndexes(on: updated, kept: kept)
         statements += dropTables(keeping: kept)
         statements += tables.flatMap(fill) + joins.flatMap(fill)
         statements += makeOrders(tables, joins)
         statements += createIndexes(dropped: droppedIndexes(on: updated, kept: kept), kept: kept)
         statements += derivedUpdates()
-        statements += rebuildVirtualTables()
+        statements += rebuildVirtualTables(tables)
         statements += createTriggers()
         statements += history.statements + cloudKitStatements()
         statements += primaryKeys()
@@ -34,7 +34,7 @@ extension StoreLowering {
         let owned = source.tables.map(\.name) + source.joinTables.map(\.name)
         // A table of the destination's that the model of the source does not explain would stand in the way.
         let inTheWay = (destination.tables.map(\.name) + destination.joinTables.map(\.name)).filter { name in
-            catalogue.table(name) != nil && !owned.contains(name)
+            catalogue.table(name) != nil && !owned.contains(name) && !keptObjects.drops(.table).contains(name)
         }
         return (owned + inTheWay + catalogue.leftoverTables).filter { !kept.contains($0) }.map {
             .init("DROP TABLE main.\($0.quotedName)", "Take the old table \($0) away.")
@@ -120,10 +120,11 @@ extension StoreLowering {
                 return (change.table.name, columns.map(\.column))
             }, uniquingKeysWith: +)
         return catalogue.entries.filter { entry in
-            guard entry.kind == .index, let sql = entry.sql, kept.contains(entry.tableName) else { return false }
-            // Core Data's own names begin with Z; any other index is somebody's own and stays.
-            guard entry.name.hasPrefix("Z") else { return false }
-            return !expected.contains(sql) || columns[entry.tableName, default: []].contains { sql.contains($0) }
+            guard entry.kind == .index, let sql = entry.sql, kept.contains(entry.tableName),
+                !keptObjects.drops(.index).contains(entry.name)
+            else { return false }
+            let isAsked = expected.contains(sql) || keptObjects.keeps(.index, entry.name)
+            return !isAsked || columns[entry.tableName, default: []].contains { sql.contains($0) }
         }.map(\.name)
     }
 
@@ -137,9 +138,16 @@ extension StoreLowering {
         let present = Set(
             catalogue.entries.filter { $0.kind == .index && kept.contains($0.tableName) && !dropped.contains($0.name) }
                 .compactMap(\.sql))
-        return destination.indexes.filter { !present.contains($0.sql) }.map {
-            .init($0.sql, "Make the index \($0.name).", rows: 1, reach: reach(of: $0))
+        let fresh = destination.indexes.filter { !present.contains($0.sql) }.map {
+            StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: 1, reach: reach(of: $0))
         }
+        let owned = Set(source.tables.map(\.name) + source.joinTables.map(\.name))
+        let others = keptObjects.entries(.index).compactMap { entry -> StoreScript.Statement? in
+            guard owned.contains(entry.tableName), let sql = entry.sql, !present.contains(sql) else { return nil }
+            let index = IndexDefinition(name: entry.name, table: entry.tableName, sql: sql)
+            return .init(sql, "Put the index \(entry.name) back.", rows: 1, reach: reach(of: index))
+        }
+        return fresh + others
     }
 
     /// The rows of the table that an index is of.
@@ -162,30 +170,49 @@ extension StoreLowering {
 
     /// Core Data's triggers as a fresh store has them, and every other one in its own words.
     func createTriggers() -> [StoreScript.Statement] {
-        let ours = Set(destination.triggers.map(\.name))
-        let foreign = catalogue.entries.filter { entry in
-            entry.kind == .trigger && !ours.contains(entry.name) && !entry.name.hasPrefix("Z_DA_")
-                && !entry.name.hasPrefix("Z_RT_") && remains(entry.tableName)
-        }
-        return destination.triggers.map { .init($0.sql, "Make the trigger \($0.name).") }
-            + foreign.compactMap { entry in
+        destination.triggers.map { .init($0.sql, "Make the trigger \($0.name).") }
+            + keptObjects.entries(.trigger).compactMap { entry in
                 entry.sql.map { .init($0, "Put the trigger \(entry.name) back.") }
             }
     }
 
-    private func remains(_ table: String) -> Bool {
-        let owned = source.tables.map(\.name) + source.joinTables.map(\.name)
-        let fresh = destination.tables.map(\.name) + destination.joinTables.map(\.name)
-        return fresh.contains(table) || !owned.contains(table)
+    /// Objects that contradict the new version; a table's indexes go before it.
+    func dropObjects(_ kinds: [Catalogue.Kind] = [.index, .view, .table]) -> [StoreScript.Statement] {
+        kinds.flatMap { kind in
+            keptObjects.drops(kind).map { name in
+                .init(
+                    "DROP \(kind.rawValue.uppercased()) main.\(name.quotedName)",
+                    "Take the \(kind.rawValue) \(name) away, which contradicts the new version.")
+            }
+        }
     }
 
-    private func rebuildVirtualTables() -> [StoreScript.Statement] {
-        let old = catalogue.entries.filter { $0.kind == .table && $0.name.hasPrefix("Z_RT_") && $0.isVirtual }
+    private func rebuildVirtualTables(_ changes: [TableChange]) -> [StoreScript.Statement] {
+        let old = catalogue.entries.filter { entry in
+            entry.kind == .table && entry.name.hasPrefix("Z_RT_") && entry.isVirtual
+                && !keptObjects.keeps(.table, entry.name) && !keptObjects.drops(.table).contains(entry.name)
+        }
         return old.map { .init("DROP TABLE main.\($0.name.quotedName)", "Take the R-tree \($0.name) away.") }
             + destination.virtualTables.flatMap { tree in
                 [.init(tree.sql, "Make the R-tree \(tree.name).")]
                     + (tree.fillStatement.map { [.init($0, "Fill the R-tree \(tree.name).", rows: 1)] } ?? [])
-            }
+            } + keptObjects.trees.flatMap { refill($0, changes) }
+    }
+
+    /// Fills an R-tree that the model does not ask for by its own trigger, which knows what goes into it.
+    private func refill(_ tree: Catalogue.Entry, _ changes: [TableChange]) -> [StoreScript.Statement] {
+        guard let trigger = keptObjects.entries(.trigger).first(where: { $0.name == tree.name + "_UPDATE" }),
+            let sql = trigger.sql, let change = changes.first(where: { $0.table.name == trigger.tableName }),
+            change.kind != .untouched, let column = change.table.column(.optimisticLock)?.quotedName
+        else { return [] }
+        return [
+            .init("DELETE FROM main.\(tree.name.quotedName)", "Empty the R-tree \(tree.name)."),
+            .init(sql, "Have a trigger fill the R-tree \(tree.name)."),
+            .init(
+                "UPDATE main.\(trigger.tableName.quotedName) SET \(column) = \(column)",
+                "Fill the R-tree \(tree.name).", rows: 1),
+            .init("DROP TRIGGER main.\(trigger.name.quotedName)", "Take the trigger \(trigger.name) away again."),
+        ]
     }
 
     // MARK: - What makes it a store of the new version

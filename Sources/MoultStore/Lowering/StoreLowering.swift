@@ -17,6 +17,9 @@ struct StoreLowering {
     /// Rows by source entity, where they were counted.
     let rowCounts: [String: Int64]
 
+    /// What else stands in the store's catalogue, and what of it stays.
+    var keptObjects = KeptObjects()
+
     /// Whether pairs of join tables are made for listed objects alone (``PartialScript``).
     var isPartial = false
 
@@ -91,7 +94,10 @@ struct StoreLowering {
             let members = carriers.indices.filter {
                 destination.model.root(of: carriers[$0].destination).name == table.rootEntityName
             }
-            let kept = members.filter { source.table(for: carriers[$0].source)?.name == table.name }
+            // Of several hierarchies that become one, that of the root's own objects stays as it is.
+            let root = mapping.entityMappings.first { $0.destinationEntityName == table.rootEntityName }
+            let home = root?.sourceEntityName.flatMap { source.table(forEntity: $0)?.name } ?? table.name
+            let kept = members.filter { source.table(for: carriers[$0].source)?.name == home }
             for index in kept + members.filter({ !kept.contains($0) }) {
                 guard let name = source.table(for: carriers[index].source)?.name else { continue }
                 let carrier = carriers[index]

@@ -22,10 +22,11 @@ package struct StoreMaker: Sendable {
     ///   - history: whether to make the tables of persistent history.
     ///   - uuid: the store's UUID; a random one by default.
     ///   - experimental: write version hashes that are not certain.
+    ///   - stored: the store that this one takes the place of, whose names stay where the model leaves them open.
     /// - Throws: `unsupported` where the hashes of the model are not certain.
     package init(
         _ version: ModelVersion, framework: Int = FrameworkLevel.newest.number, history: Bool = false,
-        uuid: String? = nil, experimental: Bool = false
+        uuid: String? = nil, experimental: Bool = false, namesOf stored: StoreLayout? = nil
     ) throws {
         if let reason = version.hashes.uncertain.values.min(), !experimental {
             throw MigrationError(
@@ -33,7 +34,9 @@ package struct StoreMaker: Sendable {
                 remedy: "Remove the attribute, or pass --experimental to write Moult's best guess, which Core Data "
                     + "may refuse to open.")
         }
-        layout = try StoreLayout(model: version.model, framework: framework, history: history)
+        layout = try StoreLayout(
+            model: version.model, framework: framework, history: history,
+            keeping: stored.map(StoredNames.init(of:)) ?? StoredNames())
         metadata = StoreMetadata(
             newStoreOf: version, level: layout.level, uuid: (uuid ?? UUID().uuidString).uppercased())
         let isArchivable = version.hashes.uncertain.isEmpty

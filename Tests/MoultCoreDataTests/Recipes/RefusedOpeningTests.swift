@@ -47,6 +47,33 @@ import Testing
         #expect(error.coreData?.constant == "NSMigrationMissingMappingModelError")
     }
 
+    @Test func `with inference off a registered mapping is used, and none is inferred beside it`() throws {
+        let store = try TestStore()
+        try store.populate()
+        var author = EntityMapping(from: "Author", to: "Author")
+        author.attributeMappings = [try PropertyMapping("fullName", "uppercase:($source.name)")]
+        var registry = MigrationRegistry()
+        registry.register(mapping: MappingModel([author]), from: "Library", to: "Library 2")
+        let names = try store.sql("SELECT upper(ZNAME) FROM ZAUTHOR ORDER BY Z_PK")
+        let change: (PersistentStoreDescription) -> Void = {
+            $0.shouldInferMappingModelAutomatically = false
+            $0.migrationRegistry = registry
+        }
+        // The second step of this way has none.
+        let error = try refusal(store, Library.third(), versions: Library.versions(), change)
+        #expect(error.coreData?.number == 134140)
+        #expect(error.message.contains("from Library 2 to Library 3"))
+        // An unanswerable change is no other matter, where nothing may be inferred.
+        let versions = ModelVersions([("Library", try Library.first()), ("Library 2", try Library.impossible())])
+        let other = try refusal(store, Library.impossible(), versions: versions) {
+            $0.shouldInferMappingModelAutomatically = false
+        }
+        #expect(other.coreData?.number == 134140)
+        let container = try store.container(Library.second(), versions: Library.versions(), change)
+        try container.close()
+        #expect(try store.sql("SELECT ZFULLNAME FROM ZAUTHOR ORDER BY Z_PK") == names)
+    }
+
     @Test func `a change that cannot be inferred gives 134190 with the reason`() throws {
         let store = try TestStore()
         try store.populate()

@@ -12,16 +12,17 @@ enum Harbour: VersionedSchema {
         case one = 1
         case two
     }
+    enum Tide: Codable { case ebb, flood }
     enum Outcome: Codable, Equatable {
         case sunk(depth: Double)
         case afloat
     }
     struct Place: Codable, Equatable {
-        var name: String
-        var rank: Rank
-        var outcome: Outcome
+        var title: String
+        var grade: Rank
+        var fate: Outcome
         var at: Date
-        var names: [String: Int]
+        var counts: [String: Int]
     }
 
     @Model final class Ship {
@@ -44,15 +45,16 @@ enum Harbour: VersionedSchema {
         var optionalRank: Rank?
         var optionalPlace: Place?
         var optionalSmall: Int8?
+        var tide: Tide
         var given = Rank.low
         @Relationship(deleteRule: .cascade, inverse: \Mast.ship) var masts: [Mast] = []
 
         init(_ name: String) {
             self.name = name
             (code, rank, level, outcome) = (UUID(), .low, .two, .afloat)
-            place = Place(name: "here", rank: .low, outcome: .afloat, at: .now, names: ["a": 1])
+            place = Place(title: "here", grade: .low, fate: .afloat, at: .now, counts: ["a": 1])
             (url, price, small, big, weight) = (URL(fileURLWithPath: "/ship"), 12.5, 1, .max, 1.5)
-            (isOld, built, data, tags) = (true, .now, Data([1, 2]), ["a", "b"])
+            (isOld, built, data, tags, tide) = (true, .now, Data([1, 2]), ["a", "b"], .flood)
             (note, optionalRank, optionalPlace, optionalSmall) = ("note", .high, place, 3)
         }
     }

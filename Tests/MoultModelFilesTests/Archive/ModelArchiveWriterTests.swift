@@ -163,3 +163,31 @@ import Testing
         }
     }
 }
+
+@Suite struct CompiledDefaultTests {
+    static let defaults: [(AttributeType, AttributeValue, AttributeValue?)] = [
+        (.boolean, .double(0), .boolean(false)),
+        (.boolean, .double(1), .boolean(true)), (.boolean, .integer(1), .boolean(true)),
+        (.boolean, .decimal("0"), .boolean(false)), (.boolean, .double(0.5), nil),
+        (.boolean, .string("NO"), .boolean(false)),
+        (.integer16, .double(3), .integer(3)), (.integer16, .integer(70_000), nil),
+        (.integer32, .boolean(true), .integer(1)),
+        (.integer64, .double(0.1), nil), (.double, .integer(3), .double(3)), (.double, .double(0.1), .double(0.1)),
+        (.decimal, .double(0.1), .decimal("0.1")), (.decimal, .decimal("12.5"), .decimal("12.5")),
+        (.string, .integer(1), nil),
+    ]
+
+    /// A compiled model keeps the kind of number that an attribute's default had before its type was changed.
+    @Test(arguments: defaults)
+    func `a default of another kind is read where the type holds it, and is a finding otherwise`(
+        type: AttributeType, archived: AttributeValue, expected: AttributeValue?
+    ) throws {
+        let attribute = AttributeDescription(name: "x", type: type, defaultValue: archived)
+        let model = try ManagedObjectModel(entities: [EntityDescription(name: "A", attributes: [attribute])])
+        var findings: [Finding] = []
+        let reread = try ManagedObjectModel(compiled: model.compiled(), findings: &findings)
+        #expect(reread.entity("A")?.attribute("x")?.defaultValue == expected)
+        #expect(findings.map(\.code) == (expected == nil ? ["default-not-read"] : []))
+        #expect(findings.allSatisfy { $0.place == "A.x" })
+    }
+}

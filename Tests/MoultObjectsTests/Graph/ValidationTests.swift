@@ -124,4 +124,44 @@ struct ValidationTests {
         try same.setAttribute("name", .string("Ann"))
         try context.save()
     }
+
+    @Test("a required to-many relationship may be empty unless it has a minimum count")
+    func emptyLists() throws {
+        func few(_ name: String, minimum: Int, isOptional: Bool = false) -> RelationshipDescription {
+            RelationshipDescription(
+                name: name, destinationEntityName: "User", isOptional: isOptional, maxCount: 0, minCount: minimum)
+        }
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Conversation",
+                relationships: [
+                    few("labels", minimum: 0), few("members", minimum: 1), few("guests", minimum: 2, isOptional: true),
+                ]),
+            EntityDescription(name: "User"),
+        ])
+        let coordinator = ObjectCoordinator(model: model)
+        try coordinator.add(ObjectStore(inMemory: model))
+        let context = ObjectContext(coordinator: coordinator)
+        let talk = try context.insert("Conversation")
+        func broken() -> [String] {
+            do {
+                try context.save()
+                return []
+            } catch let errors as ValidationErrors {
+                return errors.violations.map { "\($0.property) \($0.rule.rawValue)" }
+            } catch {
+                return ["\(error)"]
+            }
+        }
+        #expect(broken() == ["members 1580"])
+        let user = try context.insert("User")
+        try talk.add(user, to: "members")
+        #expect(broken() == [])
+        try talk.add(user, to: "labels")
+        #expect(broken() == [])
+        try talk.setToMany("labels", [])
+        #expect(broken() == [])
+        try talk.add(user, to: "guests")
+        #expect(broken() == ["guests 1580"])
+    }
 }

@@ -10,15 +10,17 @@ final class PathProbe: BackingData {
         /// What was handed out last.
         var last: AnyObject?
         var value: AttributeValue?
+        /// What the columns of a composite attribute were handed out as, by their paths in it.
+        var columns: [String: AttributeValue]?
         var isToMany = false
         let round: Int
 
         init(round: Int) { self.round = round }
     }
 
-    private let walk: Walk
-    private let model: any PersistentModel.Type
-    private let depth: Int
+    let walk: Walk
+    let model: any PersistentModel.Type
+    let depth: Int
 
     private init(_ model: any PersistentModel.Type, _ walk: Walk, depth: Int) {
         self.model = model
@@ -30,36 +32,48 @@ final class PathProbe: BackingData {
     static func walk<Model: PersistentModel>(_ keyPath: PartialKeyPath<Model>) -> StoredPath? {
         // One step that is no stored property is a computed one, which would run for nothing.
         guard "\(keyPath)".filter({ $0 == "." }).count > 1 else { return nil }
-        let found = (0..<3).map { step(keyPath, round: $0) }
-        guard let first = found[0], found.allSatisfy({ $0?.names == first.names }) else { return nil }
-        return first
+        // More rounds than a composite attribute has columns of two values each, had it hundreds of them.
+        let found = (0..<12).map { paths(keyPath, round: $0) }
+        let same = found[0].filter { path in found.allSatisfy { $0.contains { $0.names == path.names } } }
+        return same.count == 1 ? same.first : nil
     }
 
-    private static func step<Model: PersistentModel>(_ keyPath: PartialKeyPath<Model>, round: Int) -> StoredPath? {
+    /// The paths that a key path may mean, as far as one walk tells it.
+    private static func paths<Model: PersistentModel>(_ keyPath: PartialKeyPath<Model>, round: Int) -> [StoredPath] {
         let walk = Walk(round: round)
         let probe = PathProbe(Model.self, walk, depth: 0)
         let result = Model(backingData: probe)[keyPath: keyPath]
-        guard let names = walk.names, !names.isEmpty else { return nil }
+        guard let names = walk.names, !names.isEmpty else { return [] }
         if walk.isToMany {
-            if let count = result as? Int, count == round + 1 { return StoredPath(names, .count) }
-            return result is any RelationshipCollection ? StoredPath(names, .relationship) : nil
+            if let count = result as? Int, count == round + 1 { return [StoredPath(names, .count)] }
+            return result is any RelationshipCollection ? [StoredPath(names, .relationship)] : []
+        }
+        if let columns = walk.columns {
+            return columns.sorted { $0.key < $1.key }.compactMap { path, value in
+                end(result, value, keyPath).map { StoredPath(names + [path], $0) }
+            }
         }
         guard let value = walk.value else {
             guard let last = walk.last, let model = unwrapped(result) as? any PersistentModel, model === last else {
-                return nil
+                return []
             }
-            return StoredPath(names, .relationship)
+            return [StoredPath(names, .relationship)]
         }
+        return end(result, value, keyPath).map { [StoredPath(names, $0)] } ?? []
+    }
+
+    /// What the end of a key path is, where its result is the value of a column; nil where it is another.
+    private static func end(_ result: Any, _ value: AttributeValue, _ keyPath: AnyKeyPath) -> StoredPath.End? {
         if let order = unwrapped(result) as? _LocalizedOrder, case .string(let text) = value {
             if order == text._localizedOrder, order != text._localizedStandardOrder {
-                return StoredPath(names, .localizedOrder)
+                return .localizedOrder
             }
-            return order == text._localizedStandardOrder ? StoredPath(names, .localizedStandardOrder) : nil
+            return order == text._localizedStandardOrder ? .localizedStandardOrder : nil
         }
         guard let constant = ExpressionValue(predicateConstant: result),
             constant.key == ExpressionValue(value).key
         else { return nil }
-        return StoredPath(names, .attribute(type(of: keyPath).valueType))
+        return .attribute(type(of: keyPath).valueType)
     }
 
     private static func unwrapped(_ value: Any) -> Any {
@@ -71,7 +85,7 @@ final class PathProbe: BackingData {
 
     let persistentModelID = PersistentIdentifier(ObjectID(temporary: 0, entityName: ""))
 
-    private func note(_ key: String) {
+    func note(_ key: String) {
         guard walk.names?.count == depth, walk.value == nil, !walk.isToMany else {
             walk.names = nil
             return
@@ -82,14 +96,17 @@ final class PathProbe: BackingData {
     private func shape(of key: String) -> _PropertyShape? { ModelProperties.of(model)[key]?.shape }
 
     func attribute(_ key: String) -> AttributeValue? {
+        if let point = key.firstIndex(of: ".") {
+            return column(String(key[key.index(after: point)...]), of: String(key[..<point]))
+        }
         note(key)
-        guard let property = ModelProperties.of(model)[key], case .attribute(let type, _, _) = property.shape else {
+        guard let property = ModelProperties.of(model)[key], case .attribute(let attribute) = property.shape else {
             return nil
         }
-        if let enumeration = withoutOptionals(property.valueType) as? any CaseIterable.Type {
-            walk.value = enumeration.storedCase(walk.round)
+        if let cases = withoutOptionals(property.valueType) as? any CaseIterable.Type {
+            walk.value = cases.storedCase(walk.round)
         } else {
-            walk.value = Self.value(of: type, round: walk.round)
+            walk.value = Self.value(of: attribute.type, round: walk.round)
         }
         return walk.value
     }
@@ -112,19 +129,22 @@ final class PathProbe: BackingData {
     }
 
     /// A value that nobody makes of another by chance.
-    private static func value(of type: AttributeType, round: Int) -> AttributeValue? {
-        let number = Int64([23_117, 31_013, 8][round])
+    static func value(of type: AttributeType, round: Int, column: Int = 0) -> AttributeValue? {
+        let number = Int64([23_117, 31_013, 8][round % 3]) + Int64(round / 3 * 5 + column * 41)
         switch type {
         case .integer16: return .integer(number % 97)
         case .integer32, .integer64: return .integer(number)
-        case .boolean: return .boolean(round == 1)
+        // The bits of a number of its own, so that two columns differ in some round.
+        case .boolean: return .boolean((column + 2) & (1 << (round % 12)) != 0)
         case .double, .float: return .double(0.25 - Double(number))
         case .decimal: return .decimal("-\(number).125")
-        case .string: return .string(["  9 a10\u{E9}Z", "Q7 08 x\u{301} ", "b2B"][round])
+        case .string:
+            let text = ["  9 a10\u{E9}Z", "Q7 08 x\u{301} ", "b2B"][round % 3]
+            return .string(column == 0 && round < 3 ? text : "\(text)\(column)r\(round)")
         case .date: return .date(Double(number) + 0.5)
-        case .uuid: return .uuid((0..<16).map { UInt8(truncatingIfNeeded: number &* Int64($0)) })
+        case .uuid: return .uuid((1...16).map { UInt8(truncatingIfNeeded: number &* Int64($0)) })
         case .uri: return .uri("https://example.org/\(number)")
-        case .binary: return .binary([UInt8(truncatingIfNeeded: number), 3])
+        case .binary: return .binary([UInt8(truncatingIfNeeded: number), 3, UInt8(truncatingIfNeeded: column)])
         case .undefined, .transformable, .objectID, .composite: return nil
         }
     }

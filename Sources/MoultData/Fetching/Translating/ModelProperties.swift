@@ -6,6 +6,7 @@ final class ModelProperties: @unchecked Sendable {
     struct Property {
         let name: String
         let shape: _PropertyShape
+        let paths: [String]
         let valueType: Any.Type
     }
 
@@ -25,7 +26,9 @@ final class ModelProperties: @unchecked Sendable {
         entityName = metadata.name
         let properties = metadata.properties.map { found in
             let valueType = type(of: found.keyPath).valueType
-            return (found.keyPath, Property(name: found.name, shape: found.shape, valueType: valueType))
+            return (
+                found.keyPath, Property(name: found.name, shape: found.shape, paths: found.paths, valueType: valueType)
+            )
         }
         byKeyPath = Dictionary(properties) { first, _ in first }
         byName = Dictionary(properties.map { ($0.1.name, $0.1) }) { first, _ in first }

@@ -20,8 +20,20 @@ extension ExpressionValue {
         case let text as Substring: self = .string(String(text))
         case let character as Character: self = .string(String(character))
         case let value as any RawRepresentable: self.init(predicateConstant: value.rawValue)
-        default: return nil
+        default:
+            guard let name = Self.caseName(value) else { return nil }
+            self = .string(name)
         }
+    }
+}
+
+extension ExpressionValue {
+    /// The name of an enum's case without raw value and associated values, which its column holds.
+    private static func caseName(_ value: Any) -> String? {
+        func name<Value>(_ value: Value) -> String? {
+            EnumCases.names(of: Value.self) == nil ? nil : EnumCases.name(of: value)
+        }
+        return _openExistential(value, do: name)
     }
 }
 

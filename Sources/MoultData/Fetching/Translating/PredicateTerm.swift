@@ -9,6 +9,8 @@ package indirect enum PredicateTerm {
     case constant(Any)
     /// One value; null for nil.
     case value(StoredExpression)
+    /// A value of several columns, which are elements of a composite attribute; nil where all of them are null.
+    case composite(StoredExpression, ValueForm)
     /// A model or its identity; null for nil.
     case object(StoredExpression, any PersistentModel.Type)
     /// A Bool; nil where `present` does not hold.

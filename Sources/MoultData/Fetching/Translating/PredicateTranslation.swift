@@ -95,7 +95,7 @@ package struct PredicateTranslation {
         case .constant(let value): (value as? Bool).map(StoredPredicate.constant)
         case .condition(let condition, let present): StoredPredicate.all(present, condition)
         case .value(let expression): .compare(expression, .equal, .constant(.boolean(true)))
-        case .object, .collection, .range: nil
+        case .object, .collection, .range, .composite: nil
         }
     }
 
@@ -110,6 +110,13 @@ package struct PredicateTranslation {
         case .condition(let condition, nil): return .boolean(condition)
         case .condition(let condition, let present?):
             return .conditional(present, .boolean(condition), .constant(.null))
+        case .composite(let attribute, .cases(let names)):
+            // The column of the case in use holds its name, the others are null.
+            return names.reversed().reduce(.constant(.null)) { rest, name in
+                let column = attribute.property(name)
+                return .conditional(.isPresent(column), column, rest)
+            }
+        case .composite: throw refuse(part, "the store keeps its fields, which can be asked for one by one")
         case .collection, .range: throw refuse(part, "many values are asked for as if they were one")
         }
     }
@@ -119,6 +126,8 @@ package struct PredicateTranslation {
         switch term {
         case .constant(let value): isNilValue(value) ? .constant(false) : nil
         case .value(let expression): .isPresent(expression)
+        case .composite(let attribute, let form):
+            .or(form.columns.map { .isPresent(attribute.property($0)) })
         case .object(.evaluatedObject, _), .object(.variable, _): nil
         case .object(let expression, _): .isPresent(expression)
         case .condition(_, let present), .collection(_, _, let present): present

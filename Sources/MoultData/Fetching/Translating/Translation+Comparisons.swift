@@ -21,7 +21,7 @@ extension PredicateExpressions.Comparison: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         let terms = (try translation.term(lhs), try translation.term(rhs))
         if case (.constant, .constant) = terms { return try translation.constant(self) }
-        if let condition = caseOrder(terms.0, terms.1) { return .condition(condition) }
+        if let condition = caseOrder(terms.0, terms.1, translation) { return .condition(condition) }
         let left = try translation.expression(terms.0, of: lhs)
         let right = try translation.expression(terms.1, of: rhs)
         return .condition(try translation.order(left, op.stored, right, of: LHS.Output.self, self))
@@ -31,10 +31,11 @@ extension PredicateExpressions.Comparison: PredicateTranslatable {
 extension PredicateExpressions.Comparison {
     /// An enum in the order of its own operator, which is asked here of every case; nil for anything but an enum whose
     /// cases are known and a constant.
-    private func caseOrder(_ left: PredicateTerm, _ right: PredicateTerm) -> StoredPredicate? {
-        guard let type = LHS.Output.self as? any CaseIterable.Type, !(type is any PersistentValue.Type),
-            let cases = type.cases as? [LHS.Output]
-        else { return nil }
+    private func caseOrder(
+        _ left: PredicateTerm, _ right: PredicateTerm, _ translation: PredicateTranslation
+    ) -> StoredPredicate? {
+        guard !(LHS.Output.self is any PersistentValue.Type), let cases = allCases(LHS.Output.self) else { return nil }
+        let (left, right) = (translation.value(of: left, self), translation.value(of: right, self))
         let (column, fitting): (StoredExpression, [LHS.Output])
         switch (left, right) {
         case (.value(let expression), .constant(let value as LHS.Output)):
@@ -49,8 +50,22 @@ extension PredicateExpressions.Comparison {
     }
 }
 
+/// Every value of an enum without associated values, or of a type that names them; nil for any other.
+func allCases<Value>(_ type: Value.Type) -> [Value]? {
+    if let type = type as? any CaseIterable.Type { return type.cases as? [Value] }
+    return EnumCases.values(of: type)?.map(\.value)
+}
+
 extension CaseIterable {
     fileprivate static var cases: [Any] { Array(allCases) }
+}
+
+extension PredicateTranslation {
+    /// An enum of several columns as one value; any other term as it is.
+    fileprivate func value(of term: PredicateTerm, _ part: some PredicateExpression) -> PredicateTerm {
+        guard case .composite(_, .cases) = term, let value = try? expression(term, of: part) else { return term }
+        return .value(value)
+    }
 }
 
 extension PredicateExpressions.ComparisonOperator {
@@ -85,6 +100,11 @@ extension PredicateTranslation {
             if isNilValue(value) { return presence(other)?.negated ?? .constant(false) }
             if case .condition(let condition, let present) = other, let value = plain(value) as? Bool {
                 return .all(present, value ? condition : condition.negated) ?? .constant(true)
+            }
+            if case .composite(let attribute, .cases) = other,
+                case .string(let name)? = ExpressionValue(predicateConstant: value)
+            {
+                return .compare(attribute.property(name), .equal, .constant(.string(name)))
             }
         case (.collection, _), (_, .collection):
             throw refuse(part, "two to-many relationships are compared as if they were values")

@@ -32,6 +32,7 @@ extension PredicateTranslation {
         case .value(let value), .object(let value, _):
             if let base = whole.expression, value.isNull(with: base) { return result }
             return try choice(present, result, .constant(Any?.none as Any), part)
+        case .composite: return result
         case .constant: return try choice(present, result, .constant(Any?.none as Any), part)
         case .range: throw refuse(part, "a range cannot be missing")
         }
@@ -41,7 +42,7 @@ extension PredicateTranslation {
 extension PredicateTerm {
     fileprivate var expression: StoredExpression? {
         switch self {
-        case .value(let expression), .object(let expression, _): expression
+        case .value(let expression), .object(let expression, _), .composite(let expression, _): expression
         case .constant, .condition, .collection, .range: nil
         }
     }

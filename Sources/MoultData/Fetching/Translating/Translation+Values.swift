@@ -28,6 +28,7 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
         case .collection(let collection, let model, _):
             return try element(of: collection, model, by: translation)
         case .value(let value): return try part(of: value, by: translation)
+        case .composite(let attribute, let form): return try field(of: attribute, form, by: translation)
         case .condition, .range: throw translation.refuse(self, "only a property of a model has a column")
         }
     }
@@ -43,13 +44,34 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
             throw translation.refuse(self, "it is no stored property of \(model)")
         }
         switch property.shape {
-        case .attribute:
-            return .value(StoredNumber.expression(object.property(property.name), of: Output.self))
+        case .attribute(let attribute):
+            let value = object.property(property.name)
+            guard attribute.type == .composite else {
+                return .value(StoredNumber.expression(value, of: Output.self))
+            }
+            let form = ValueForm.of(property.valueType)
+            if case .rawValue = form { return .value(value.property(property.name)) }
+            return .composite(value, form)
         case .toOne(let destination, _): return .object(object.property(property.name), destination)
         // Of one of two objects it is the list of whichever it is.
         case .toMany(let destination, _):
             if case .conditional = object { return .collection(.keyPath(property.name, of: object), destination) }
             return .collection(object.property(property.name), destination)
+        }
+    }
+
+    /// A field of a struct, by its own column or columns.
+    private func field(
+        of attribute: StoredExpression, _ form: ValueForm, by translation: PredicateTranslation
+    ) throws -> PredicateTerm {
+        guard case .fields(let fields) = form, let name = StructFields.name(of: keyPath),
+            let field = fields.first(where: { $0.name == name })
+        else { throw translation.refuse(self, "it is no stored property of \(Root.Output.self)") }
+        let value = attribute.property(name)
+        switch field.form {
+        case .fields, .cases: return .composite(value, field.form)
+        case .plain, .rawValue, .archive, .json, .encoded, .unknown:
+            return .value(StoredNumber.expression(value, of: Output.self))
         }
     }
 
@@ -93,16 +115,12 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
 extension RawRepresentable {
     /// Whether a key path means the raw value: seen from all cases, because key paths of the same property can differ.
     fileprivate static func hasRawValue(at keyPath: AnyKeyPath) -> Bool {
-        guard let path = keyPath as? KeyPath<Self, RawValue>, let type = Self.self as? any CaseIterable.Type else {
+        guard let path = keyPath as? KeyPath<Self, RawValue>, let cases = MoultData.allCases(Self.self) else {
             return keyPath == \Self.rawValue
         }
-        return type.areAll { value in
-            guard let value = value as? Self, let raw = value[keyPath: path] as? AnyHashable else { return false }
+        return cases.allSatisfy { value in
+            guard let raw = value[keyPath: path] as? AnyHashable else { return false }
             return raw == value.rawValue as? AnyHashable
         }
     }
-}
-
-extension CaseIterable {
-    fileprivate static func areAll(_ test: (Any) -> Bool) -> Bool { allCases.allSatisfy(test) }
 }

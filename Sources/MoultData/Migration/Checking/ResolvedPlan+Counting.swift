@@ -48,11 +48,12 @@ extension ResolvedPlan {
         guard parts.count == 2, let entity = model.entity(parts[0]) else { return nil }
         let all = try store.count(ObjectFetch(entityName: entity.name))
         let objects = "object\(all == 1 ? "" : "s") of \(entity.name)"
-        guard model.attributes(of: entity).contains(where: { $0.name == parts[1] }) else {
+        guard let attribute = model.attributes(of: entity).first(where: { $0.name == parts[1] }) else {
             return "The store has \(all) \(objects), which would be without it."
         }
         let empty = try store.count(
-            ObjectFetch(entityName: entity.name, predicate: .isNull(.keyPath(parts[1]))))
+            ObjectFetch(
+                entityName: entity.name, predicate: .and(attribute.paths.map { .isNull(.keyPath($0)) })))
         return "Of \(all) \(objects) in the store \(empty) \(empty == 1 ? "has" : "have") no value."
     }
 }

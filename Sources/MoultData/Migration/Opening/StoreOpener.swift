@@ -73,6 +73,8 @@ package struct StoreOpener {
         description.configuration = configuration
         description.isReadOnly = isReadOnly
         description.setOption(true, forKey: PersistentStoreOption.historyTracking)
+        // Who shares a store with SwiftData says so, and is refused what is uncertain (`Schema.checkMappings()`).
+        description.setOption(true, forKey: PersistentStoreOption.allowsUncertainVersionHashes)
         description.migrationProgress = onProgress
         description.isMigrationCancelled = isCancelled
         description.migrationRegistry = registry

@@ -82,9 +82,7 @@ extension TransformInference {
             try model.updateEntity(transform.newName) { entity in
                 entity.forgetConstraints()
                 if transform.oldName != transform.newName { entity.renamingIdentifier = transform.oldName }
-                for position in entity.attributes.indices where entity.attributes[position].defaultValue == nil {
-                    entity.attributes[position].isOptional = true
-                }
+                for position in entity.attributes.indices { entity.attributes[position].leaveToCode() }
                 for position in entity.relationships.indices {
                     entity.relationships[position].isOptional = true
                     entity.relationships[position].minCount = 0
@@ -92,6 +90,14 @@ extension TransformInference {
             }
         }
         return ModelVersion(names: version.names, model: model)
+    }
+}
+
+extension AttributeDescription {
+    /// Has nothing that has no default be required.
+    fileprivate mutating func leaveToCode() {
+        for position in elements.indices { elements[position].leaveToCode() }
+        if defaultValue == nil { isOptional = true }
     }
 }
 

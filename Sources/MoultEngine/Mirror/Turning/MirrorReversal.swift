@@ -19,6 +19,9 @@ struct MirrorReversal {
     init(_ forward: ResolvedMapping, from first: ManagedObjectModel, to second: ManagedObjectModel) {
         (self.forward, self.first, self.second) = (forward, first, second)
         for entity in first.entities { add(entity) }
+        for merged in forward.mergedHierarchies(from: first, to: second) {
+            obstacles.append("Objects that moved into the hierarchy of \(merged.root) have other keys there.")
+        }
         for added in forward.entityMappings where added.sourceEntityName == nil {
             guard let name = added.destinationEntityName else { continue }
             mapping.entityMappings.append(.init(sourceEntityName: name, destinationEntityName: nil))

@@ -41,9 +41,7 @@ final class ObjectKind {
         relationships = positions.filter { [links] in links[$0] != nil }
         persistent = positions.filter { !shape.properties[$0].isDerived && !shape.properties[$0].isTransient }
         keptByInverse = positions.filter { [links] in links[$0]?.isKeptByInverse == true }
-        // STORE_FORMAT 9: SwiftData's lists are not optional, have no least count, and may be empty.
-        rules = try ValidationRules(
-            shape, allowsEmptyLists: model.documentAttributes["usedWithSwiftData"] == "YES")
+        rules = try ValidationRules(shape)
         noteChange = context.noteChange
         reads = context.coordinator.reads
         isNoted = reads == nil ? [] : Array(repeating: false, count: shape.properties.count)

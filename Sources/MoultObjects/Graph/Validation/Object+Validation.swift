@@ -70,20 +70,20 @@ extension Object {
         case (.predicate(let predicate, let rule, let message), .attribute(let given?)?):
             let holds = try predicate.holds(for: ExpressionValue(given), variables: [:], in: NoObjects())
             return holds ? nil : violation(rule, position, value, message)
-        case (.count(let minimum, let maximum, let isOptional), .toMany(let ids)?):
-            return count(ids.count, minimum, maximum, isOptional).map { violation($0, position, value, $1) }
+        case (.count(let minimum, let maximum, let mayBeEmpty), .toMany(let ids)?):
+            return count(ids.count, minimum, maximum, mayBeEmpty).map { violation($0, position, value, $1) }
         // An undecodable value is the store's affair until it is set.
         default: return nil
         }
     }
 
-    /// An optional relationship may be empty, whatever its least count.
-    private func count(_ count: Int, _ minimum: Int, _ maximum: Int, _ isOptional: Bool) -> (
+    /// An optional relationship may be empty, whatever its minimum count.
+    private func count(_ count: Int, _ minimum: Int, _ maximum: Int, _ mayBeEmpty: Bool) -> (
         ValidationErrors.Rule, String
     )? {
-        if count == 0, isOptional { return nil }
-        if count < max(minimum, 1) {
-            return (.relationshipLacksMinimumCount, "leads to \(count) objects and must lead to \(max(minimum, 1))")
+        if count == 0, mayBeEmpty { return nil }
+        if count < minimum {
+            return (.relationshipLacksMinimumCount, "leads to \(count) objects and must lead to \(minimum)")
         }
         if maximum > 0, count > maximum {
             return (.relationshipExceedsMaximumCount, "leads to \(count) objects and may lead to \(maximum)")

@@ -7,14 +7,13 @@ struct ValidationRules: Sendable {
         case required
         case limits(ValueLimits)
         case predicate(Predicate, ValidationErrors.Rule, message: String)
-        case count(Int, Int, isOptional: Bool)
+        case count(Int, Int, mayBeEmpty: Bool)
     }
 
     let checks: [(position: Int, check: Check)]
 
-    /// - Parameter allowsEmptyLists: whether a list that is not optional may be empty, as SwiftData's may.
     /// - Throws: `modelInvalid` for a further rule that does not parse.
-    init(_ shape: EntityShape, allowsEmptyLists: Bool = false) throws {
+    init(_ shape: EntityShape) throws {
         var checks: [(Int, Check)] = []
         for (position, property) in shape.properties.enumerated() {
             switch property {
@@ -26,10 +25,13 @@ struct ValidationRules: Sendable {
             case .relationship(let relationship, _):
                 guard !relationship.isTransient else { continue }
                 if relationship.isToMany {
-                    let mayBeEmpty = relationship.isOptional || (allowsEmptyLists && relationship.minCount == 0)
-                    guard relationship.minCount > 0 || relationship.maxCount > 0 || !mayBeEmpty else { continue }
+                    guard relationship.minCount > 0 || relationship.maxCount > 0 else { continue }
                     checks.append(
-                        (position, .count(relationship.minCount, relationship.maxCount, isOptional: mayBeEmpty)))
+                        (
+                            position,
+                            .count(
+                                relationship.minCount, relationship.maxCount, mayBeEmpty: relationship.mayBeEmpty)
+                        ))
                 } else if !relationship.isOptional {
                     checks.append((position, .required))
                 }

@@ -2,12 +2,16 @@ import MoultModel
 
 extension EntityTable {
     /// The table Core Data makes for the tree of entities below `root`.
-    init(root: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering, level: FrameworkLevel) {
+    init(
+        root: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering, level: FrameworkLevel,
+        keeping stored: StoredNames = StoredNames()
+    ) {
         let tree = numbering.entities.filter { model.isKind($0, of: root) }
         var names = ColumnNames(taken: ["Z_PK", "Z_ENT", "Z_OPT"])
         var planned: [PlannedColumn] = []
         for entity in tree {
-            planned += PlannedColumn.columns(declaredBy: entity, in: model, numbering: numbering)
+            planned += PlannedColumn.columns(
+                declaredBy: entity, in: model, numbering: numbering, keeping: stored)
         }
         var columns = [
             Column(name: "Z_PK", type: "INTEGER", role: .primaryKey),

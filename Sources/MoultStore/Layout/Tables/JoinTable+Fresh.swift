@@ -2,15 +2,19 @@ import MoultModel
 
 extension JoinTable {
     /// The join tables Core Data makes for a model, in the order of their owners' numbers (STORE_FORMAT 4, MORE 9).
-    static func all(of model: ManagedObjectModel, numbering: EntityNumbering) -> [JoinTable] {
-        let columnNames = keyColumnNames(of: model, numbering: numbering)
+    ///
+    /// - Parameter stored: the names that an existing store has chosen.
+    static func all(
+        of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: StoredNames = StoredNames()
+    ) -> [JoinTable] {
+        let columnNames = keyColumnNames(of: model, numbering: numbering, keeping: stored)
         var tables: [JoinTable] = []
         for entity in numbering.entities {
             // Backwards by name, as the stores that have several show.
             for relationship in entity.relationships.reversed() {
                 let reference = RelationshipReference(entity: entity.name, name: relationship.name)
                 guard let inverse = manyToManyInverse(of: relationship, in: model),
-                    owns(reference, over: inverse, in: model)
+                    owns(reference, over: inverse, in: model, keeping: stored)
                 else { continue }
                 tables.append(JoinTable(reference, inverse, model: model, numbering: numbering, names: columnNames))
             }
@@ -30,11 +34,16 @@ extension JoinTable {
     }
 
     /// The side with the smallest name, its sub-entities' names included, owns the table; inside one entity the
-    /// relationship with the greater name.
+    /// relationship that owns it in the store, else the one with the greater name.
     private static func owns(
-        _ reference: RelationshipReference, over inverse: RelationshipReference, in model: ManagedObjectModel
+        _ reference: RelationshipReference, over inverse: RelationshipReference, in model: ManagedObjectModel,
+        keeping stored: StoredNames
     ) -> Bool {
-        if reference.entity == inverse.entity { return !reference.name.precedesInByteOrder(inverse.name) }
+        if reference.entity == inverse.entity {
+            let isGreater = !reference.name.precedesInByteOrder(inverse.name)
+            let (isOwner, isOwned) = (stored.owners.contains(reference), stored.owners.contains(inverse))
+            return isOwner == isOwned ? isGreater : isOwner
+        }
         let own = smallestName(atOrBelow: reference.entity, in: model)
         let other = smallestName(atOrBelow: inverse.entity, in: model)
         return own == other
@@ -47,18 +56,26 @@ extension JoinTable {
     }
 
     /// The column that holds the key of the object that has a relationship, named after the inverse. Two of one
-    /// entity may clash: the second, by the name of the relationship, gets a suffix.
-    private static func keyColumnNames(of model: ManagedObjectModel, numbering: EntityNumbering)
-        -> [RelationshipReference: String]
-    {
+    /// entity may clash: the one that has it in the store, else the second by the name of the relationship, gets a
+    /// suffix.
+    private static func keyColumnNames(
+        of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: StoredNames
+    ) -> [RelationshipReference: String] {
         var columns: [RelationshipReference: String] = [:]
         for entity in numbering.entities {
             var names = ColumnNames()
-            for relationship in entity.relationships {
-                guard let inverse = manyToManyInverse(of: relationship, in: model) else { continue }
-                let number = numbering.numbers[entity.name] ?? 0
-                columns[RelationshipReference(entity: entity.name, name: relationship.name)] =
-                    names.claim("Z_\(number)\(inverse.name.uppercased())")
+            let number = numbering.numbers[entity.name] ?? 0
+            let ends = entity.relationships.enumerated().compactMap { position, relationship in
+                manyToManyInverse(of: relationship, in: model).map { inverse in
+                    (position, RelationshipReference(entity: entity.name, name: relationship.name), inverse)
+                }
+            }
+            let sorted = ends.sorted { left, right in
+                let (first, second) = (stored.suffixes[left.1] ?? .max, stored.suffixes[right.1] ?? .max)
+                return first == second ? left.0 < right.0 : first < second
+            }
+            for (_, reference, inverse) in sorted {
+                columns[reference] = names.claim("Z_\(number)\(inverse.name.uppercased())")
             }
         }
         return columns

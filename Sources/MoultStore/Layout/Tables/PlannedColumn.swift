@@ -18,12 +18,13 @@ struct PlannedColumn {
 
     /// The columns an entity's own properties need: its attributes by name, then its block of foreign keys.
     static func columns(
-        declaredBy entity: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering
+        declaredBy entity: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering,
+        keeping stored: StoredNames
     ) -> [PlannedColumn] {
         model.storedAttributes(declaredBy: entity).compactMap { PlannedColumn($0, of: entity) }
             + toOneColumns(of: entity, model, numbering)
             + inverselessColumns(into: entity, numbering)
-            + orderColumns(of: entity, model, numbering)
+            + orderColumns(of: entity, model, numbering, stored)
     }
 
     private init(_ baseName: String, _ group: Group, _ role: EntityTable.Column.Role) {
@@ -77,9 +78,10 @@ struct PlannedColumn {
     }
 
     /// The place of a row in the ordered to-many at the other end of its to-one: by the number of the destination, then
-    /// by the inverse's name backwards (STORE_FORMAT 3; not certain where there are several, MORE 9).
+    /// by the inverse's name backwards, unless the store has them in another order (STORE_FORMAT 3, JOIN_TABLES 2).
     private static func orderColumns(
-        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering
+        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering,
+        _ stored: StoredNames
     ) -> [PlannedColumn] {
         let ordered = entity.relationships.filter { !$0.isToMany && !$0.isTransient }
             .compactMap { relationship -> (relationship: RelationshipDescription, number: Int, inverse: String)? in
@@ -88,9 +90,15 @@ struct PlannedColumn {
                 }
                 return (relationship, numbering.numbers[relationship.destinationEntityName] ?? 0, inverse.name)
             }
-        return ordered.sorted {
+        let fresh = ordered.sorted {
             $0.number == $1.number ? $1.inverse.precedesInByteOrder($0.inverse) : $0.number < $1.number
-        }.map {
+        }
+        let positions = fresh.map {
+            stored.orderPositions[RelationshipReference(entity: entity.name, name: $0.relationship.name)] ?? .max
+        }
+        return fresh.enumerated().sorted {
+            (positions[$0.offset], $0.offset) < (positions[$1.offset], $1.offset)
+        }.map(\.element).map {
             PlannedColumn(
                 "Z_FOK_\($0.relationship.name.uppercased())", .orders,
                 .order(entity: entity.name, name: $0.relationship.name))

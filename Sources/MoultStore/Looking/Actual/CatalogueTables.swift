@@ -3,10 +3,17 @@ import MoultSQLite
 
 /// The tables of a store, of which entities and relationships claim theirs one after the other.
 struct CatalogueTables {
-    private let snapshot: StoreSnapshot
+    private let catalogue: Catalogue
+    private let columns: [String: [Catalogue.Column]]
     private var claimed: Set<String> = []
 
-    init(_ snapshot: StoreSnapshot) { self.snapshot = snapshot }
+    init(_ snapshot: StoreSnapshot) { self.init(snapshot.catalogue, columns: snapshot.columns) }
+
+    /// - Parameter columns: of each table, by its name.
+    init(_ catalogue: Catalogue, columns: [String: [Catalogue.Column]]) {
+        self.catalogue = catalogue
+        self.columns = columns
+    }
 
     struct Table {
         let name: String
@@ -15,19 +22,23 @@ struct CatalogueTables {
     }
 
     /// The first table that nobody has claimed and `fits`, in the order of the catalogue.
-    mutating func claim(where fits: (String) -> Bool) -> Table? {
-        let entry = snapshot.catalogue.tables.first {
-            !claimed.contains($0.name) && !$0.isVirtual && snapshot.columns[$0.name] != nil && fits($0.name)
+    mutating func claim(where fits: (Table) -> Bool) -> Table? {
+        for entry in catalogue.tables where !claimed.contains(entry.name) && !entry.isVirtual {
+            guard let columns = columns[entry.name] else { continue }
+            let table = Table(name: entry.name, sql: entry.sql ?? "", columns: columns)
+            guard fits(table) else { continue }
+            claimed.insert(entry.name)
+            return table
         }
-        guard let entry, let columns = snapshot.columns[entry.name] else { return nil }
-        claimed.insert(entry.name)
-        return Table(name: entry.name, sql: entry.sql ?? "", columns: columns)
+        return nil
     }
 
     /// The table of the first of the names that there is; SQLite's names ignore case.
     mutating func claim(named names: [String]) -> Table? {
         for name in names {
-            if let table = claim(where: { $0 == name }) ?? claim(where: { $0.uppercased() == name.uppercased() }) {
+            if let table = claim(where: { $0.name == name })
+                ?? claim(where: { $0.name.uppercased() == name.uppercased() })
+            {
                 return table
             }
         }
@@ -36,10 +47,10 @@ struct CatalogueTables {
 
     /// A note for each table that belongs to no entity, to no relationship and not to Core Data itself.
     func unexplained() -> [Finding] {
-        let virtual = snapshot.catalogue.tables.filter(\.isVirtual).map(\.name)
+        let virtual = catalogue.tables.filter(\.isVirtual).map(\.name)
         let known = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"] + StoreSnapshot.historyTables + virtual
         let shadows = Set(virtual.flatMap { name in ["_rowid", "_node", "_parent"].map { name + $0 } })
-        return snapshot.catalogue.tables.map(\.name).filter { name in
+        return catalogue.tables.map(\.name).filter { name in
             !claimed.contains(name) && !known.contains(name) && !shadows.contains(name)
                 && !name.hasPrefix("sqlite_") && !name.hasPrefix("ANSCK") && !DeferredName.isOne(name)
         }.map { name in

@@ -2,33 +2,95 @@ import MoultModel
 import MoultSQLite
 
 extension JoinTable {
-    /// The join table of a real store that plays the part of `expected`, a fresh one.
+    /// The join tables of a real store, each with the part of the fresh one that it plays.
     ///
-    /// It may be named after the other relationship of the pair (both sides in one entity, MORE 9), and table and
-    /// columns may keep the numbers of an earlier version (STORE_FORMAT 10).
-    init(_ expected: JoinTable, in tables: inout CatalogueTables, findings: inout [Finding]) throws {
-        let names = expected.relationships.map { $0.name.uppercased() }
-        let numbers = expected.keyColumns.map { $0.dropFirst(2).prefix { $0.isNumber } }
+    /// A table may be named after the other relationship of the pair (both sides in one entity, JOIN_TABLES 1), and
+    /// table and columns may keep the numbers of an earlier version (STORE_FORMAT 10). It is found by its name and by
+    /// its two key columns together: the names of other tables may look like its own.
+    /// - Throws: `storeCorrupted` where a table or one of its columns is missing.
+    static func matching(_ expected: [JoinTable], in tables: inout CatalogueTables, findings: inout [Finding]) throws
+        -> [JoinTable]
+    {
+        let found = claim(expected, in: &tables)
+        return try zip(expected, found).map { expected, table in
+            guard let table else {
+                throw unusable("The table \(expected.name) of \(expected.owner.place) is missing.", expected.name)
+            }
+            let (join, missing) = expected.reading(table)
+            if let missing { throw unusable("The table \(table.name) has no column \(missing).", table.name) }
+            findings += join.columns.filter { $0.role == .unknown }.map { column in
+                Finding(
+                    code: "column-unknown", severity: .warning, place: "\(table.name).\(column.name)",
+                    message: "No part of the model explains the column \(column.name) of \(table.name).")
+            }
+            return join
+        }
+    }
+
+    /// The join tables that a damaged store still has, with the columns that each still has.
+    static func remaining(_ expected: [JoinTable], in tables: inout CatalogueTables) -> [JoinTable] {
+        let found = claim(expected, in: &tables)
+        return zip(expected, found).compactMap { expected, table in table.map { expected.reading($0).join } }
+    }
+
+    /// The table of each, nil where there is none: first those whose name and keys are certain.
+    private static func claim(_ expected: [JoinTable], in tables: inout CatalogueTables) -> [CatalogueTables.Table?] {
+        var found: [CatalogueTables.Table?] = expected.map { _ in nil }
+        for certainty in Certainty.allCases {
+            for position in expected.indices where found[position] == nil {
+                found[position] = tables.claim { expected[position].fits($0, certainty) }
+            }
+        }
+        return found
+    }
+
+    /// How surely a table of a store is the one of a relationship.
+    private enum Certainty: CaseIterable {
+        /// Name and key columns are those of a fresh store, in either orientation.
+        case named
+        /// Name and key columns may have other numbers.
+        case numbered
+        /// A key column is missing.
+        case partial
+    }
+
+    private func fits(_ table: CatalogueTables.Table, _ certainty: Certainty) -> Bool {
+        let name = table.name.uppercased()
+        let columns = table.columns.map { $0.name.uppercased() }
+        let keys = self.columns.filter(\.isKey)
+        let isNumbered = relationships.contains {
+            NumberedName(before: "Z_", name: $0.name.uppercased()).matches(name)
+        }
+        switch certainty {
+        case .named:
+            return names.contains(name) && keys.allSatisfy { columns.contains($0.name.uppercased()) }
+        case .numbered:
+            return isNumbered
+                && keys.allSatisfy { key in
+                    columns.contains { $0 == key.name || pattern(of: key)?.matches($0) == true }
+                }
+        case .partial: return names.contains(name) || isNumbered
+        }
+    }
+
+    /// In capitals, the names that the table has in either orientation; its own first.
+    var names: [String] {
+        let numbers = keyColumns.map { $0.dropFirst(2).prefix { $0.isNumber } }
         // Each key column is numbered by its own relationship's entity.
-        let swapped = zip(numbers, names).map { "Z_\($0)\($1)" }
-        let patterns = names.map { NumberedName(before: "Z_", name: $0) }
-        let table =
-            tables.claim(named: [expected.name] + swapped)
-            ?? tables.claim { name in patterns.contains { $0.matches(name.uppercased()) } }
-        guard let table else {
-            throw Self.unusable("The table \(expected.name) of \(expected.owner.place) is missing.", expected.name)
-        }
+        return [name.uppercased()] + zip(numbers, relationships).map { "Z_\($0)\($1.name.uppercased())" }
+    }
+
+    /// The table of a store in this one's part, and a column that it lacks.
+    private func reading(_ table: CatalogueTables.Table) -> (join: JoinTable, missing: String?) {
         var matching = JoinColumnMatching(table.columns.map(\.name))
-        matching.match(expected)
-        self.init(name: table.name, owner: expected.owner, columns: matching.columns, sql: table.sql)
-        if let missing = matching.missing.first {
-            throw Self.unusable("The table \(table.name) has no column \(missing.name).", table.name)
-        }
-        findings += columns.filter { $0.role == .unknown }.map { column in
-            Finding(
-                code: "column-unknown", severity: .warning, place: "\(table.name).\(column.name)",
-                message: "No part of the model explains the column \(column.name) of \(table.name).")
-        }
+        matching.match(self)
+        let named = table.name.uppercased().dropFirst(2).drop { $0.isASCII && $0.isNumber }
+        // Between two entities the rule is known, whatever the table is called.
+        let actual = isWithinOneEntity ? relationships.first { $0.name.uppercased() == named } : nil
+        return (
+            JoinTable(name: table.name, owner: actual ?? owner, columns: matching.columns, sql: table.sql),
+            matching.missing.first?.name
+        )
     }
 
     /// The relationships that the table serves: the owner, then its inverse unless that is the owner itself.

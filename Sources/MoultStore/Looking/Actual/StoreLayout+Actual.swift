@@ -26,11 +26,10 @@ extension StoreLayout {
             entityTables.append(
                 try EntityTable(expected, formerNames: formerNames, in: &tables, findings: &findings))
         }
-        var joinTables: [JoinTable] = []
-        for expected in JoinTable.all(of: model, numbering: numbering)
-        where expected.relationships.allSatisfy({ numbering.numbers[$0.entity] != nil }) {
-            joinTables.append(try JoinTable(expected, in: &tables, findings: &findings))
+        let expectedJoins = JoinTable.all(of: model, numbering: numbering).filter { join in
+            join.relationships.allSatisfy { numbering.numbers[$0.entity] != nil }
         }
+        let joinTables = try JoinTable.matching(expectedJoins, in: &tables, findings: &findings)
         let bare = StoreLayout(
             model: model, level: level, entityNumbers: numbering.numbers, tables: entityTables, joinTables: joinTables)
         let owned = Set(entityTables.map(\.name) + joinTables.map(\.name))

@@ -1,0 +1,165 @@
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+import MoultReport
+import MoultStore
+import MoultSystem
+
+/// The open questions of a stretch of versions, and the answers to them.
+struct AnswerSession {
+    let versions: ModelVersions
+    /// The file of answers; nil where they are not kept.
+    let path: String?
+    /// The positions of the first and the last version.
+    let stretch: ClosedRange<Int>
+    let registered: [RegisteredStage]
+    private(set) var answers: Answers
+    private(set) var recorded: [Answer] = []
+    /// Answers that no longer answer anything, because another one has changed.
+    private(set) var dropped: [Answer] = []
+    private(set) var questions: [Question] = []
+
+    /// - Throws: `usage` where an answer is about nothing; `storeAhead` where the stretch leads back.
+    init(
+        _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
+        registered: [RegisteredStage] = []
+    ) throws {
+        self.versions = versions
+        self.path = path
+        self.registered = registered
+        self.answers = answers
+        // A way back is refused where the path is made.
+        _ = try MigrationPath(versions, from: from, to: to, answers: answers, registered: registered)
+        stretch = from...to
+        questions = try questions(under: answers)
+    }
+
+    private func questions(under answers: Answers) throws(MigrationError) -> [Question] {
+        try MigrationPath(
+            versions, from: stretch.lowerBound, to: stretch.upperBound, answers: answers, registered: registered
+        ).questions
+    }
+
+    // MARK: - Recording
+
+    /// Records what `--set` says: `PLACE=ANSWER`. An answer given before is replaced.
+    ///
+    /// - Throws: `usage` where nothing is asked about the place, or the answer is none of its answers.
+    mutating func record(_ text: String, _ invocation: Invocation) throws {
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        let place = parts.first ?? text
+        var asked = questions.filter { $0.place == place }
+        if asked.isEmpty {
+            asked = try settled(answers.removing { $0.place == place && isOnTheWay($0) }).questions
+                .filter { $0.place == place }
+        }
+        guard let question = asked.first else {
+            throw invocation.wrong("Nothing is asked about \(place).")
+        }
+        guard asked.count == 1 else {
+            throw invocation.wrong("Several versions ask about \(question.place): say which with --from and --to.")
+        }
+        guard let answer = question.answers.first(where: { $0.choice == parts.dropFirst().first }) else {
+            let choices = question.answers.map(\.choice).joined(separator: ", ")
+            throw invocation.wrong("The answer to \(question.place) is one of: \(choices).")
+        }
+        try add(answer)
+    }
+
+    /// Takes back what was answered about a place.
+    ///
+    /// - Throws: `usage` where nothing was.
+    mutating func forget(_ place: String, _ invocation: Invocation) throws {
+        let left = answers.removing { $0.place == place && isOnTheWay($0) }
+        guard left != answers else {
+            let places = Set(answers.list.map(\.place)).sorted().joined(separator: ", ")
+            throw invocation.wrong(
+                "Nothing was answered about \(place)." + (places.isEmpty ? "" : " Answered were: \(places)."))
+        }
+        try settle(left)
+    }
+
+    private mutating func add(_ answer: Answer) throws {
+        recorded.append(answer)
+        try settle(try answers.replacing(with: answer), keeping: answer)
+    }
+
+    private mutating func settle(_ answers: Answers, keeping answer: Answer? = nil) throws {
+        let settled = try settled(answers, keeping: answer)
+        dropped += self.answers.list.filter { old in
+            answers.list.contains(old) && !settled.answers.list.contains(old)
+        }
+        (self.answers, questions) = settled
+    }
+
+    /// The answers without those that answer nothing any more, and what they leave open.
+    private func settled(
+        _ answers: Answers, keeping answer: Answer? = nil
+    ) throws -> (answers: Answers, questions: [Question]) {
+        var answers = answers
+        while true {
+            do throws(MigrationError) {
+                return (answers, try questions(under: answers))
+            } catch {
+                guard error.code == .usage else { throw error }
+                let left = answers.removing { $0.place == error.place && $0 != answer }
+                guard left != answers else { throw error }
+                answers = left
+            }
+        }
+    }
+
+    /// Whether an answer is about two versions of the stretch.
+    private func isOnTheWay(_ answer: Answer) -> Bool {
+        guard let from = versions.position(named: answer.from), let to = versions.position(named: answer.to) else {
+            return false
+        }
+        return stretch.contains(from) && stretch.contains(to)
+    }
+
+    func save() throws {
+        guard let path else { return }
+        try POSIXSystem().writeAtomically(answers.json, to: path)
+    }
+}
+
+// MARK: - A person at a terminal
+
+extension AnswerSession {
+    /// Whether a person can be asked: only where both ends of the talk are a terminal.
+    static func canAsk(_ console: Console) -> Bool {
+        console.errors.isTerminal && Console.isInputTerminal && !console.isJSON
+    }
+
+    /// Asks a person, one question after the other, as answers may raise new ones or settle others. An empty line
+    /// leaves the rest open.
+    mutating func ask(_ console: Console) throws {
+        while let question = questions.first {
+            console.say("\(question.from) → \(question.to): \(question.sentence)".printable)
+            for candidate in question.candidates {
+                console.say("  \(candidate.name): \(candidate.evidence.joined(separator: "; "))".printable)
+            }
+            for (number, answer) in question.answers.enumerated() {
+                console.say("  \(number + 1)  \(answer.choice): \(answer.consequence(question))".printable)
+            }
+            console.sayRaw("Which one? (1 to \(question.answers.count), or nothing to stop) ")
+            guard let line = readLine()?.trimmed, !line.isEmpty else { return }
+            guard let number = Int(line), question.answers.indices.contains(number - 1) else { continue }
+            try add(question.answers[number - 1])
+        }
+    }
+}
+
+extension Answer {
+    /// What becomes of the data, in a few words.
+    fileprivate func consequence(_ question: Question) -> String {
+        let what = property == nil ? "objects" : "values"
+        let candidates = question.candidates.map(\.name).joined(separator: ", ")
+        return switch self.is {
+        case .rename: "the \(what) of \(old ?? "") go on here"
+        case .new: "it starts empty or with its default; the \(what) of \(candidates) are not taken over"
+        case .keep: "the old \(what) are kept"
+        case .drop: "the old \(what) are lost"
+        }
+    }
+}

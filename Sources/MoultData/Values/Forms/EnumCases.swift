@@ -1,0 +1,72 @@
+@_spi(Reflection) import Swift
+
+/// The cases of an enum none of which has an associated value.
+///
+/// Swift's metadata has the names in the order of declaration and their number; `CaseIterable` is not needed.
+enum EnumCases {
+    /// Whether the type is an enum, optionals excluded.
+    static func isEnum(_ type: Any.Type) -> Bool { MetadataKind.of(type) == .enum }
+
+    /// The names of the cases in the order of declaration; nil for any other type, for an enum with associated values,
+    /// and for one that was compiled without reflection metadata.
+    static func names(of type: Any.Type) -> [String]? {
+        func names<Value>(_ type: Value.Type) -> [String]? { values(of: type)?.map(\.name) }
+        return _openExistential(type, do: names)
+    }
+
+    /// The name of a value's case; nil where the type is no enum or has no reflection metadata.
+    static func name<Value>(of value: Value) -> String? {
+        guard isEnum(Value.self) else { return nil }
+        return enumCaseName(value).map { String(cString: $0) }
+    }
+
+    static func value<Value>(named name: String, of type: Value.Type) -> Value? {
+        values(of: type)?.first { $0.name == name }?.value
+    }
+
+    /// Every value with the name of its case, in the order of declaration.
+    static func values<Value>(of type: Value.Type) -> [(name: String, value: Value)]? {
+        guard let count = caseCount(type), count > 0 else { return nil }
+        // Such a value is the number of its case, in as few bytes as the numbers take.
+        let size = count == 1 ? 0 : count <= 1 << 8 ? 1 : count <= 1 << 16 ? 2 : 4
+        guard _isPOD(type), MemoryLayout<Value>.size == size else { return nil }
+        var values: [(name: String, value: Value)] = []
+        for number in 0..<count {
+            guard let value = value(number, of: type), let name = name(of: value) else { return nil }
+            values.append((name, value))
+        }
+        return values
+    }
+
+    private static func value<Value>(_ number: Int, of type: Value.Type) -> Value? {
+        let alignment = max(MemoryLayout<Value>.alignment, MemoryLayout<UInt32>.alignment)
+        return withUnsafeTemporaryAllocation(byteCount: 8, alignment: alignment) { bytes in
+            bytes.initializeMemory(as: UInt8.self, repeating: 0)
+            bytes.storeBytes(of: UInt32(truncatingIfNeeded: number).littleEndian, as: UInt32.self)
+            return bytes.baseAddress?.load(as: Value.self)
+        }
+    }
+
+    /// How many cases an enum has; nil for any other type, and where a case has an associated value.
+    private static func caseCount(_ type: Any.Type) -> Int? {
+        guard isEnum(type) else { return nil }
+        // Swift's ABI (TypeMetadata.rst): the second word of an enum's metadata is its nominal type descriptor, whose
+        // sixth and seventh 32-bit words count the cases with and without associated values.
+        let descriptor = unsafeBitCast(type, to: UnsafeRawPointer.self)
+            .load(fromByteOffset: MemoryLayout<Int>.size, as: UnsafeRawPointer.self)
+        let withValues = descriptor.load(fromByteOffset: 20, as: UInt32.self) & 0xFF_FFFF
+        guard withValues == 0 else { return nil }
+        return Int(descriptor.load(fromByteOffset: 24, as: UInt32.self))
+    }
+}
+
+/// What the first word of a type's metadata says; nil for a class.
+enum MetadataKind {
+    static func of(_ type: Any.Type) -> _MetadataKind? {
+        _MetadataKind(rawValue: unsafeBitCast(type, to: UnsafeRawPointer.self).load(as: UInt.self))
+    }
+}
+
+/// The runtime's own function, which the standard library prints an enum with.
+@_silgen_name("swift_EnumCaseName")
+private func enumCaseName<Value>(_ value: Value) -> UnsafePointer<CChar>?

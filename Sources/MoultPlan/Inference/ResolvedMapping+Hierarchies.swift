@@ -1,0 +1,28 @@
+import MoultModel
+
+extension ResolvedMapping {
+    /// A hierarchy of the destination that takes objects of several hierarchies of the source, and so of several
+    /// tables.
+    package struct MergedHierarchy: Sendable, Equatable {
+        package var root: String
+        /// By root entity of the source: the entities of the destination that its objects become, in their order.
+        package var members: [String: [String]]
+    }
+
+    /// The hierarchies that several come to be one in, ordered by the names of their roots. Not every object of such a
+    /// hierarchy keeps its key.
+    package func mergedHierarchies(from source: ManagedObjectModel, to destination: ManagedObjectModel)
+        -> [MergedHierarchy]
+    {
+        var hierarchies: [String: MergedHierarchy] = [:]
+        for mapping in entityMappings {
+            guard let old = mapping.sourceEntityName.flatMap(source.entity), !old.isAbstract,
+                let new = mapping.destinationEntityName.flatMap(destination.entity)
+            else { continue }
+            let root = destination.root(of: new).name
+            hierarchies[root, default: MergedHierarchy(root: root, members: [:])]
+                .members[source.root(of: old).name, default: []].append(new.name)
+        }
+        return hierarchies.values.filter { $0.members.count > 1 }.sorted { $0.root.precedesInByteOrder($1.root) }
+    }
+}

@@ -1,0 +1,116 @@
+import MoultModel
+import MoultPlan
+
+/// What a store decides about names where the model does not: which relationship names a join table, which of two
+/// clashing columns has the suffix, and in which order the columns of places stand (JOIN_TABLES 1 and 2).
+///
+/// No rule for these is known, so the choice of an existing store is kept.
+struct StoredNames: Sendable, Equatable {
+    /// The relationships that name a join table whose two ends belong to one entity.
+    var owners: Set<RelationshipReference> = []
+    /// By relationship, the suffix of its key column in a join table; 0 for none.
+    var suffixes: [RelationshipReference: Int] = [:]
+    /// By to-one relationship, where the column of its places stands in the entity's table.
+    var orderPositions: [RelationshipReference: Int] = [:]
+    /// The relationships in ``owners`` whose entity had other properties when the table got its name.
+    var uncertain: Set<RelationshipReference> = []
+
+    /// The names of a store that exists.
+    init(of layout: StoreLayout) {
+        for join in layout.joinTables {
+            if join.isWithinOneEntity { owners.insert(join.owner) }
+            for (reference, suffix) in join.suffixes { suffixes[reference] = suffix }
+        }
+        for table in layout.tables {
+            for (position, column) in table.columns.enumerated() {
+                guard case .order(let entity, let name) = column.role else { continue }
+                orderPositions[RelationshipReference(entity: entity, name: name)] = position
+            }
+        }
+    }
+
+    /// No store: a fresh one.
+    init() {}
+
+    /// Whether Core Data may look for the table under the name of the other relationship.
+    func isUncertain(_ join: JoinTable) -> Bool {
+        join.isWithinOneEntity && (!owners.contains(join.owner) || uncertain.contains(join.owner))
+    }
+
+    /// The same choices for the version that a mapping leads to, whose relationships may have other names.
+    ///
+    /// They stay in any case, and are certain where the entity has the same properties as before.
+    func carried(by mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel)
+        -> StoredNames
+    {
+        var names = StoredNames()
+        for entity in mapping.entityMappings {
+            guard let from = entity.sourceEntityName.flatMap(source.entity),
+                let to = entity.destinationEntityName.flatMap(destination.entity)
+            else { continue }
+            let isUnchanged = source.propertyKinds(of: from) == destination.propertyKinds(of: to)
+            for case (let name, .relationship(let former)) in entity.relationships {
+                guard let old = source.declaringEntity(of: former, in: from).map(\.name),
+                    let new = destination.declaringEntity(of: name, in: to).map(\.name)
+                else { continue }
+                let before = RelationshipReference(entity: old, name: former)
+                let after = RelationshipReference(entity: new, name: name)
+                if owners.contains(before) { names.owners.insert(after) }
+                // The entity that declares them decides, not one that inherits them.
+                if owners.contains(before), !isUnchanged, to.name == new { names.uncertain.insert(after) }
+                if let suffix = suffixes[before] { names.suffixes[after] = suffix }
+                if let position = orderPositions[before] { names.orderPositions[after] = position }
+            }
+        }
+        return names
+    }
+}
+
+extension JoinTable {
+    /// Whether the two ends are two relationships of one entity.
+    var isWithinOneEntity: Bool {
+        let ends = relationships
+        return ends.count == 2 && ends[0].entity == ends[1].entity
+    }
+
+    /// By relationship, the suffix of its key column: of `Z_17USERS1` it is 1 where the inverse is `users`.
+    fileprivate var suffixes: [(RelationshipReference, Int)] {
+        let ends = relationships
+        guard ends.count == 2 else { return [] }
+        return zip(ends, ends.reversed()).compactMap { reference, inverse in
+            guard let column = column(.source(reference))?.uppercased() else { return nil }
+            let numbered = column.dropFirst(2).drop { $0.isASCII && $0.isNumber }
+            let suffix = numbered.dropFirst(inverse.name.uppercased().count)
+            return numbered.hasPrefix(inverse.name.uppercased()) ? (reference, Int(suffix) ?? 0) : nil
+        }
+    }
+
+    /// What it means that no rule for the table's name is known.
+    ///
+    /// - Parameter isKept: whether the name comes from the store.
+    func uncertainty(isKept: Bool) -> Finding {
+        let other = relationships.first { $0 != owner }?.name ?? ""
+        let reason =
+            isKept
+            ? "it keeps the orientation that the store has, though the properties of \(owner.entity) change"
+            : "Moult takes the greater name"
+        return Finding(
+            code: "join-name-uncertain", severity: .warning, place: owner.place,
+            message: "Which of \(owner.name) and \(other) names their join table is not known: \(reason) (\(name)). "
+                + "Core Data may look for the other name.",
+            remedy:
+                "Open the store with Core Data once and look at both relationships before you ship it; no rows are lost."
+        )
+    }
+}
+
+extension ManagedObjectModel {
+    /// What decides about the names: every property of an entity, inherited ones included, with its kind.
+    fileprivate func propertyKinds(of entity: EntityDescription) -> Set<[String]> {
+        let attributes = attributes(of: entity).map { [$0.name, "attribute", $0.isTransient ? "transient" : ""] }
+        let relationships = relationships(of: entity).map {
+            [$0.name, $0.isToMany ? "to-many" : "to-one", $0.isTransient ? "transient" : ""]
+        }
+        return Set(attributes + relationships)
+    }
+}

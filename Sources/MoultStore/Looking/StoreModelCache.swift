@@ -1,0 +1,106 @@
+import MoultModel
+import MoultModelFiles
+import MoultSQLite
+
+/// The model that a store carries inside itself, in `Z_MODELCACHE` (STORE_FORMAT 2).
+package struct StoreModelCache: Sendable, Equatable {
+    /// As the store holds them; nil where the table, its row or its content is missing.
+    package let bytes: [UInt8]?
+    /// Nil where there is no model, or none that can be read.
+    package let model: ManagedObjectModel?
+    /// Why there is none, and what was noticed while it was read.
+    package let findings: [Finding]
+
+    /// - Parameter columns: of the table `Z_MODELCACHE`; nil where the store has no such table.
+    /// - Throws: what reading a damaged table throws.
+    package init(_ connection: Connection, columns: [Catalogue.Column]?) throws {
+        guard let columns, columns.contains(where: { $0.name == "Z_CONTENT" }) else {
+            (bytes, model, findings) = (nil, nil, [])
+            return
+        }
+        switch try connection.value("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1") {
+        case .blob(let bytes):
+            var findings: [Finding] = []
+            model = Self.model(from: bytes, findings: &findings)
+            (self.bytes, self.findings) = (bytes, findings)
+        case nil, .null:
+            (bytes, model) = (nil, nil)
+            findings = [.modelCache("The model cache is empty.", severity: .note)]
+        default:
+            (bytes, model) = (nil, nil)
+            findings = [.modelCache("The model cache holds no bytes but another kind of value.")]
+        }
+    }
+
+    private static func model(from bytes: [UInt8], findings: inout [Finding]) -> ManagedObjectModel? {
+        do {
+            return try ManagedObjectModel(modelCache: bytes, findings: &findings)
+        } catch {
+            let cause = (error as? MigrationError)?.message ?? "\(error)"
+            findings.append(.modelCache("The model cache cannot be read: \(cause)"))
+            return nil
+        }
+    }
+
+    /// The model as the version of its store.
+    ///
+    /// The version is named by the store's own version identifier, else by the store's file, as a lone `.mom` is.
+    ///
+    /// - Parameters:
+    ///   - metadata: the store's; nil where they cannot be read, and then nothing contradicts the model.
+    ///   - store: the store's path.
+    /// - Throws: `modelNotFound` where there is no model; `modelInvalid` where it cannot be read, or where the store's
+    ///   version hashes are not its own.
+    package func version(of metadata: StoreMetadata?, in store: String) throws -> ModelVersion {
+        guard let model else { throw missing(in: store) }
+        let identifier = metadata?.versionIdentifiers.first(where: Self.isFileName)
+        let version = ModelVersion(names: [identifier ?? store.storeStem], model: model)
+        let hashes = version.hashes.entities
+        let wrong = (metadata?.hashes?.entities ?? [:]).filter { hashes[$0.key] != $0.value }.keys.sorted()
+        guard wrong.isEmpty else { throw Self.contradiction(wrong, in: store) }
+        return version
+    }
+
+    private func missing(in store: String) -> MigrationError {
+        guard let finding = findings.last(where: { $0.code == Finding.modelCacheCode }), finding.severity > .note else {
+            return MigrationError(
+                .modelNotFound, "The store carries no model inside itself: it has no Z_MODELCACHE, or an empty one.",
+                place: store, remedy: Self.remedy)
+        }
+        return MigrationError(.modelInvalid, finding.message, place: store, remedy: Self.remedy)
+    }
+
+    private static func contradiction(_ entities: [String], in store: String) -> MigrationError {
+        let shown = entities.prefix(5).joined(separator: ", ") + (entities.count > 5 ? ", …" : "")
+        return MigrationError(
+            .modelInvalid,
+            "The model inside the store is not the one that its metadata name: they have other version hashes of \(shown).",
+            place: store, remedy: remedy)
+    }
+
+    private static let remedy = "Name the model that made the store: --model PATH."
+
+    /// Whether a version of that name can be written to a file.
+    private static func isFileName(_ name: String) -> Bool {
+        !name.isEmpty && !name.contains("/") && !name.hasPrefix(".")
+    }
+}
+
+extension Finding {
+    fileprivate static let modelCacheCode = "model-cache"
+
+    fileprivate static func modelCache(_ message: String, severity: Severity = .warning) -> Finding {
+        Finding(
+            code: modelCacheCode, severity: severity, place: "Z_MODELCACHE", message: message,
+            remedy: "Name the model that made the store; Core Data writes the cache anew by itself.")
+    }
+}
+
+extension String {
+    /// The name of a store's file without its extension; `store` where nothing is left.
+    fileprivate var storeStem: String {
+        let name = split(separator: "/").last.map(String.init) ?? self
+        let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]
+        return stem.isEmpty ? "store" : String(stem)
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("moult answer, and questions on the way")
+struct AnswerVerbTests {
+    /// A store of version Forum, and a Forum 2 that no longer says what `Post.body` was called.
+    private func undeclared() throws -> Tool {
+        let moult = try StoreVerbTests.besideForumStore()
+        let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
+        try String(contentsOfFile: contents, encoding: .utf8).replacingOccurrences(
+            of: "elementID=\"text\"", with: "optional=\"YES\""
+        )
+        .write(toFile: contents, atomically: true, encoding: .utf8)
+        return moult
+    }
+
+    private let model = ["--model", "Forum.xcdatamodeld", "--to", "Forum 2"]
+
+    private func recorded(_ moult: Tool) -> String {
+        (try? String(contentsOfFile: moult.folder.path + "/Forum.answers.json", encoding: .utf8)) ?? ""
+    }
+
+    @Test("plan and migrate name the command that answers, and it does as it is printed")
+    func named() throws {
+        let moult = try undeclared()
+        for verb in ["plan", "migrate"] {
+            let result = try moult.run(Tool.path, [verb, "forum.sqlite"] + model)
+            #expect(result.exit == 3)
+            #expect(
+                result.errors.contains("moult answer Forum.xcdatamodeld, such as --set Post.body=rename:text"),
+                "\(result.errors)")
+        }
+        let file = try moult.run(Tool.path, ["plan", "forum.sqlite", "--answers", "a.json"] + model)
+        #expect(file.exit != 0, "a file that is named has to be there")
+        let answered = try moult("answer", "Forum.xcdatamodeld", "--to", "Forum 2", "--set", "Post.body=rename:text")
+        #expect(answered.exit == 0, "\(answered.errors)")
+        #expect(recorded(moult).contains("\"property\": \"body\", \"is\": \"rename\", \"old\": \"text\""))
+        // Found beside the model: nobody names the file.
+        let plan = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
+        #expect(plan.exit == 0 && plan.output.contains("The attribute Post.body is the former text."))
+        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
+        let store = moult.folder.path + "/forum.sqlite"
+        #expect(try SQLiteShell.run(store, "SELECT count(ZBODY) > 0 FROM ZPOST") == "1\n")
+    }
+
+    @Test("an answer may be changed, and taken back")
+    func changed() throws {
+        let moult = try undeclared()
+        func answer(_ arguments: String...) throws -> Tool.Result {
+            try moult.run(Tool.path, ["answer", "Forum.xcdatamodeld", "--to", "Forum 2"] + arguments)
+        }
+        #expect(try answer("--set", "Post.body=rename:text").exit == 0)
+        let shown = try answer()
+        #expect(shown.exit == 0 && shown.output.contains("Post.body=rename:text"))
+        #expect(try answer("--set", "Post.body=new").exit == 0)
+        #expect(recorded(moult).contains("\"is\": \"new\"") && !recorded(moult).contains("rename"))
+        let plan = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
+        #expect(plan.output.contains("The attribute Post.text is removed"), "\(plan.output)")
+        #expect(try answer("--set", "Post.body=keep").exit == 2)
+        #expect(try answer("--set", "Post.title=new").exit == 2)
+        #expect(try answer("--forget", "Post.body").exit == 3)
+        #expect(!recorded(moult).contains("Post"))
+        #expect(try answer("--forget", "Post.body").exit == 2)
+        let document = try answer("--set", "Post.body=new", "--json").document
+        #expect((document["answers"] as? [any Sendable])?.count == 1)
+        #expect(document["file"] as? String == "Forum.answers.json")
+    }
+
+    @Test("doctor calls an open question no error")
+    func doctor() throws {
+        let moult = try undeclared()
+        _ = try moult("backup", "create", "forum.sqlite", "--model", "Forum.xcdatamodeld")
+        let open = try moult.run(Tool.path, ["doctor", "forum.sqlite"] + model)
+        #expect(open.exit == 0, "\(open.output)")
+        #expect(open.output.contains("[open-question]") && open.output.contains("moult answer Forum.xcdatamodeld"))
+        _ = try moult("answer", "Forum.xcdatamodeld", "--to", "Forum 2", "--set", "Post.body=rename:text")
+        let answered = try moult.run(Tool.path, ["doctor", "forum.sqlite"] + model)
+        #expect(answered.output.contains("[can-migrate]"), "\(answered.output)")
+    }
+
+    @Test("a rename that is answered and leaves something behind says so in the plan")
+    func loss() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
+        // Thread is called Subject, which has lost its subject, and nothing says that it is the same.
+        var text = try String(contentsOfFile: contents, encoding: .utf8)
+        #expect(text.contains("<entity name=\"Thread\""))
+        text = text.replacingOccurrences(of: "\"Thread\"", with: "\"Subject\"")
+        text = text.split(separator: "\n").filter { line in
+            !line.contains("<attribute name=\"subject\"")
+        }.joined(separator: "\n")
+        try text.write(toFile: contents, atomically: true, encoding: .utf8)
+        let asked = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
+        #expect(asked.exit == 3 && asked.errors.contains("a rename loses subject"), "\(asked.errors)")
+        let set = try moult("answer", "Forum.xcdatamodeld", "--to", "Forum 2", "--set", "Subject=rename:Thread")
+        let plan = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
+        #expect(plan.exit == 0, "\(set.output)\(plan.errors)")
+        #expect(plan.output.contains("The attribute Subject.subject is removed"), "\(plan.output)")
+        #expect(plan.output.contains("[attribute-removed]"), "\(plan.output)")
+    }
+
+    // MARK: - At a terminal
+
+    /// Runs a command at a terminal, types a line after each prompt, and prints what is seen and the exit code.
+    private static let terminal = """
+        import os, pty, select, sys, time
+        typed = sys.argv[1].split(",")
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execv(sys.argv[2], sys.argv[2:])
+        seen, prompts, end = b"", 0, time.time() + 120
+        while time.time() < end:
+            ready, _, _ = select.select([terminal], [], [], 1)
+            if not ready: continue
+            try: piece = os.read(terminal, 65536)
+            except OSError: break
+            if not piece: break
+            seen += piece
+            if seen.count(b"Which one?") > prompts:
+                os.write(terminal, ((typed[prompts] if prompts < len(typed) else "") + "\\n").encode())
+                prompts += 1
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(seen.decode(errors="replace"))
+        sys.stdout.write("\\nexit %d prompts %d\\n" % (os.waitstatus_to_exitcode(status), prompts))
+        """
+
+    private func atTerminal(_ moult: Tool, typing: String, _ arguments: [String]) throws -> String {
+        try moult.run("python3", ["-c", Self.terminal, typing, Tool.path] + arguments).output
+    }
+
+    @Test("at a terminal the question is asked, the answer is kept, and the migration goes on")
+    func terminal() throws {
+        let moult = try undeclared()
+        let left = try atTerminal(moult, typing: "", ["plan", "forum.sqlite"] + model)
+        #expect(left.contains("exit 3 prompts 1") && recorded(moult).isEmpty, "\(left)")
+        let migrated = try atTerminal(moult, typing: "x,9,1", ["migrate", "forum.sqlite"] + model)
+        #expect(migrated.contains("exit 0 prompts 3"), "\(migrated)")
+        #expect(migrated.contains("Recorded in Forum.answers.json"))
+        #expect(recorded(moult).contains("\"rename\""))
+        let store = moult.folder.path + "/forum.sqlite"
+        #expect(try SQLiteShell.run(store, "SELECT count(ZBODY) > 0 FROM ZPOST") == "1\n")
+    }
+
+    @Test("no one is asked where the result is JSON or the input is no terminal")
+    func noTerminal() throws {
+        let moult = try undeclared()
+        let json = try atTerminal(moult, typing: "1", ["plan", "forum.sqlite", "--json"] + model)
+        #expect(json.contains("exit 3 prompts 0"), "\(json)")
+        let shell = "exec '\(Tool.path)' plan forum.sqlite --model Forum.xcdatamodeld --to 'Forum 2' < /dev/null"
+        let empty = try moult.run("python3", ["-c", Self.terminal, "1", "/bin/sh", "-c", shell])
+        #expect(empty.output.contains("exit 3 prompts 0"), "\(empty.output)")
+        #expect(recorded(moult).isEmpty)
+    }
+}

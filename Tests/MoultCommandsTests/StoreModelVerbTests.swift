@@ -1,0 +1,137 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The model inside a store")
+struct StoreModelVerbTests {
+    /// The file of the version that `forum.sqlite` is of.
+    private static let source = "Forum.xcdatamodeld/Forum.xcdatamodel"
+
+    private func entities(_ result: Tool.Result) throws -> [String: String] {
+        let versions = try #require(try result.document["versions"] as? [String: [String: any Sendable]])
+        #expect(versions.count == 1)
+        return try #require(versions.values.first?["entities"] as? [String: String])
+    }
+
+    @Test("hash, ddl and diff read it as they read the source that it was compiled from")
+    func sameAsSource() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let (inside, source) = try (
+            moult("hash", "forum.sqlite", "--json"), moult("hash", Self.source, "--json")
+        )
+        #expect(try entities(inside) == entities(source))
+        let tables = try SQLiteShell.run(
+            moult.folder.path + "/forum.sqlite",
+            "SELECT sql || ';' FROM sqlite_master WHERE sql NOT NULL ORDER BY rowid")
+        #expect(try moult("ddl", "forum.sqlite").output.hasPrefix(tables))
+        #expect(try moult("diff", Self.source, "forum.sqlite", "--check").exit == 0)
+        #expect(try moult("diff", "forum.sqlite", "Forum.xcdatamodeld", "--check").exit == 1)
+    }
+
+    @Test("schema export writes it as files, which have its hashes")
+    func export() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        #expect(try moult("schema", "export", "schema", "--model", "forum.sqlite").exit == 0)
+        let expected = try entities(moult("hash", Self.source, "--json"))
+        #expect(try entities(moult("hash", "schema", "--json")) == expected)
+        #expect(try entities(moult("hash", "schema/Model.xcdatamodeld", "--json")) == expected)
+    }
+
+    @Test(
+        "every verb that works on a store takes it where no model is named",
+        arguments: [
+            ["status"], ["plan"], ["migrate"], ["migrate", "--dry-run"], ["validate"], ["validate", "--full"],
+            ["repair"], ["repair", "--dry-run"], ["downgrade"], ["doctor"], ["inspect"], ["dump"], ["finish"],
+            ["backup", "create"], ["quarantine", "restore", "--all"],
+        ])
+    func withoutModel(verb: [String]) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let words = verb.prefix { !$0.hasPrefix("-") }
+        let result = try moult.run(Tool.path, words + ["forum.sqlite"] + verb.dropFirst(words.count))
+        #expect(result.exit == 0, "\(result)")
+        let store = moult.folder.path + "/forum.sqlite"
+        #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZPOST; PRAGMA quick_check") == "200\nok\n")
+    }
+
+    @Test("a damaged store whose metadata are gone is salvaged by it")
+    func salvage() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let store = moult.folder.path + "/forum.sqlite"
+        _ = try SQLiteShell.run(store, "UPDATE Z_METADATA SET Z_PLIST = x'00'")
+        // Without its metadata the new store has another UUID, which is noted.
+        #expect(try moult("salvage", "forum.sqlite", "saved.sqlite").exit == 1)
+        #expect(try SQLiteShell.run(moult.folder.path + "/saved.sqlite", "SELECT count(*) FROM ZPOST") == "200\n")
+        #expect(try moult("validate", "saved.sqlite", "--model", Self.source).exit == 0)
+    }
+
+    @Test("another store as the model is a version to go to, from the one inside the store itself")
+    func anotherStore() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        #expect(try moult("create", "new.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum 2").exit == 0)
+        let status = try moult("status", "forum.sqlite", "--model", "new.sqlite", "--json").document
+        #expect(status["status"] as? String == "behind")
+        let (theirs, ours) = try (
+            moult("plan", "forum.sqlite", "--model", "new.sqlite", "--json").document,
+            moult("plan", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--to", "Forum 2", "--json").document
+        )
+        let sentences = { (plan: [String: any Sendable]) in
+            (plan["edges"] as? [[String: any Sendable]])?.flatMap { $0["sentences"] as? [String] ?? [] }
+        }
+        #expect(sentences(theirs)?.isEmpty == false)
+        #expect(sentences(theirs) == sentences(ours))
+        #expect(try moult("migrate", "forum.sqlite", "--model", "new.sqlite").exit == 0)
+        let now = try moult("status", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--json").document
+        #expect(now["version"] as? String == "Forum 2")
+        #expect(try moult("validate", "forum.sqlite").exit == 0)
+    }
+
+    /// What is done to the cache, and what every verb then says.
+    private static let faults = [
+        ("UPDATE Z_MODELCACHE SET Z_CONTENT = NULL", "modelNotFound", "carries no model"),
+        ("DELETE FROM Z_MODELCACHE", "modelNotFound", "carries no model"),
+        ("DROP TABLE Z_MODELCACHE", "modelNotFound", "carries no model"),
+        ("UPDATE Z_MODELCACHE SET Z_CONTENT = x'00FF00FF'", "modelInvalid", "cannot be read"),
+        ("UPDATE Z_MODELCACHE SET Z_CONTENT = 'text'", "modelInvalid", "another kind of value"),
+        (
+            "ATTACH 'OTHER' AS o; UPDATE Z_MODELCACHE SET Z_CONTENT = (SELECT Z_CONTENT FROM o.Z_MODELCACHE)",
+            "modelInvalid", "not the one that its metadata name"
+        ),
+    ]
+
+    @Test("where there is none, a damaged one or another one, that is said, and with a model everything works")
+    func missing() throws {
+        for (sql, code, says) in Self.faults {
+            let moult = try StoreVerbTests.besideForumStore()
+            let folder = moult.folder.path
+            #expect(try moult("create", "other.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
+            _ = try SQLiteShell.run(
+                folder + "/forum.sqlite", sql.replacingOccurrences(of: "OTHER", with: folder + "/other.sqlite"))
+            for verb in [
+                ["status"], ["plan"], ["migrate"], ["validate"], ["repair"], ["hash"], ["ddl"],
+                ["schema", "export", "schema", "--model"], ["status", "other.sqlite", "--model"],
+            ] {
+                let result = try moult.run(Tool.path, verb + ["forum.sqlite", "--json"])
+                #expect(result.exit == 4, "\(sql) \(verb): \(result)")
+                let error = try #require(try result.document["error"] as? [String: any Sendable], "\(result)")
+                #expect(error["code"] as? String == code, "\(sql) \(verb): \(error)")
+                #expect((error["message"] as? String)?.contains(says) == true, "\(sql) \(verb): \(error)")
+                #expect((error["place"] as? String) == "forum.sqlite", "\(sql) \(verb): \(error)")
+                #expect((error["remedy"] as? String)?.contains("--model PATH") == true, "\(error)")
+            }
+            let salvaged = try moult("salvage", "forum.sqlite", "saved.sqlite", "--json")
+            #expect(salvaged.exit == 4 && !FileManager.default.fileExists(atPath: folder + "/saved.sqlite"))
+            #expect(try moult("validate", "forum.sqlite", "--model", Self.source, "--json").exit < 2)
+            #expect(try moult("plan", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
+            #expect(try moult("salvage", "forum.sqlite", "saved.sqlite", "--model", Self.source).exit == 0)
+        }
+    }
+
+    @Test("what no verb can do without a model is still wrong usage")
+    func usage() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        #expect(try moult("create", "fresh.sqlite").exit == 2)
+        #expect(try moult("salvage", "forum.sqlite", "saved.sqlite", "--version", "Forum").exit == 2)
+        #expect(try moult("hash", "forum.sqlite", "--order", "A,B").exit == 2)
+        #expect(try moult("status", "nothing.sqlite").exit == 4)
+    }
+}
