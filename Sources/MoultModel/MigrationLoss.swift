@@ -12,12 +12,14 @@ public struct MigrationLoss: Sendable, Hashable {
     }
 
     public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// The new version does not have the entity or the property.
+        /// The new version does not have the entity, or does not store the property.
         case removed
         /// Both versions have it, and nothing carries it over.
         case dropped
         /// The relationship becomes to-one and keeps one destination.
         case narrowed
+        /// The objects that the links lead to are of no entity that the relationship leads to in the new version.
+        case redirected
         /// The values cannot be converted; the objects get the default value.
         case notConvertible
         /// The app's own code dropped the objects.
@@ -79,6 +81,9 @@ extension MigrationLoss: CustomStringConvertible {
         case (.order, _): return "The order of \(lowerAmount) of \(place) is lost: the relationship becomes unordered."
         case (_, .narrowed):
             return "\(amount) of \(place) \(areLost): the relationship becomes to-one and keeps one destination."
+        case (_, .redirected):
+            return "\(amount) of \(place) \(areLost): the objects they lead to are not of the relationship's new "
+                + "destination."
         case (_, .notConvertible):
             return "\(amount) for \(place) \(areLost): no equal value of type \(detail ?? "the new attribute") exists, "
                 + "and the default value takes their place."
@@ -87,7 +92,7 @@ extension MigrationLoss: CustomStringConvertible {
                 "\(amount) in the column \(propertyName ?? "") of \(entityName) \(areDeleted): the column belongs to "
                 + "no property of the model."
         case (_, .removed):
-            return "\(amount) of \(place) \(areDeleted): \(newVersion) does not have the \(noun).\(read)"
+            return "\(amount) of \(place) \(areDeleted): \(newVersion) does not store the \(noun).\(read)"
         case (_, .dropped), (_, .byCode):
             return "\(amount) of \(place) \(areLost): both versions have the \(noun), and nothing carries the "
                 + "\(kind.rawValue) over.\(read)"

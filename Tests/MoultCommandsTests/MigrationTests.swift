@@ -50,7 +50,7 @@ struct MigrationTests {
         let counted = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", "SELECT count(ZPOSITION) FROM ZFORUM")
         let count = try #require(Int(counted.trimmingCharacters(in: .newlines)))
         #expect(count > 0)
-        let sentence = "\(count) values of Forum.position are deleted: Forum 2 does not have the attribute."
+        let sentence = "\(count) values of Forum.position are deleted: Forum 2 does not store the attribute."
 
         func expectLoss(_ arguments: [String], _ key: (([String: any Sendable]) -> Any?)? = nil) throws {
             let result = try moult.run(Tool.path, arguments + ["--json"])

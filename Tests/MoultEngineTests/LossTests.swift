@@ -124,7 +124,7 @@ import Testing
                     attributes: ["name", "price", "note"].map { .init(name: $0, type: .string) })
             ]))
         let versions = ModelVersions(versions: [try Self.version("1", price: .string, note: true), small])
-        #expect(try run(versions, .init()) == ["rows Owner 6 removed", "links Item.owner 30 removed"])
+        #expect(try run(versions, .init()) == ["links Item.owner 30 removed", "rows Owner 6 removed"])
     }
 
     @Test func `a to-one keeps one link of many, and the others are counted`() throws {
@@ -141,6 +141,43 @@ import Testing
         let versions = ModelVersions(versions: [try Self.version("1", price: .string, note: true), narrow])
         #expect(try run(versions, .init()) == ["links Owner.items 24 narrowed"])
         #expect(try SQLiteShell.run(store, "SELECT count(ZOWNER) FROM ZITEM") == "6\n")
+    }
+
+    @Test func `links to objects that stay but are no kind of the new destination are counted`() throws {
+        func version(_ name: String, to destination: String) throws -> ModelVersion {
+            ModelVersion(
+                names: [name],
+                model: try ManagedObjectModel(entities: [
+                    EntityDescription(name: "Animal", attributes: [.init(name: "name", type: .string)]),
+                    EntityDescription(name: "Cat", superentityName: "Animal"),
+                    EntityDescription(name: "Dog", superentityName: "Animal"),
+                    EntityDescription(
+                        name: "Home",
+                        relationships: [
+                            .init(name: "pet", destinationEntityName: destination, inverseName: nil)
+                        ]),
+                ]))
+        }
+        let versions = ModelVersions(versions: [try version("1", to: "Animal"), try version("2", to: "Cat")])
+        let path = folder.path + "/pets.sqlite"
+        try StoreMaker(versions.versions[0]).make(at: path)
+        _ = try SQLiteShell.run(
+            path,
+            """
+            PRAGMA journal_mode = DELETE;
+            INSERT INTO ZANIMAL (Z_PK, Z_ENT, Z_OPT, ZNAME)
+                SELECT value, (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = iif(value <= 4, 'Cat', 'Dog')), 1, 'a'
+                FROM generate_series(1, 10);
+            INSERT INTO ZHOME (Z_PK, Z_ENT, Z_OPT, ZPET)
+                SELECT value, (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Home'), 1, value
+                FROM generate_series(1, 9);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 10;
+            """)
+        let answers = try Answers([Answer(from: "1", to: "2", entity: "Home", property: "pet", is: .keep)])
+        let prepared = try PreparedMigration(path, versions: versions, options: .init(answers: answers))
+        let outcome = try Migrator().run(#require(try prepared.migration()), on: path)
+        #expect(Self.texts(outcome.losses) == ["links Home.pet 5 redirected"])
+        #expect(try SQLiteShell.run(path, "SELECT count(ZPET) FROM ZHOME") == "4\n")
     }
 
     // MARK: - Mapping models
@@ -214,6 +251,27 @@ import Testing
         let losses = try run(versions, .init(registry: registry(mappings, accepting: .all)))
         #expect(losses == ["rows Item 20 dropped"])
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZITEM") == "10\n")
+    }
+
+    @Test func `a property that one of two mappings of an entity carries over is lost for the objects of the other`()
+        throws
+    {
+        func item(_ format: String, _ price: MoultModel.Expression?) throws -> EntityMapping {
+            EntityMapping(
+                from: "Item", to: "Item", name: format, sourcePredicate: try MoultModel.Predicate(parsing: format),
+                attributeMappings: [PropertyMapping("price", price)])
+        }
+        let mappings = try [
+            item("name == \"item 3\"", MoultModel.Expression(parsing: "$source.price")),
+            item("name != \"item 3\"", nil),
+            EntityMapping(from: "Owner", to: "Owner"),
+        ]
+        let versions = try Self.versions(note: true)
+        let error = try refusal(versions, .init(registry: registry(mappings)))
+        #expect(error.code == .lossNotAccepted && error.message.contains("9 values of Item.price"), "\(error)")
+        let losses = try run(versions, .init(registry: registry(mappings, accepting: ["Item.price"])))
+        #expect(losses == ["values Item.price 9 dropped"])
+        #expect(try SQLiteShell.run(store, "SELECT group_concat(ZPRICE) FROM ZITEM") == "3\n")
     }
 
     // MARK: - Policies

@@ -4,15 +4,15 @@ import MoultSQLite
 
 /// Counts what a mapping leaves behind in the rows of a store, before anything is changed.
 struct LossCount {
-    private let lowering: StoreLowering
+    let lowering: StoreLowering
     /// The store, as `main`.
-    private let connection: Connection
+    let connection: Connection
     /// The name of the newer version.
-    private let version: String
+    let version: String
     /// With expressions over `main`.
-    private let contributions: [StoreLowering.Contribution]
+    let contributions: [StoreLowering.Contribution]
 
-    private var source: StoreLayout { lowering.source }
+    var source: StoreLayout { lowering.source }
 
     init(_ lowering: StoreLowering, to version: String, over connection: Connection) throws {
         self.lowering = lowering
@@ -28,8 +28,16 @@ struct LossCount {
         let left = lowering.mapping.leftBehind(
             from: source.model, to: lowering.destination.model, version: version
         ).filter { lowering.rowCounts[$0.entityName, default: 0] > 0 }
-        return try left.compactMap(counted) + counted(values: left) + rowsOfNoMapping() + narrowed() + unordered()
-            + unconverted() + unexplained()
+        var losses = try left.compactMap(counted)
+        losses += try counted(values: left)
+        losses += try rowsOfNoMapping()
+        losses += try partlyCarried()
+        losses += try narrowed()
+        losses += try redirected()
+        losses += try unordered()
+        losses += try unconverted()
+        losses += try unexplained()
+        return losses
     }
 
     // MARK: - Left behind
@@ -136,7 +144,7 @@ struct LossCount {
         }
     }
 
-    private func carriedRelationships(
+    func carriedRelationships(
         _ loss: (RelationshipDescription, RelationshipPairs, StoreLowering.Contribution) throws -> MigrationLoss?
     ) throws -> [MigrationLoss] {
         try contributions.filter { lowering.rowCounts[$0.source.name, default: 0] > 0 }.flatMap { contribution in

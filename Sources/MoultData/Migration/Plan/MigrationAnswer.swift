@@ -28,7 +28,8 @@ public struct MigrationAnswer: @unchecked Sendable {
         MigrationAnswer(place: place, version: version, verdict: .keep, old: nil)
     }
 
-    /// The values go where the property has another type; it starts with its default.
+    /// The values go where the property has another type; it starts with its default. In a custom stage, whose code was
+    /// written to keep something, ``SchemaMigrationPlan/acceptedLosses`` has to name the property too.
     public static func dropped(_ place: String, in version: any VersionedSchema.Type) -> MigrationAnswer {
         MigrationAnswer(place: place, version: version, verdict: .drop, old: nil)
     }

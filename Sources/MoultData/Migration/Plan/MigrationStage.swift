@@ -9,7 +9,9 @@ public enum MigrationStage: @unchecked Sendable {
     /// As a lightweight stage, with code before and after: `willMigrate` has the models of the old version,
     /// `didMigrate` those of the new one. What the code has not saved when it returns is saved for it.
     ///
-    /// A property of the old version alone is gone when `didMigrate` runs: see ``transform(from:to:_:)``.
+    /// When `didMigrate` runs, the values of a property that only the old version has are gone, and so are those of a
+    /// property whose type changes. A stage that loses the latter unread is refused: see ``transform(from:to:_:)`` and
+    /// ``SchemaMigrationPlan/acceptedLosses``.
     case custom(
         fromVersion: any VersionedSchema.Type, toVersion: any VersionedSchema.Type,
         willMigrate: ((ModelContext) throws -> Void)?, didMigrate: ((ModelContext) throws -> Void)?)

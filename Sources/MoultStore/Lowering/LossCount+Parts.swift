@@ -1,0 +1,69 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+// What is carried over for some of the objects only.
+
+extension LossCount {
+    /// Properties that some of an entity's mappings carry over, and others, which take other objects, do not.
+    func partlyCarried() throws -> [MigrationLoss] {
+        let groups = Dictionary(grouping: contributions, by: \.source.name)
+        return try groups.sorted { $0.key.precedesInByteOrder($1.key) }.flatMap { name, all -> [MigrationLoss] in
+            guard all.count > 1, all.allSatisfy({ $0.values.condition != nil }),
+                !lowering.carriers.contains(where: { $0.source.name == name && $0.mapping.policy != nil })
+            else { return [] }
+            let carried = all.map { $0.mapping.carried(from: source.model) }
+            return try source.model.leaves(of: all[0].source).compactMap { leaf -> MigrationLoss? in
+                guard leaf.isStored, leaf.derivation == nil else { return nil }
+                let carriers = carried.map { $0.contains(PropertyPlace(name, leaf.name)) }
+                guard carriers.contains(true), carriers.contains(false) else { return nil }
+                return try loss(of: leaf, all, carriers)
+            }
+        }
+    }
+
+    private func loss(
+        of leaf: AttributeDescription, _ all: [StoreLowering.Contribution], _ isCarrier: [Bool]
+    ) throws -> MigrationLoss? {
+        guard let column = source.column(forAttribute: leaf.name, in: all[0].source) else { return nil }
+        func any(_ wanted: Bool) -> String {
+            let conditions = zip(all, isCarrier).filter { $1 == wanted }.compactMap { $0.0.values.condition }
+            return "(" + conditions.map { "(\($0))" }.joined(separator: " OR ") + ")"
+        }
+        var whole = all[0]
+        whole.values.takeAll()
+        let lost = "s.\(column.quotedName) IS NOT NULL AND \(any(true)) IS NOT TRUE AND \(any(false))"
+        guard let count = try lowering.count(whole, lost, connection), count > 0 else { return nil }
+        let isInBoth = zip(all, isCarrier).contains { contribution, isCarrier in
+            !isCarrier && lowering.destination.model.attribute(leaf.name, of: contribution.destination) != nil
+        }
+        var loss = MigrationLoss(
+            .values, isInBoth ? .dropped : .removed, entity: all[0].source.name, property: leaf.name, count: count,
+            version: version)
+        loss.isInBoth = isInBoth
+        return loss
+    }
+
+    /// Links to objects that stay, and of which the relationship's new destination is no kind.
+    func redirected() throws -> [MigrationLoss] {
+        let staying = Set(lowering.carriers.map(\.sourceNumber)).sorted()
+        return try carriedRelationships { new, pairs, contribution in
+            guard case .relationship(let old)? = contribution.mapping.relationships[new.name],
+                let found = lowering.links(new.name, of: contribution).first,
+                let numbers = lowering.numbers(of: pairs.destinationEntity, carriedBy: found.destinations),
+                let table = source.table(forEntity: pairs.destinationEntity)?.name,
+                let own = source.table(for: contribution.source)?.name
+            else { return nil }
+            let (owner, destination) = (pairs.ownerColumn.quotedName, pairs.destinationColumn.quotedName)
+            let count = try connection.integer(
+                """
+                SELECT count(*) FROM \(pairs.rows(in: "main")) AS p \
+                JOIN main.\(table.quotedName) AS d ON d.Z_PK = p.\(destination) \
+                WHERE d.Z_ENT IN (\(staying.sqlList)) AND d.Z_ENT NOT IN (\(numbers.sqlList)) AND p.\(owner) IN \
+                (SELECT Z_PK FROM main.\(own.quotedName) WHERE Z_ENT = \(contribution.sourceNumber))
+                """)
+            return MigrationLoss(
+                .links, .redirected, entity: contribution.source.name, property: old, count: count, version: version)
+        }
+    }
+}
