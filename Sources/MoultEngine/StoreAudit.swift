@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSQLite
 import MoultStore
 import MoultSystem
 import MoultVerify
@@ -20,6 +21,13 @@ package struct StoreAudit: Sendable {
     ) throws {
         (findings, rowCounts) = try StoreProbe.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
+            var gaps = SchemaGaps()
+            let completed = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
+            guard !gaps.breaksReading else {
+                // The rows are asked for what is missing.
+                let counts = try Self.rowCounts(snapshot, completed, without: gaps, over: probe.connection)
+                return (snapshot.findings + completed.findings, counts)
+            }
             let layout = try StoreLayout(actual: snapshot, model: model)
             let verifier = StoreVerifier(probe.connection, shape: StoreShape(layout, withObjects: false))
             let folder = Sidecar(store: probe.path).externalData
@@ -37,5 +45,15 @@ package struct StoreAudit: Sendable {
                 try snapshot.rowCounts(in: layout, over: probe.connection)
             )
         }
+    }
+
+    private static func rowCounts(
+        _ snapshot: StoreSnapshot, _ layout: StoreLayout, without gaps: SchemaGaps, over connection: Connection
+    ) throws -> [String: Int64] {
+        let missing = gaps.tableNames
+        let present = StoreLayout(
+            model: layout.model, level: layout.level, entityNumbers: layout.entityNumbers,
+            tables: layout.tables.filter { !missing.contains($0.name) }, joinTables: [])
+        return try snapshot.rowCounts(in: present, over: connection)
     }
 }

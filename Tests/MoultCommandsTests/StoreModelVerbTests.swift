@@ -24,7 +24,9 @@ struct StoreModelVerbTests {
             moult.folder.path + "/forum.sqlite",
             "SELECT sql || ';' FROM sqlite_master WHERE sql NOT NULL ORDER BY rowid")
         #expect(try moult("ddl", "forum.sqlite").output.hasPrefix(tables))
-        #expect(try moult("diff", Self.source, "forum.sqlite", "--check").exit == 0)
+        // A compiled model does not say which types the source's classes have.
+        let diff = try moult("diff", Self.source, "forum.sqlite")
+        #expect(diff.exit == 0 && diff.output.contains("A store of either opens with the other."))
         #expect(try moult("diff", "forum.sqlite", "Forum.xcdatamodeld", "--check").exit == 1)
     }
 
@@ -69,7 +71,7 @@ struct StoreModelVerbTests {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("create", "new.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum 2").exit == 0)
         let status = try moult("status", "forum.sqlite", "--model", "new.sqlite", "--json").document
-        #expect(status["status"] as? String == "behind")
+        #expect(status["state"] as? String == "behind")
         let (theirs, ours) = try (
             moult("plan", "forum.sqlite", "--model", "new.sqlite", "--json").document,
             moult("plan", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--to", "Forum 2", "--json").document

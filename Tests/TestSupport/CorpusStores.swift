@@ -52,3 +52,23 @@ package enum CorpusStores {
         Corpus.root.map { String(store.dropFirst($0.path.count + 1)) } ?? store
     }
 }
+
+extension CorpusStores {
+    /// The models that read a store: nil for the one inside it, and the path of one of its project that has its version,
+    /// a whole bundle before a single version.
+    package static func models(of store: String) -> [String?] {
+        guard let root = Corpus.root?.path,
+            let snapshot = try? StoreProbe.read(store, { try StoreSnapshot($0.connection) })
+        else { return [] }
+        let project = String(store.dropFirst(root.count + 1).prefix { $0 != "/" })
+        let bundles = Corpus.paths { path in
+            path.hasPrefix(project + "/")
+                && [".xcdatamodeld", ".momd", ".xcdatamodel", ".mom"].contains { path.hasSuffix($0) }
+        }
+        let whole = bundles.filter { $0.hasSuffix("d") }
+        let fitting = (whole + bundles.filter { !$0.hasSuffix("d") }).first { bundle in
+            (try? Corpus.versions(bundle))?.position(matching: snapshot.hashes) != nil
+        }
+        return (snapshot.modelCache == nil ? [] : [nil]) + (fitting.map { [$0] } ?? [])
+    }
+}

@@ -4,9 +4,12 @@ import MoultReport
 
 extension Verb {
     static let repair = Verb(
-        "repair", "Mend rows that contradict each other: orphans, dangling references, cycles, wrong counters.",
+        "repair", "Repair a store: missing tables, columns and indexes, and rows that contradict each other.",
         discussion: """
             Looks for: \(RepairRule.allCases.map(\.rawValue).joined(separator: ", ")).
+            A store whose metadata name the current version, but which lacks some of its tables, columns or indexes, gets
+            them as Core Data would have made them, with the model's default values; no row is removed, and the rows are
+            for the next call. --dry-run names each.
             It is done as a migration is: backed up, on a copy, verified, and only then in place. Nothing is deleted:
             what cannot stay goes to the quarantine, from where moult quarantine restore puts it back. --dry-run does
             all of it on a copy that nobody keeps. Exits with 1 where a fault is left. Damaged pages are for moult
@@ -16,6 +19,7 @@ extension Verb {
         examples: [
             "moult repair forum.sqlite --model Forum.xcdatamodeld --dry-run",
             "moult repair forum.sqlite --model Forum.xcdatamodeld --only dangling,key-counters",
+            "moult repair forum.sqlite --only indexes",
         ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
@@ -23,8 +27,11 @@ extension Verb {
         let version = try invocation.versions(console).version(ofStore: store)
         let repair = try StoreRepair(store, at: version, rules: rules)
         guard let migration = repair.migration else {
-            console.print(repair.found.document(of: nil, dryRun: invocation[.dryRun])) { _ in ["Nothing to repair."] }
-            return .done
+            let found = repair.found
+            console.print(found.document(of: nil, dryRun: invocation[.dryRun])) { style in
+                found.lines(style: style) + ["Nothing to repair."]
+            }
+            return found.isWell ? .done : .findings
         }
         let progress = ProgressDisplay(console)
         let outcome: MigrationOutcome?
@@ -39,9 +46,9 @@ extension Verb {
         }
         let report = repair.report
         console.print(report.document(of: outcome, dryRun: invocation[.dryRun])) {
-            report.lines(of: outcome, style: $0)
+            report.lines(of: outcome, style: $0) + (repair.leavesRows ? [invocation.nextRepair(outcome)] : [])
         }
-        return report.left == 0 ? .done : .findings
+        return report.isWell ? .done : .findings
     }
 
     fileprivate static let only = Option.value(
@@ -50,6 +57,14 @@ extension Verb {
 }
 
 extension Invocation {
+    /// What to do once the tables are whole.
+    fileprivate func nextRepair(_ outcome: MigrationOutcome?) -> String {
+        let model = self[value: .model].map { " --model \($0.printable)" } ?? ""
+        let command = "\(Program.name) repair \((self[Operand.store] ?? "").printable)\(model) --dry-run"
+        return outcome == nil
+            ? "The rows are looked at once the tables are whole." : "Next: \(command) looks at the rows."
+    }
+
     fileprivate func repairRules() throws -> Set<RepairRule> {
         guard let names = list(Verb.only) else { return Set(RepairRule.allCases) }
         return Set(
@@ -77,11 +92,14 @@ extension RepairReport {
                         "quarantined": .integer(finding.quarantined), "left": .integer(finding.left),
                         "remedy": .string(finding.rule.remedy),
                     ]
-                }),
+                }), "remarks": .array(remarks.map(\.document)),
         ]
     }
 
-    fileprivate func lines(of outcome: MigrationOutcome?, style: TextStyle) -> [String] {
+    /// What was found, and what became of it.
+    fileprivate func lines(style: TextStyle) -> [String] {
+        let remarks = remarks.flatMap { $0.lines(style: style) }
+        guard !findings.isEmpty else { return remarks }
         var table = TextTable([
             .left("rule"), .left("at"), .right("rows"), .right("quarantined"), .right("left"), .left("what is done"),
         ])
@@ -90,7 +108,11 @@ extension RepairReport {
                 finding.rule.rawValue, finding.place, "\(finding.count)", "\(finding.quarantined)", "\(finding.left)",
                 finding.rule.remedy)
         }
-        var lines = table.lines(style: style)
+        return remarks + table.lines(style: style)
+    }
+
+    fileprivate func lines(of outcome: MigrationOutcome?, style: TextStyle) -> [String] {
+        var lines = lines(style: style)
         if let outcome {
             if let backup = outcome.backup?.name { lines.append("The store before is kept as the backup \(backup).") }
             if quarantined > 0 { lines.append("moult quarantine restore --run \(outcome.run) puts objects back.") }

@@ -13,20 +13,19 @@ extension DiagnosisCheck {
         ]
     }
 
-    /// Rows that contradict each other: what a repair mends, and what it cannot.
+    /// Tables that lack something and rows that contradict each other: what a repair mends, and what it cannot.
     static let rows = DiagnosisCheck { site in
         guard let version = site.version, site.isSound else { return [] }
-        var findings = try StoreRepair(site.path, at: version, system: site.system).found.findings.map { fault in
-            site.finding(
-                "rows-\(fault.rule.rawValue)", .error, place: fault.place,
-                "\(fault.count) rows at fault, such as \(fault.keys.map(String.init).joined(separator: ", ")).",
-                "moult repair \(site.typed) --model MODEL --dry-run")
+        let found = try StoreRepair(site.path, at: version, system: site.system).found
+        let mended = [
+            "dangling-reference", "inverse-disagrees", "not-unique", "key-counter", "stranger", "table-missing",
+            "column-missing", "entity-number",
+        ]
+        let audit = try StoreAudit(site.path, model: version.model, system: site.system)
+        let others = audit.findings.filter {
+            $0.severity > .note && !mended.contains($0.code) && !found.remarks.contains($0)
         }
-        let mended = ["dangling-reference", "inverse-disagrees", "not-unique", "key-counter", "stranger"]
-        findings += try StoreAudit(site.path, model: version.model, system: site.system).findings.filter {
-            $0.severity > .note && !mended.contains($0.code)
-        }
-        return findings
+        return found.findings.map { site.finding($0) } + found.remarks + others
     }
 
     /// Objects that a backup of the same version has and the store has not.
@@ -61,5 +60,30 @@ extension DiagnosisCheck {
                 "mostly-free", .note, "\(free) of \(pages) pages hold nothing.",
                 "sqlite3 \(site.typed) VACUUM, when no app has it open")
         ]
+    }
+}
+
+extension DiagnosisSite {
+    fileprivate func finding(_ fault: RepairReport.Finding) -> Finding {
+        let repair = "moult repair \(typed) --model MODEL --dry-run"
+        switch fault.rule {
+        case .tables:
+            return finding(
+                "schema-tables", .error, place: fault.place,
+                "The table \(fault.place) is missing: reading its objects fails.", repair)
+        case .columns:
+            return finding(
+                "schema-columns", .error, place: fault.place,
+                "The column \(fault.place) is missing: reading its \(fault.count) objects fails.", repair)
+        case .indexes:
+            return finding(
+                "index-missing", .note, place: fault.place,
+                "The index \(fault.place) is missing: each search that needs it reads all \(fault.count) rows of its "
+                    + "table.", repair)
+        default:
+            return finding(
+                "rows-\(fault.rule.rawValue)", .error, place: fault.place,
+                "\(fault.count) rows at fault, such as \(fault.keys.map(String.init).joined(separator: ", ")).", repair)
+        }
     }
 }

@@ -17,6 +17,8 @@ struct RepairFaults {
 
     private func faults(of rule: RepairRule) -> [RepairFault] {
         switch rule {
+        // Those are found in the catalogue.
+        case .tables, .columns, .indexes: []
         case .numbers: layout.tables.map(strangers) + links.compactMap { renumbered($0.link, $0.place, $0.destination) }
         case .dangling:
             links.filter(\.link.isOptional).map { dangling($0.link, $0.place, $0.destination, $0.numbers) }

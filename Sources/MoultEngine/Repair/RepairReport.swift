@@ -1,3 +1,5 @@
+import MoultModel
+
 /// What a repair has found, and what became of it.
 package struct RepairReport: Sendable, Equatable {
     /// What was found of one rule at one place.
@@ -5,7 +7,7 @@ package struct RepairReport: Sendable, Equatable {
         package var rule: RepairRule
         /// `Entity.property`, an entity or a table.
         package var place: String
-        /// Rows at fault before.
+        /// Rows at fault before; of a missing column the rows that get it, of a missing index those of its table.
         package var count: Int64
         /// The first of their keys.
         package var keys: [Int64]
@@ -18,8 +20,16 @@ package struct RepairReport: Sendable, Equatable {
     }
 
     package var findings: [Finding]
+    /// What a repair leaves as it is, each with what to do about it.
+    package var remarks: [MoultModel.Finding]
 
-    package init(findings: [Finding] = []) { self.findings = findings }
+    package init(findings: [Finding] = [], remarks: [MoultModel.Finding] = []) {
+        self.findings = findings
+        self.remarks = remarks
+    }
+
+    /// Whether nothing is at fault, as far as a repair looks.
+    package var isWell: Bool { left == 0 && remarks.isEmpty }
 
     package var count: Int64 { findings.reduce(0) { $0 + $1.count } }
     package var left: Int64 { findings.reduce(0) { $0 + $1.left } }

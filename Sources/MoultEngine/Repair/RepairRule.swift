@@ -1,5 +1,11 @@
 /// What a repair can mend, by the names that the command line has for it.
 package enum RepairRule: String, CaseIterable, Sendable, Hashable {
+    /// Tables that the model needs and the store lacks.
+    case tables
+    /// Columns that a table lacks.
+    case columns
+    /// Indexes that the model asks for.
+    case indexes
     /// Rows and references whose entity number is none of those they may have.
     case numbers
     /// References to objects that are not there.
@@ -20,6 +26,9 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// What is done about it, in one sentence.
     package var remedy: String {
         switch self {
+        case .tables: "The table is made, without rows."
+        case .columns: "The column is added, with the model's default value."
+        case .indexes: "The index is made; a unique one only where no value occurs twice."
         case .numbers: "The number is set where only one can be right; else the object goes to the quarantine."
         case .dangling: "The reference ends."
         case .inverses: "The end that is free is set; else the one that the other does not answer ends."

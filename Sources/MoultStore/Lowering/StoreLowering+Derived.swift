@@ -25,7 +25,7 @@ extension StoreLowering {
         guard let derivation = attribute.derivation, derivation.filter == nil,
             let shape = DerivationShape(derivation.expression), let table = destination.table(for: entity),
             let column = destination.column(forAttribute: attribute.name, in: entity),
-            let value = value(of: shape, in: entity, table: table.name)
+            let value = destination.expression(for: shape, in: entity)
         else { return nil }
         let numbers = destination.numbers(ofEntityAndDescendants: entity).sqlList
         return .init(
@@ -34,25 +34,27 @@ extension StoreLowering {
             """,
             "Compute \(entity.name).\(attribute.name) from \(derivation.expression).", rows: rows(of: [entity.name]))
     }
+}
 
-    /// The value for a row `t` of the destination.
-    private func value(of shape: DerivationShape, in entity: EntityDescription, table: String) -> String? {
+extension StoreLayout {
+    /// What a derivation gives for a row `t` of the entity's table, in `main`.
+    func expression(for shape: DerivationShape, in entity: EntityDescription) -> String? {
         switch shape {
         case .now:
             // Seconds since 2001-01-01, which is Julian day 2451910.5.
             return "(julianday('now') - 2451910.5) * 86400.0"
         case .count(let relationship):
-            switch destination.storage(ofRelationship: relationship, in: entity) {
+            switch storage(ofRelationship: relationship, in: entity) {
             case .inverseForeignKey(let table, let column, _, _), .inverseless(let table, let column, _),
                 .joinTable(let table, let column, _, _, _, _):
                 return "(SELECT COUNT(*) FROM main.\(table.quotedName) AS c WHERE c.\(column.quotedName) = t.Z_PK)"
             case .foreignKey, nil: return nil
             }
         case .value(let relationship, let attribute):
-            guard case .foreignKey(_, let key, _)? = destination.storage(ofRelationship: relationship, in: entity),
-                let name = destination.model.relationship(relationship, of: entity)?.destinationEntityName,
-                let there = destination.model.entity(name), let other = destination.table(for: there)?.name,
-                let column = destination.column(forAttribute: attribute, in: there)
+            guard case .foreignKey(_, let key, _)? = storage(ofRelationship: relationship, in: entity),
+                let name = model.relationship(relationship, of: entity)?.destinationEntityName,
+                let there = model.entity(name), let other = self.table(for: there)?.name,
+                let column = self.column(forAttribute: attribute, in: there)
             else { return nil }
             return
                 "(SELECT d.\(column.quotedName) FROM main.\(other.quotedName) AS d WHERE d.Z_PK = t.\(key.quotedName))"

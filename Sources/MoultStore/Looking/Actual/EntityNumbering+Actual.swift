@@ -28,6 +28,47 @@ extension EntityNumbering {
         self.init(entities: held.sorted { numbers[$0.name] ?? 0 < numbers[$1.name] ?? 0 }, numbers: numbers)
     }
 
+    /// The numbers of the entities that a store holds, those that it lacks included.
+    ///
+    /// A row is matched by the entity's name or its renaming identifier alone: where rows are missing, no other can be
+    /// told from one that belongs to a removed entity.
+    ///
+    /// - Parameter missing: gets a row for each entity without one: with the number that a fresh store would give, where
+    ///   no row has it, else with the next one that is free.
+    /// - Throws: `storeCorrupted` where the store has rows that no entity is named after, too.
+    init(
+        completing snapshot: StoreSnapshot, model: ManagedObjectModel, missing: inout [PrimaryKeyRow],
+        findings: inout [Finding]
+    ) throws {
+        let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
+        var matching = RowMatching(rows: snapshot.entityRows, model: model)
+        for entity in held { matching.match(entity) { $0.name == entity.name } }
+        for entity in held { matching.match(entity) { $0.name == entity.renamingIdentifier } }
+        var numbers = matching.numbers
+        let fresh = EntityNumbering(of: model)
+        let lacking = fresh.entities.filter { held.contains($0) && numbers[$0.name] == nil }
+        if let row = matching.unmatched.first, let entity = lacking.first {
+            throw MigrationError(
+                .storeCorrupted,
+                "Z_PRIMARYKEY names the entity \(row.name), which the model does not have, and has no number for "
+                    + "\(entity.name): whether one was renamed into the other cannot be told.", place: "Z_PRIMARYKEY",
+                remedy: "Give \(entity.name) the renaming identifier \(row.name) if so; else restore the store from a "
+                    + "backup.")
+        }
+        var taken = Set(snapshot.entityRows.map(\.number))
+        for entity in lacking {
+            let wanted = fresh.numbers[entity.name] ?? 0
+            let number = taken.contains(wanted) ? (taken.max() ?? 0) + 1 : wanted
+            taken.insert(number)
+            numbers[entity.name] = number
+            missing.append(
+                PrimaryKeyRow(
+                    number: number, name: entity.name,
+                    superNumber: entity.superentityName.flatMap { numbers[$0] } ?? 0, max: 0))
+        }
+        self.init(entities: held.sorted { numbers[$0.name] ?? 0 < numbers[$1.name] ?? 0 }, numbers: numbers)
+    }
+
     /// The roots of the trees that the entities belong to, in the order of the numbers.
     func roots(in model: ManagedObjectModel) -> [EntityDescription] {
         var seen: Set<String> = []

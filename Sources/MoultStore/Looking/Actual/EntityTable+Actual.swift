@@ -2,22 +2,22 @@ import MoultModel
 import MoultSQLite
 
 extension EntityTable {
-    /// The table of a real store that plays the part of `expected`, a fresh one.
+    /// The table of a real store that plays the part of `expected`, a fresh one; nil where there is none.
     ///
-    /// - Parameter formerNames: what else the root entity was called, after which the table may still be named.
-    init(
-        _ expected: EntityTable, formerNames: [String], in tables: inout CatalogueTables, findings: inout [Finding]
+    /// - Parameters:
+    ///   - formerNames: what else the root entity was called, after which the table may still be named.
+    ///   - missing: gets the columns that it lacks.
+    /// - Throws: `storeCorrupted` for a table without keys.
+    init?(
+        _ expected: EntityTable, formerNames: [String], in tables: inout CatalogueTables,
+        missing: inout [EntityTable.Column], findings: inout [Finding]
     ) throws {
         let names = [expected.name] + formerNames.map { "Z" + $0.uppercased() }
-        guard let table = tables.claim(named: names) else {
-            throw MigrationError(
-                .storeCorrupted, "The table \(expected.name) of the entity \(expected.rootEntityName) is missing.",
-                place: expected.name,
-                remedy: "Name the model that made the store, or restore the store from a backup.")
-        }
+        guard let table = tables.claim(named: names) else { return nil }
         var matching = ColumnMatching(table.columns)
         matching.match(expected.columns)
         findings += matching.findings(in: table.name)
+        missing = matching.missing
         self.init(
             name: table.name, rootEntityName: expected.rootEntityName, columns: matching.columns,
             constraints: expected.constraints,
@@ -35,8 +35,8 @@ extension EntityTable {
 private struct ColumnMatching {
     private let actual: [Catalogue.Column]
     private var roles: [Int: EntityTable.Column.Role] = [:]
-    private var missing: [EntityTable.Column] = []
-    private var retyped: [(name: String, expected: String)] = []
+    private(set) var missing: [EntityTable.Column] = []
+    private var retyped: [(name: String, expected: String, actual: String)] = []
 
     init(_ actual: [Catalogue.Column]) { self.actual = actual }
 
@@ -48,7 +48,10 @@ private struct ColumnMatching {
         let untyped = left
         left = assign(left) { $1.name.uppercased() == $0.name.uppercased() }
         let nameless = Set(left.map(\.name))
-        retyped = untyped.filter { !nameless.contains($0.name) }.map { ($0.name, $0.type) }
+        retyped = untyped.filter { !nameless.contains($0.name) }.map { column in
+            let found = actual.first { $0.name.uppercased() == column.name.uppercased() }
+            return (column.name, column.type, found.map(\.declaredType) ?? "")
+        }
         missing = left
     }
 
@@ -70,12 +73,14 @@ private struct ColumnMatching {
             Finding(
                 code: "column-missing", severity: .error, place: "\(table).\(column.name)",
                 message: "The table \(table) has no column \(column.name), which the model needs.",
-                remedy: "Name the model that made the store, or restore the store from a backup.")
+                remedy: Finding.schemaRemedy)
         }
         let other = retyped.map { column in
             Finding(
                 code: "column-type", severity: .warning, place: "\(table).\(column.name)",
-                message: "The column \(column.name) of \(table) is not declared \(column.expected).")
+                message: "The column \(column.name) of \(table) is declared \(column.actual), not \(column.expected).",
+                remedy: "SQLite may have changed values as they were written. moult salvage copies every object into a "
+                    + "new store, whose columns are declared as the model asks.")
         }
         return unknown + absent + other
     }

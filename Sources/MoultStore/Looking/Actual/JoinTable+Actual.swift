@@ -2,20 +2,18 @@ import MoultModel
 import MoultSQLite
 
 extension JoinTable {
-    /// The join tables of a real store, each with the part of the fresh one that it plays.
+    /// The join tables of a real store, each with the part of the fresh one that it plays; nil where there is none.
     ///
     /// A table may be named after the other relationship of the pair (both sides in one entity, JOIN_TABLES 1), and
     /// table and columns may keep the numbers of an earlier version (STORE_FORMAT 10). It is found by its name and by
     /// its two key columns together: the names of other tables may look like its own.
-    /// - Throws: `storeCorrupted` where a table or one of its columns is missing.
+    /// - Throws: `storeCorrupted` where a column of one is missing.
     static func matching(_ expected: [JoinTable], in tables: inout CatalogueTables, findings: inout [Finding]) throws
-        -> [JoinTable]
+        -> [JoinTable?]
     {
         let found = claim(expected, in: &tables)
         return try zip(expected, found).map { expected, table in
-            guard let table else {
-                throw unusable("The table \(expected.name) of \(expected.owner.place) is missing.", expected.name)
-            }
+            guard let table else { return nil }
             let (join, missing) = expected.reading(table)
             if let missing { throw unusable("The table \(table.name) has no column \(missing).", table.name) }
             findings += join.columns.filter { $0.role == .unknown }.map { column in

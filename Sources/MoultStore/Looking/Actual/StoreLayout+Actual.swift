@@ -17,28 +17,17 @@ extension StoreLayout {
         var findings: [Finding] = []
         let numbering = try EntityNumbering(actual: snapshot, model: model, findings: &findings)
         let level = snapshot.framework
-        var tables = CatalogueTables(snapshot)
-        var entityTables: [EntityTable] = []
-        for root in numbering.roots(in: model) {
-            let expected = EntityTable(root: root, in: model, numbering: numbering, level: level)
-            let row = snapshot.entityRows.first { $0.number == numbering.numbers[root.name] }
-            let formerNames = [row?.name, root.renamingIdentifier].compactMap { $0 }
-            entityTables.append(
-                try EntityTable(expected, formerNames: formerNames, in: &tables, findings: &findings))
-        }
-        let expectedJoins = JoinTable.all(of: model, numbering: numbering).filter { join in
-            join.relationships.allSatisfy { numbering.numbers[$0.entity] != nil }
-        }
-        let joinTables = try JoinTable.matching(expectedJoins, in: &tables, findings: &findings)
+        let reading = try LayoutReading(snapshot, model: model, numbering: numbering)
+        try reading.gaps.requireTables()
         let bare = StoreLayout(
-            model: model, level: level, entityNumbers: numbering.numbers, tables: entityTables, joinTables: joinTables)
-        let owned = Set(entityTables.map(\.name) + joinTables.map(\.name))
-        let indexes = snapshot.catalogue.indexes(of: owned)
-        findings += tables.unexplained() + bare.indexFindings(indexes, numbering: numbering)
+            model: model, level: level, entityNumbers: numbering.numbers, tables: reading.tables,
+            joinTables: reading.joinTables)
+        let indexes = snapshot.indexes(of: bare)
+        findings += reading.findings + bare.indexFindings(indexes, numbering: numbering)
         if snapshot.metadata.hasDeferredWork { findings = findings.map(\.asDeferred) }
         self.init(
-            model: model, level: level, entityNumbers: numbering.numbers, tables: entityTables, joinTables: joinTables,
-            indexes: indexes, triggers: snapshot.catalogue.triggerDefinitions,
+            model: model, level: level, entityNumbers: numbering.numbers, tables: reading.tables,
+            joinTables: reading.joinTables, indexes: indexes, triggers: snapshot.catalogue.triggerDefinitions,
             virtualTables: snapshot.catalogue.virtualTables, hasHistory: snapshot.hasHistory, findings: findings)
     }
 
@@ -70,23 +59,27 @@ extension Finding {
     }
 }
 
-extension Catalogue {
-    fileprivate func indexes(of tables: Set<String>) -> [IndexDefinition] {
-        entries.compactMap { entry in
+extension StoreSnapshot {
+    /// The indexes of a layout's tables.
+    func indexes(of layout: StoreLayout) -> [IndexDefinition] {
+        let tables = Set(layout.tables.map(\.name) + layout.joinTables.map(\.name))
+        return catalogue.entries.compactMap { entry in
             guard entry.kind == .index, let sql = entry.sql, tables.contains(entry.tableName) else { return nil }
             return IndexDefinition(
                 name: entry.name, table: entry.tableName, isUnique: sql.hasPrefix("CREATE UNIQUE"), sql: sql)
         }
     }
+}
 
-    fileprivate var triggerDefinitions: [TriggerDefinition] {
+extension Catalogue {
+    var triggerDefinitions: [TriggerDefinition] {
         entries.compactMap { entry in
             guard entry.kind == .trigger, let sql = entry.sql else { return nil }
             return TriggerDefinition(name: entry.name, table: entry.tableName, sql: sql)
         }
     }
 
-    fileprivate var virtualTables: [VirtualTable] {
+    var virtualTables: [VirtualTable] {
         tables.filter(\.isVirtual).compactMap { entry in
             entry.sql.map { VirtualTable(name: entry.name, sql: $0, fillStatement: nil) }
         }

@@ -17,9 +17,10 @@ extension StoreLayout {
         var tables = CatalogueTables(catalogue, columns: columns)
         var findings: [Finding] = []
         let entityTables = numbering.roots(in: model).compactMap { root in
-            try? EntityTable(
+            var missing: [EntityTable.Column] = []
+            return try? EntityTable(
                 EntityTable(root: root, in: model, numbering: numbering, level: level), formerNames: [], in: &tables,
-                findings: &findings)
+                missing: &missing, findings: &findings)
         }
         self.init(
             model: model, level: level, entityNumbers: numbering.numbers, tables: entityTables,

@@ -1,0 +1,52 @@
+import MoultModel
+
+/// The tables of a real store on their way into a layout, and what they lack.
+struct LayoutReading {
+    private(set) var tables: [EntityTable] = []
+    private(set) var joinTables: [JoinTable] = []
+    var gaps = SchemaGaps()
+    private(set) var findings: [Finding] = []
+
+    /// - Throws: `storeCorrupted` where a table has no key.
+    init(_ snapshot: StoreSnapshot, model: ManagedObjectModel, numbering: EntityNumbering) throws {
+        var catalogue = CatalogueTables(snapshot)
+        for root in numbering.roots(in: model) {
+            let expected = EntityTable(root: root, in: model, numbering: numbering, level: snapshot.framework)
+            let row = snapshot.entityRows.first { $0.number == numbering.numbers[root.name] }
+            let formerNames = [row?.name, root.renamingIdentifier].compactMap { $0 }
+            var missing: [EntityTable.Column] = []
+            let table = try EntityTable(
+                expected, formerNames: formerNames, in: &catalogue, missing: &missing, findings: &findings)
+            if let table {
+                tables.append(table)
+                gaps.columns += missing.map { SchemaGaps.Column(table: table.name, column: $0) }
+            } else {
+                gaps.tables.append(expected)
+            }
+        }
+        let joins = JoinTable.all(of: model, numbering: numbering).filter { join in
+            join.relationships.allSatisfy { numbering.numbers[$0.entity] != nil }
+        }
+        for (expected, table) in zip(joins, try JoinTable.matching(joins, in: &catalogue, findings: &findings)) {
+            if let table { joinTables.append(table) } else { gaps.joinTables.append(expected) }
+        }
+        findings += catalogue.unexplained()
+    }
+
+    /// The tables with what is missing, in the order of their entities' numbers.
+    func completed(_ numbering: EntityNumbering) -> (tables: [EntityTable], joinTables: [JoinTable]) {
+        let filled = tables.map { table in
+            let added = gaps.columns.filter { $0.table == table.name }.map(\.column)
+            return added.isEmpty
+                ? table
+                : EntityTable(
+                    name: table.name, rootEntityName: table.rootEntityName, columns: table.columns + added,
+                    constraints: table.constraints, sql: table.sql)
+        }
+        let numbers = numbering.numbers
+        return (
+            (filled + gaps.tables).sorted { numbers[$0.rootEntityName] ?? 0 < numbers[$1.rootEntityName] ?? 0 },
+            joinTables + gaps.joinTables
+        )
+    }
+}

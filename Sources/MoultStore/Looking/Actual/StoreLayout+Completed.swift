@@ -1,0 +1,73 @@
+import MoultModel
+import MoultSQLite
+
+extension StoreLayout {
+    /// The layout that a real store has once its gaps are filled: as ``init(actual:model:)``, with what is missing as a
+    /// fresh store has it.
+    ///
+    /// ``findings`` name each missing table and column, with the severity `error`.
+    ///
+    /// - Parameter gaps: gets what is missing.
+    /// - Throws: `storeUnknown` where the store has none of the model's entities; `storeCorrupted` where a table has no
+    ///   key, or where it cannot be told which entity a number or a table is of.
+    package init(completing snapshot: StoreSnapshot, model: ManagedObjectModel, gaps: inout SchemaGaps) throws {
+        var findings: [Finding] = []
+        let (numbering, reading) = try Self.reading(snapshot, model, &findings)
+        let completed = reading.completed(numbering)
+        let bare = StoreLayout(
+            model: model, level: snapshot.framework, entityNumbers: numbering.numbers, tables: completed.tables,
+            joinTables: completed.joinTables)
+        gaps = reading.gaps
+        gaps.addObjects(of: bare, numbering, snapshot)
+        self.init(
+            model: model, level: snapshot.framework, entityNumbers: numbering.numbers, tables: completed.tables,
+            joinTables: completed.joinTables, indexes: snapshot.indexes(of: bare),
+            triggers: snapshot.catalogue.triggerDefinitions, virtualTables: snapshot.catalogue.virtualTables,
+            hasHistory: snapshot.hasHistory, findings: findings + gaps.findings + reading.findings)
+    }
+
+    /// By names alone where something is missing: then a number or a table is nobody's by elimination.
+    private static func reading(
+        _ snapshot: StoreSnapshot, _ model: ManagedObjectModel, _ findings: inout [Finding]
+    ) throws -> (EntityNumbering, LayoutReading) {
+        var found: [Finding] = []
+        if let numbering = try? EntityNumbering(actual: snapshot, model: model, findings: &found),
+            let reading = try? LayoutReading(snapshot, model: model, numbering: numbering),
+            !reading.gaps.breaksReading
+        {
+            findings = found
+            return (numbering, reading)
+        }
+        var missing: [PrimaryKeyRow] = []
+        let numbering = try EntityNumbering(
+            completing: snapshot, model: model, missing: &missing, findings: &findings)
+        var reading = try LayoutReading(snapshot, model: model, numbering: numbering)
+        reading.gaps.numbers = missing
+        return (numbering, reading)
+    }
+}
+
+extension SchemaGaps {
+    /// Adds the indexes that the store lacks, and the triggers and R-trees that went with a missing table or column.
+    fileprivate mutating func addObjects(
+        of layout: StoreLayout, _ numbering: EntityNumbering, _ snapshot: StoreSnapshot
+    ) {
+        let present = Set(snapshot.catalogue.entries.map(\.name))
+        // What a deferred migration has left to do is nothing that is missing.
+        if !snapshot.metadata.hasDeferredWork {
+            indexes = IndexDefinition.all(of: layout, numbering: numbering).definitions
+                .filter { !present.contains($0.name) }
+        }
+        guard breaksReading else { return }
+        let rTrees = RTreeIndex.all(of: layout, numbering: numbering)
+        let made = Set(tableNames).union(columns.map(\.table))
+        triggers = (rTrees.flatMap(\.triggers) + DerivedTriggers(of: layout, numbering: numbering).triggers)
+            .filter { trigger in
+                !present.contains(trigger.name)
+                    && (made.contains(trigger.table) || made.contains { trigger.sql.contains($0) })
+            }
+        virtualTables = rTrees.map(\.table).filter { table in
+            !present.contains(table.name) && triggers.contains { $0.sql.contains(table.name) }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import MoultModel
+import MoultSQLite
+
+/// What the rows of a table get in a column that was missing.
+package struct ColumnFill: Sendable, Hashable {
+    package enum Value: Sendable, Hashable {
+        /// The same expression, over the row `t`, for every row of the entities.
+        case expression(String)
+        /// A place in an ordered list, by key; the lists hang on the column `key`.
+        case places(key: String)
+        /// Nothing says what the value was.
+        case unknown
+    }
+
+    package let table: String
+    package let column: EntityTable.Column
+    /// The entity numbers of the rows that have a value there.
+    package let numbers: [Int]
+    package let value: Value
+    /// Whether an object must not be without one.
+    package let isRequired: Bool
+
+    /// `TABLE.COLUMN`
+    package var place: String { "\(table).\(column.name)" }
+
+    /// - Parameter layout: with the column in it.
+    init(_ gap: SchemaGaps.Column, in layout: StoreLayout) {
+        let own = layout.tables.first { $0.name == gap.table }
+        switch gap.column.role {
+        case .attribute(let entity, let name):
+            self.init(attribute: name, of: entity, gap, layout)
+        case .toOne(let entity, let name):
+            self.init(gap, of: entity, .unknown, layout, isRequired: layout.isRequired(name, of: entity))
+        case .toOneEntity(let entity, let name):
+            let number = layout.entityNumber(of: name, of: entity, in: own)
+            self.init(gap, of: entity, number.map(Value.expression) ?? .unknown, layout)
+        case .order(let entity, let name):
+            let key = own?.column(.toOne(entity: entity, name: name))
+            self.init(gap, of: entity, key.map(Value.places) ?? .unknown, layout)
+        case .inverselessToMany(let entity, let name):
+            self.init(gap, of: layout.destination(of: name, of: entity), .unknown, layout)
+        case .inverselessOrder(let entity, let name):
+            let key = own?.column(.inverselessToMany(entity: entity, name: name))
+            self.init(gap, of: layout.destination(of: name, of: entity), key.map(Value.places) ?? .unknown, layout)
+        case .optimisticLock:
+            self.init(gap, of: own?.rootEntityName ?? "", .expression("1"), layout)
+        case .primaryKey, .entity, .unknown:
+            self.init(gap, of: "", .unknown, layout)
+        }
+    }
+
+    private init(
+        _ gap: SchemaGaps.Column, of entity: String, _ value: Value, _ layout: StoreLayout, isRequired: Bool = false
+    ) {
+        (table, column, self.value, self.isRequired) = (gap.table, gap.column, value, isRequired)
+        numbers = layout.model.entity(entity).map(layout.numbers(ofEntityAndDescendants:)) ?? []
+    }
+
+    /// The model's default, or what the attribute is derived from.
+    private init(attribute name: String, of entity: String, _ gap: SchemaGaps.Column, _ layout: StoreLayout) {
+        guard let owner = layout.model.entity(entity),
+            let attribute = layout.model.storedAttributes(declaredBy: owner).first(where: { $0.name == name })?
+                .description
+        else {
+            self.init(gap, of: entity, .unknown, layout)
+            return
+        }
+        if let derivation = attribute.derivation {
+            let shape = derivation.filter == nil ? DerivationShape(derivation.expression) : nil
+            let value = shape.flatMap { $0 == .now ? nil : layout.expression(for: $0, in: owner) }
+            self.init(gap, of: entity, value.map(Value.expression) ?? .unknown, layout)
+            return
+        }
+        let value = attribute.defaultValue.map { Value.expression($0.sqlLiteral(for: attribute)) }
+        self.init(gap, of: entity, value ?? .unknown, layout, isRequired: !attribute.isOptional && value == nil)
+    }
+}
+
+extension StoreLayout {
+    fileprivate func relationship(_ name: String, of entity: String) -> RelationshipDescription? {
+        model.entity(entity)?.relationship(name)
+    }
+
+    fileprivate func isRequired(_ name: String, of entity: String) -> Bool {
+        relationship(name, of: entity).map { !$0.isOptional } ?? false
+    }
+
+    fileprivate func destination(of name: String, of entity: String) -> String {
+        relationship(name, of: entity)?.destinationEntityName ?? ""
+    }
+
+    /// The entity number of the object that a to-one relationship leads to, over the row `t`.
+    fileprivate func entityNumber(of name: String, of entity: String, in own: EntityTable?) -> String? {
+        guard let key = own?.column(.toOne(entity: entity, name: name)),
+            let target = table(forEntity: destination(of: name, of: entity))?.name
+        else { return nil }
+        return "(SELECT d.Z_ENT FROM main.\(target.quotedName) AS d WHERE d.Z_PK = t.\(key.quotedName))"
+    }
+}

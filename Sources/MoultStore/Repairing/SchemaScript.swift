@@ -1,0 +1,77 @@
+import MoultModel
+import MoultSQLite
+
+/// The statements that fill the gaps of a store's tables.
+///
+/// Tables that are there keep their rows and columns: a missing column comes last in its table, as Core Data's own
+/// in-place migration adds one (STORE_FORMAT 10).
+package struct SchemaScript: Sendable {
+    package let gaps: SchemaGaps
+    package let fills: [ColumnFill]
+    private let triggers: [Catalogue.Entry]
+
+    /// - Parameter layout: of the store with its gaps filled.
+    package init(_ gaps: SchemaGaps, layout: StoreLayout, catalogue: Catalogue) {
+        self.gaps = gaps
+        fills = gaps.columns.map { ColumnFill($0, in: layout) }
+        triggers = gaps.breaksReading ? catalogue.entries.filter { $0.kind == .trigger && $0.sql != nil } : []
+    }
+
+    package var statements: [StoreScript.Statement] {
+        let away = triggers.map {
+            StoreScript.Statement("DROP TRIGGER main.\($0.name.quotedName)", "Stop the trigger \($0.name).")
+        }
+        let back = triggers.compactMap { entry in
+            entry.sql.map { StoreScript.Statement($0, "Put the trigger \(entry.name) back.") }
+        }
+        let new = gaps.triggers.map { StoreScript.Statement($0.sql, "Make the trigger \($0.name).") }
+        return away + tables + columns + indexes + back + new
+    }
+
+    private var tables: [StoreScript.Statement] {
+        let numbers = gaps.numbers.map { row in
+            StoreScript.Statement(row.insertStatement, "Number the entity \(row.name) \(row.number).")
+        }
+        let tables = gaps.tables.map { StoreScript.Statement($0.sql, "Make the table \($0.name).") }
+        let joins = gaps.joinTables.map { StoreScript.Statement($0.sql, "Make the table \($0.name).") }
+        return numbers + tables + joins
+    }
+
+    private var columns: [StoreScript.Statement] {
+        let added = gaps.columns.map { gap in
+            StoreScript.Statement(
+                "ALTER TABLE main.\(gap.table.quotedName) ADD COLUMN \(gap.column.name.quotedName) \(gap.column.type)",
+                "Add the column \(gap.column.name) to \(gap.table).")
+        }
+        // All columns are there before one is computed from another.
+        return added + fills.compactMap(fill)
+    }
+
+    private func fill(_ fill: ColumnFill) -> StoreScript.Statement? {
+        let table = "main.\(fill.table.quotedName)"
+        switch fill.value {
+        case .unknown: return nil
+        case .expression(let value):
+            return .init(
+                """
+                UPDATE \(table) AS t SET \(fill.column.name.quotedName) = \(value) \
+                WHERE t.Z_ENT IN (\(fill.numbers.sqlList))
+                """, "Give the rows of \(fill.table) a value in \(fill.column.name).", rows: 1)
+        case .places(let key):
+            return .init(
+                StoreLowering.makeOrder(table: fill.table, order: fill.column.name, key: key),
+                "Give the lists in \(fill.table) an order, by key.", rows: 1)
+        }
+    }
+
+    private var indexes: [StoreScript.Statement] {
+        let plain = gaps.indexes.map { StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: 1) }
+        let rTrees = gaps.virtualTables.flatMap { table in
+            let fill = table.fillStatement.map {
+                StoreScript.Statement($0, "Fill the R-tree \(table.name).", rows: 1)
+            }
+            return [StoreScript.Statement(table.sql, "Make the R-tree \(table.name).")] + (fill.map { [$0] } ?? [])
+        }
+        return plain + rTrees
+    }
+}

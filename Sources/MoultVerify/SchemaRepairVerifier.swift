@@ -1,0 +1,156 @@
+import MoultModel
+import MoultSQLite
+
+/// Compares a store whose missing tables, columns and indexes were made with what it was before: `main` with the attached
+/// schema `source`.
+///
+/// Everything that was there must be there unchanged, and nothing else may be new than what was asked for.
+package struct SchemaRepairVerifier {
+    /// A column that was added.
+    package struct Column: Sendable, Equatable {
+        package var table: String
+        package var name: String
+        package var type: String
+        /// The entity numbers of the rows that have a value there.
+        package var numbers: [Int]
+        /// The value, in SQL over the row `t`; nil for none.
+        package var value: String?
+        /// The column that lists hang on, for one that holds places in them.
+        package var listKey: String?
+
+        package init(
+            table: String, name: String, type: String, numbers: [Int], value: String? = nil, listKey: String? = nil
+        ) {
+            self.table = table
+            self.name = name
+            self.type = type
+            self.numbers = numbers
+            self.value = value
+            self.listKey = listKey
+        }
+    }
+
+    let connection: Connection
+    /// The tables, indexes and triggers that are new, each with its text.
+    let objects: [StoreShape.Object]
+    let columns: [Column]
+    /// The numbers of the entities that `Z_PRIMARYKEY` names now.
+    let numbers: [Int]
+
+    package init(_ connection: Connection, objects: [StoreShape.Object], columns: [Column], numbers: [Int]) {
+        self.connection = connection
+        self.objects = objects
+        self.columns = columns
+        self.numbers = numbers
+    }
+
+    /// - Throws: `verificationFailed` where anything differs that was not asked for.
+    package func verify() throws {
+        let (before, after) = try (connection.catalogue(schema: "source"), connection.catalogue())
+        try verifyObjects(before, after)
+        for table in before.tables where !isVirtual(table.name, before) {
+            try verifyColumns(of: table.name)
+            try verifyRows(of: table.name)
+        }
+        for column in columns { try verifyValues(column) }
+        for object in objects where object.kind == "table" && !object.sql.hasPrefix("CREATE VIRTUAL") {
+            let rows = try connection.integer("SELECT count(*) FROM main.\(object.name.quotedName)") ?? 0
+            try refuse(rows > 0, object.name, "the new table has \(rows) rows")
+        }
+    }
+
+    // MARK: - The catalogue
+
+    private func verifyObjects(_ before: Catalogue, _ after: Catalogue) throws {
+        let now = Dictionary(after.entries.map { (key($0), $0.sql) }, uniquingKeysWith: { first, _ in first })
+        let altered = Set(columns.map { "table \($0.table)" })
+        for entry in before.entries where !altered.contains(key(entry)) {
+            try refuse(now[key(entry)] != .some(entry.sql), entry.name, "the \(entry.kind.rawValue) is not as it was")
+        }
+        let wanted = Dictionary(objects.map { ("\($0.kind) \($0.name)", $0.sql) }, uniquingKeysWith: { one, _ in one })
+        for (name, sql) in wanted {
+            try refuse(now[name] != .some(sql), name, "it was not made as it was asked for")
+        }
+        let old = Set(before.entries.map(key))
+        for entry in after.entries where !old.contains(key(entry)) && wanted[key(entry)] == nil {
+            try refuse(!isPart(entry), entry.name, "the \(entry.kind.rawValue) is new")
+        }
+    }
+
+    private func key(_ entry: Catalogue.Entry) -> String { "\(entry.kind.rawValue) \(entry.name)" }
+
+    /// What SQLite makes by itself for a new table: the index of its key, the tables of an R-tree.
+    private func isPart(_ entry: Catalogue.Entry) -> Bool {
+        objects.contains { object in
+            guard object.kind == "table" else { return false }
+            let isRTree = object.sql.hasPrefix("CREATE VIRTUAL") && entry.kind == .table
+            return entry.name.hasPrefix("sqlite_autoindex_\(object.name)_")
+                || isRTree && entry.name.hasPrefix("\(object.name)_")
+        }
+    }
+
+    /// The rows of a virtual table lie in tables of their own; its module may not be here.
+    private func isVirtual(_ table: String, _ catalogue: Catalogue) -> Bool {
+        catalogue.table(table)?.sql?.uppercased().hasPrefix("CREATE VIRTUAL") == true
+    }
+
+    /// The old columns are as they were, and the new ones follow them.
+    private func verifyColumns(of table: String) throws {
+        let (before, after) = try (connection.columns(of: table, schema: "source"), connection.columns(of: table))
+        let added = columns.filter { $0.table == table }.map { Catalogue.Column(name: $0.name, declaredType: $0.type) }
+        try refuse(after != before + added, table, "its columns are not the old ones and those that it lacked")
+    }
+
+    // MARK: - Rows
+
+    private func verifyRows(of table: String) throws {
+        let names = try connection.columns(of: table, schema: "source").map(\.name)
+        let list = names.map(\.quotedName).joined(separator: ", ")
+        let condition =
+            table == "Z_PRIMARYKEY" && !numbers.isEmpty
+            ? " WHERE Z_ENT NOT IN (\(numbers.map(String.init).joined(separator: ", ")))" : ""
+        let name = table.quotedName
+        let counts = try ["source", "main"].map {
+            try connection.integer("SELECT count(*) FROM \($0).\(name)\(condition)") ?? 0
+        }
+        try refuse(counts[0] != counts[1], table, "it had \(counts[0]) rows and has \(counts[1])")
+        let differing: String
+        if names.contains("Z_PK") {
+            let columns = names.map { "d.\($0.quotedName) IS NOT s.\($0.quotedName)" }.joined(separator: " OR ")
+            differing = """
+                SELECT 1 FROM source.\(name) AS s LEFT JOIN main.\(name) AS d ON d.Z_PK = s.Z_PK \
+                WHERE d.Z_PK IS NULL OR \(columns)
+                """
+        } else {
+            differing = "SELECT \(list) FROM source.\(name)\(condition) EXCEPT SELECT \(list) FROM main.\(name)"
+        }
+        let count = try connection.integer("SELECT count(*) FROM (\(differing))") ?? 0
+        try refuse(count > 0, table, "\(count) of its rows are not as they were")
+    }
+
+    private func verifyValues(_ column: Column) throws {
+        let (name, table) = ("t.\(column.name.quotedName)", "main.\(column.table.quotedName)")
+        let list = column.numbers.map(String.init).joined(separator: ", ")
+        let wrong: String
+        if let key = column.listKey?.quotedName {
+            // Each object of a list has a place of its own.
+            wrong = """
+                SELECT count(*) - count(DISTINCT \(name)) FROM \(table) AS t WHERE t.\(key) IS NOT NULL \
+                GROUP BY t.\(key) HAVING count(*) > count(DISTINCT \(name))
+                """
+        } else {
+            let value = column.value.map { "CASE WHEN t.Z_ENT IN (\(list)) THEN \($0) END" } ?? "NULL"
+            // The column's declared type may turn a number into another kind of number.
+            wrong = "SELECT 1 FROM \(table) AS t WHERE \(name) IS NOT \(value)"
+        }
+        let count = try connection.integer("SELECT count(*) FROM (\(wrong))") ?? 0
+        try refuse(count > 0, "\(column.table).\(column.name)", "\(count) rows have another value than the model's")
+    }
+
+    private func refuse(_ isWrong: Bool, _ place: String, _ what: String) throws {
+        guard isWrong else { return }
+        throw MigrationError(
+            .verificationFailed, "What was missing was not made as it should be: of \(place), \(what).", place: place,
+            remedy: "The store is as it was. Report this to Moult with the model.")
+    }
+}

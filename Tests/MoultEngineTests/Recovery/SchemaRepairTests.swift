@@ -1,0 +1,300 @@
+import Foundation
+import MoultModel
+import MoultStore
+import MoultSystem
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Stores whose metadata name the current version while tables, columns or indexes are missing: made with the sqlite3
+/// shell, repaired, and compared by the shell with what a fresh store has.
+struct SchemaRepairTests {
+    /// Every object of the catalogue with its text, by the shell.
+    private func objects(_ path: String) throws -> Set<String> {
+        Set(
+            try SQLiteShell.run(path, "SELECT type || ' ' || name || ' ' || sql FROM sqlite_master WHERE sql NOT NULL")
+                .split(separator: "\n").map(String.init))
+    }
+
+    private func freshObjects(_ library: LibraryStore, history: Bool = false) throws -> Set<String> {
+        let path = library.folder.path + "/fresh.sqlite"
+        try StoreMaker(library.version, history: history).make(at: path)
+        return try objects(path)
+    }
+
+    /// Repairs after a rehearsal, which leaves every byte and finds the same.
+    @discardableResult
+    private func repair(_ library: LibraryStore, _ rules: Set<RepairRule> = Set(RepairRule.allCases)) throws
+        -> RepairReport
+    {
+        let repair = try StoreRepair(library.path, at: library.version, rules: rules)
+        let bytes = try POSIXSystem().digest(of: library.path)
+        _ = try Migrator().rehearse(try #require(repair.migration), on: library.path)
+        #expect(try POSIXSystem().digest(of: library.path) == bytes)
+        let rehearsed = repair.report
+        let outcome = try Migrator().run(try #require(repair.migration), on: library.path)
+        #expect(repair.report == rehearsed)
+        #expect(outcome.backup?.manifest.reason == .repair)
+        #expect(try library.line("PRAGMA integrity_check") == "ok")
+        return repair.report
+    }
+
+    private func places(_ report: RepairReport, _ rule: RepairRule) -> Set<String> {
+        Set(report.findings.filter { $0.rule == rule }.map(\.place))
+    }
+
+    // MARK: - Tables
+
+    @Test func `missing tables are made with their indexes, and no row of another changes`() throws {
+        let library = try LibraryStore(history: true)
+        let fresh = try freshObjects(library, history: true)
+        try library.shell("INSERT INTO ACHANGE (Z_PK, Z_ENT, ZENTITY, ZENTITYPK) VALUES (1, 16001, 6, 3)")
+        let rows = """
+            SELECT * FROM ZBOOK ORDER BY 1; SELECT * FROM ZSHELF ORDER BY 1; SELECT * FROM ZLOAN ORDER BY 1;
+            SELECT * FROM ACHANGE; SELECT * FROM Z_PRIMARYKEY; SELECT Z_UUID, hex(Z_PLIST) FROM Z_METADATA
+            """
+        let before = try library.line(rows)
+        try library.shell("DROP TABLE ZTAG; DROP TABLE Z_1TAGS; DROP TABLE ZCOVER")
+        let report = try repair(library)
+        #expect(places(report, .tables) == ["ZTAG", "Z_1TAGS", "ZCOVER"])
+        #expect(report.isWell && report.quarantined == 0)
+        #expect(try objects(library.path) == fresh)
+        #expect(try library.line(rows) == before)
+        #expect(try library.line("SELECT count(*) FROM ZTAG") == "0")
+        // What led to the covers is for the next repair, which says so before it does it.
+        let next = try StoreRepair(library.path, at: library.version)
+        #expect(next.found.findings.map(\.place) == ["Book.cover"])
+    }
+
+    @Test func `an entity that Z_PRIMARYKEY does not name gets its number back`() throws {
+        let library = try LibraryStore()
+        let before = try library.line("SELECT * FROM Z_PRIMARYKEY WHERE Z_NAME <> 'Tag'")
+        try library.shell("DROP TABLE ZTAG; DELETE FROM Z_PRIMARYKEY WHERE Z_NAME = 'Tag'")
+        try repair(library)
+        #expect(try library.line("SELECT * FROM Z_PRIMARYKEY WHERE Z_NAME <> 'Tag'") == before)
+        #expect(try library.line("SELECT * FROM Z_PRIMARYKEY WHERE Z_NAME = 'Tag'") == "6|Tag|0|0")
+    }
+
+    @Test func `a number that a fresh store would give is not given twice`() throws {
+        let library = try LibraryStore()
+        try library.shell(
+            """
+            DROP TABLE ZCOVER; DELETE FROM Z_PRIMARYKEY WHERE Z_NAME = 'Cover';
+            UPDATE Z_PRIMARYKEY SET Z_ENT = 3 WHERE Z_NAME = 'Tag'; UPDATE ZTAG SET Z_ENT = 3
+            """)
+        try repair(library)
+        #expect(
+            try library.line("SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY WHERE Z_NAME IN ('Cover', 'Tag') ORDER BY 1")
+                == "3|Tag\n6|Cover")
+    }
+
+    @Test func `whether a table was renamed into a missing one is not guessed`() throws {
+        let library = try LibraryStore()
+        try library.shell(
+            """
+            ALTER TABLE ZTAG RENAME TO ZLABEL; UPDATE Z_PRIMARYKEY SET Z_NAME = 'Label' WHERE Z_NAME = 'Tag';
+            DROP TABLE ZCOVER
+            """)
+        let bytes = try POSIXSystem().digest(of: library.path)
+        let error = #expect(throws: MigrationError.self) { try StoreRepair(library.path, at: library.version) }
+        #expect(error?.code == .storeCorrupted && error?.message.contains("Label") == true)
+        #expect(error?.remedy.contains("renaming identifier") == true)
+        #expect(try POSIXSystem().digest(of: library.path) == bytes)
+    }
+
+    // MARK: - Columns
+
+    @Test func `a column that is missing gets the model's default in the rows of its entity alone`() throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Kinds.store"
+        try StoreMaker(Self.kinds()).make(at: path)
+        _ = try SQLiteShell.run(
+            path,
+            """
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 1, 4, 'one'), (2, 2, 5, 'two'), (3, 1, 6, NULL);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_ENT = 1;
+            ALTER TABLE ZITEM DROP COLUMN ZCOUNT; ALTER TABLE ZITEM DROP COLUMN ZISDONE;
+            ALTER TABLE ZITEM DROP COLUMN ZPRICE; ALTER TABLE ZITEM DROP COLUMN ZNAME;
+            ALTER TABLE ZITEM DROP COLUMN ZDAY; ALTER TABLE ZITEM DROP COLUMN ZDATA; ALTER TABLE ZITEM DROP COLUMN ZEXTRA;
+            ALTER TABLE ZITEM DROP COLUMN ZNOTE; ALTER TABLE ZITEM ADD COLUMN MINE TEXT NOT NULL DEFAULT 'kept'
+            """)
+        let version = try Self.kinds()
+        let repair = try StoreRepair(path, at: version)
+        #expect(
+            Set(repair.found.findings.map(\.place)) == [
+                "ZITEM.ZCOUNT", "ZITEM.ZISDONE", "ZITEM.ZPRICE", "ZITEM.ZNAME", "ZITEM.ZDAY", "ZITEM.ZDATA",
+                "ZITEM.ZEXTRA", "ZITEM.ZNOTE",
+            ])
+        _ = try Migrator().run(try #require(repair.migration), on: path)
+        let rows = try SQLiteShell.run(
+            path,
+            """
+            SELECT Z_PK, Z_ENT, Z_OPT, ZTITLE, ZCOUNT, ZISDONE, ZPRICE, ZNAME, ZDAY, hex(ZDATA), ZEXTRA, ZNOTE, MINE
+            FROM ZITEM ORDER BY Z_PK
+            """)
+        #expect(
+            rows == """
+                1|1|4|one|7|1|12.5|it's|3600|0102|||kept
+                2|2|5|two|7|1|12.5|it's|3600|0102|special||kept
+                3|1|6||7|1|12.5|it's|3600|0102|||kept
+
+                """)
+        #expect(try StoreAudit(path, model: version.model).isSound)
+        // What an app has added to the table works as before.
+        _ = try SQLiteShell.run(path, "INSERT INTO ZITEM (Z_PK, Z_ENT) VALUES (9, 1)")
+        #expect(try SQLiteShell.run(path, "SELECT MINE FROM ZITEM WHERE Z_PK = 9") == "kept\n")
+    }
+
+    /// An item with a default of every kind, and a special one with one of its own.
+    private static func kinds() throws -> ModelVersion {
+        ModelVersion(
+            names: ["kinds"],
+            model: try ManagedObjectModel(entities: [
+                EntityDescription(
+                    name: "Item",
+                    attributes: [
+                        .init(name: "title", type: .string), .init(name: "note", type: .string),
+                        .init(name: "count", type: .integer32, isOptional: false, defaultValue: .integer(7)),
+                        .init(name: "isDone", type: .boolean, isOptional: false, defaultValue: .boolean(true)),
+                        .init(name: "price", type: .decimal, defaultValue: .decimal("12.5")),
+                        .init(name: "name", type: .string, isOptional: false, defaultValue: .string("it's")),
+                        .init(name: "day", type: .date, defaultValue: .date(3600)),
+                        .init(name: "data", type: .binary, defaultValue: .binary([1, 2])),
+                    ]),
+                EntityDescription(
+                    name: "Special", superentityName: "Item",
+                    attributes: [.init(name: "extra", type: .string, defaultValue: .string("special"))]),
+            ]))
+    }
+
+    @Test func `entity numbers, places in lists and counts are made anew; keys that nobody knows stay empty`() throws {
+        let library = try LibraryStore()
+        let expected = try library.line("SELECT Z_PK, Z1_BOOK FROM ZLOAN ORDER BY 1")
+        try library.shell(
+            """
+            ALTER TABLE ZLOAN DROP COLUMN Z1_BOOK; ALTER TABLE ZBOOK DROP COLUMN Z_FOK_SHELF;
+            ALTER TABLE ZSHELF DROP COLUMN ZBOOKCOUNT
+            """)
+        #expect(try repair(library).isWell)
+        #expect(try library.line("SELECT Z_PK, Z1_BOOK FROM ZLOAN ORDER BY 1") == expected)
+        #expect(
+            try library.line("SELECT group_concat(Z_FOK_SHELF) FROM ZBOOK WHERE ZSHELF = 2")
+                == "2048,3072,4096,5120,6144,7168,8192,9216,10240,11264")
+        #expect(try library.line("SELECT count(*), min(ZBOOKCOUNT), max(ZBOOKCOUNT) FROM ZSHELF") == "10|10|10")
+        let triggers = try library.line("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'")
+        #expect(Int(triggers) == library.layout.triggers.count)
+        #expect(try StoreRepair(library.path, at: library.version).found.findings.isEmpty)
+    }
+
+    @Test func `objects are not quarantined for a key that the repair has just made room for`() throws {
+        let library = try LibraryStore()
+        try library.shell("DROP INDEX ZBOOK_ZSHELF_INDEX; ALTER TABLE ZBOOK DROP COLUMN ZSHELF")
+        let report = try repair(library)
+        let column = try #require(report.findings.first { $0.place == "ZBOOK.ZSHELF" })
+        #expect(column.count == 100 && column.left == 100 && !report.isWell)
+        #expect(report.quarantined == 0 && places(report, .indexes) == ["ZBOOK_ZSHELF_INDEX"])
+        #expect(try library.line("SELECT count(*) FROM ZBOOK WHERE ZSHELF IS NULL") == "100")
+    }
+
+    // MARK: - Indexes
+
+    @Test func `a missing index is made, and one that an app has made by hand stands in for it`() throws {
+        let library = try LibraryStore()
+        let fresh = try freshObjects(library)
+        try library.shell("DROP INDEX ZLOAN_ZBOOK_INDEX; DROP INDEX ZSHELF_ZPARENT_INDEX")
+        try library.shell("CREATE INDEX mine ON ZSHELF (ZPARENT, ZNAME)")
+        let report = try repair(library)
+        #expect(report.findings.map(\.place) == ["ZLOAN_ZBOOK_INDEX"] && report.findings.first?.count == 50)
+        let now = try objects(library.path)
+        #expect(fresh.subtracting(now).map { $0.prefix(26) } == ["index ZSHELF_ZPARENT_INDEX"])
+        #expect(now.subtracting(fresh) == ["index mine CREATE INDEX mine ON ZSHELF (ZPARENT, ZNAME)"])
+        // An index of some rows, or of other columns first, is none for all.
+        try library.shell("DROP INDEX mine; CREATE INDEX mine ON ZSHELF (ZPARENT) WHERE ZPARENT > 3")
+        #expect(
+            try StoreRepair(library.path, at: library.version).found.findings.map(\.place) == ["ZSHELF_ZPARENT_INDEX"])
+        try library.shell("DROP INDEX mine; CREATE INDEX mine ON ZSHELF (ZNAME, ZPARENT)")
+        #expect(
+            try StoreRepair(library.path, at: library.version).found.findings.map(\.place) == ["ZSHELF_ZPARENT_INDEX"])
+    }
+
+    @Test func `a unique index waits until no value occurs twice`() throws {
+        let library = try LibraryStore()
+        let index = try #require(library.layout.indexes.first { $0.isUnique })
+        try library.shell("DROP INDEX \"\(index.name)\"; UPDATE ZTAG SET ZNAME = 'tag 1' WHERE Z_PK IN (2, 3)")
+        let first = try repair(library)
+        let waiting = try #require(first.findings.first { $0.rule == .indexes })
+        #expect(waiting.place == index.name && waiting.left == 1 && !first.isWell)
+        #expect(first.findings.contains { $0.rule == .duplicates && $0.quarantined == 2 })
+        let second = try repair(library)
+        #expect(second.findings.map(\.place) == [index.name] && second.isWell)
+        #expect(try library.line("SELECT sql FROM sqlite_master WHERE name = '\(index.name)'") == index.sql)
+    }
+
+    // MARK: - What is reported
+
+    @Test func `a column of another declared type is reported with its remedy, and stays`() throws {
+        let library = try LibraryStore()
+        let sql = try library.line("SELECT sql FROM sqlite_master WHERE name = 'ZTAG'")
+        try library.shell(
+            """
+            CREATE TABLE old AS SELECT * FROM ZTAG; DROP TABLE ZTAG;
+            \(sql.replacingOccurrences(of: "ZNAME VARCHAR", with: "ZNAME INTEGER")); INSERT INTO ZTAG SELECT * FROM old;
+            DROP TABLE old; \(library.layout.indexes.filter { $0.table == "ZTAG" }.map(\.sql).joined(separator: ";"))
+            """)
+        let repair = try StoreRepair(library.path, at: library.version)
+        #expect(repair.migration == nil && repair.found.findings.isEmpty && !repair.found.isWell)
+        let remark = try #require(repair.found.remarks.first)
+        #expect(remark.code == "column-type" && remark.place == "ZTAG.ZNAME")
+        #expect(remark.message.contains("INTEGER") && remark.message.contains("VARCHAR"))
+        #expect(remark.remedy.contains("moult salvage"))
+        let diagnosis = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version]))
+        #expect(diagnosis.findings.count { $0.code == "column-type" } == 1)
+        // The remedy helps.
+        let saved = library.folder.path + "/saved.sqlite"
+        _ = try StoreSalvage(library.version).run(library.path, into: saved)
+        #expect(try SQLiteShell.run(saved, "SELECT sql FROM sqlite_master WHERE name = 'ZTAG'") == sql + "\n")
+        #expect(try SQLiteShell.run(saved, "SELECT group_concat(ZNAME) FROM ZTAG WHERE Z_PK < 3") == "tag 1,tag 2\n")
+    }
+
+    @Test func `a diagnosis says what is missing, what that costs, and what to type`() throws {
+        let library = try LibraryStore()
+        let versions = ModelVersions(versions: [library.version])
+        try library.shell("DROP INDEX ZLOAN_ZBOOK_INDEX")
+        let slow = StoreDiagnosis(library.path, versions: versions, model: "M")
+        let index = try #require(slow.findings.first { $0.code == "index-missing" })
+        #expect(slow.isWell && index.message.contains("all 50 rows"))
+        #expect(index.remedy.hasPrefix("moult repair") && index.remedy.contains("--model M"))
+        try library.shell("DROP TABLE ZTAG; ALTER TABLE ZLOAN DROP COLUMN ZREADER")
+        let broken = StoreDiagnosis(library.path, versions: versions)
+        #expect(!broken.isWell)
+        #expect(
+            Set(broken.findings.filter { $0.severity == .error }.map(\.code)) == ["schema-tables", "schema-columns"])
+        let audit = try StoreAudit(library.path, model: library.version.model)
+        #expect(
+            Set(audit.findings.filter { $0.severity == .error }.map(\.code)) == ["table-missing", "column-missing"])
+        #expect(audit.rowCounts["Book"] == 80 && audit.rowCounts["Tag"] == nil)
+    }
+
+    @Test func `rows are not repaired over missing tables, and other repairs say why they cannot begin`() throws {
+        let library = try LibraryStore()
+        try library.shell("DROP TABLE ZTAG; UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Book'")
+        let error = #expect(throws: MigrationError.self) {
+            try StoreRepair(library.path, at: library.version, rules: [.keyCounters])
+        }
+        #expect(error?.code == .storeCorrupted && error?.remedy.contains("--only") == true)
+        #expect(try repair(library).findings.map(\.rule) == [.tables, .indexes])
+        #expect(try repair(library).findings.map(\.rule).contains(.keyCounters))
+    }
+
+    @Test func `a rollback takes a repair back`() throws {
+        let library = try LibraryStore()
+        try library.shell("DROP TABLE ZTAG; DROP INDEX ZLOAN_ZBOOK_INDEX")
+        let before = try library.hash()
+        try repair(library)
+        #expect(try library.hash() != before)
+        let backup = try #require(try Migrator().backups(of: library.path).list().last)
+        _ = try Migrator().rollback(library.path, to: backup, currentVersion: "1")
+        #expect(try library.hash() == before)
+    }
+}
