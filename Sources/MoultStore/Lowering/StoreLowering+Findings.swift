@@ -32,11 +32,11 @@ extension StoreLowering {
     /// Where keys cannot be kept.
     private func shiftedKeys() -> [Finding] {
         contributions.filter { $0.shift > 0 }.map { contribution in
-            Finding(
-                code: "keys-shifted", severity: rows(of: [contribution.source.name]) > 0 ? .warning : .note,
-                place: contribution.destination.name,
-                message: "The objects of \(contribution.source.name) that become \(contribution.destination.name) get "
-                    + "new keys, \(contribution.shift) higher: others of the same table have theirs.",
+            let (old, new) = (contribution.source.name, contribution.destination.name)
+            return Finding(
+                code: "keys-shifted", severity: rows(of: [old]) > 0 ? .warning : .note, place: new,
+                message: "The objects of \(old)\(old == new ? "" : " that become \(new)") get new keys, "
+                    + "\(contribution.shift) higher: others of the same table have theirs.",
                 remedy: "An object ID that was kept outside the store, as a URI, no longer leads to its object.")
         }
     }
