@@ -40,7 +40,10 @@ package struct ModelBundle: Sendable {
             against: unordered, place: source.path + "/VersionInfo.plist")
         let named = read.map { (name: $0.version.name, findings: $0.findings) }
         let oldestFirst = versions.compactMap { version in named.first { $0.name == version.name } }
-        findings = lockFindings + source.findings + (listFindings ?? []) + [Finding](ofVersions: oldestFirst)
+        let optimisedFindings = try Self.findings(of: source.optimised, against: unordered)
+        findings =
+            lockFindings + source.findings + (listFindings ?? []) + optimisedFindings
+            + [Finding](ofVersions: oldestFirst)
     }
 
     /// The versions that a program holds itself, with the lock file of the folder that it runs in.

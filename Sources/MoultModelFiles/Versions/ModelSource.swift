@@ -15,6 +15,8 @@ struct ModelSource {
     var currentName: String?
     /// Of a `.momd`.
     var versionInfo: VersionInfo?
+    /// The optimised forms of the versions, `.omo` files.
+    var optimised: [String] = []
     var findings: [Finding] = []
 
     /// - Throws: `MigrationError` with code `fileNotFound`, `modelNotFound` or `fileNotReadable`.
@@ -56,6 +58,7 @@ struct ModelSource {
 
 extension ModelSource {
     private static func lone(_ path: String) throws -> ModelSource {
+        if path.fileExtension == "omo" { return try loneOptimised(path) }
         guard let file = ModelFile(at: path) else {
             let what = path.fileExtension == "xcdatamodel" ? "The .xcdatamodel holds no contents" : "This is no model"
             throw MigrationError(
@@ -64,6 +67,20 @@ extension ModelSource {
                     "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, a model as JSON, a folder of them, or a store.")
         }
         return ModelSource(path: path, files: [file])
+    }
+
+    /// The `.mom` of the same name is read in its place.
+    private static func loneOptimised(_ path: String) throws -> ModelSource {
+        guard let file = ModelFile(at: OptimisedModel.model(of: path)), ModelFolder.isFolder(file.path) == false else {
+            throw MigrationError(
+                .modelNotFound,
+                "There is no \(path.fileStem).mom beside this optimised model, whose form only Core Data "
+                    + "reads.", place: path,
+                remedy: "Give the .mom that the compiler wrote beside it, or the .xcdatamodeld.")
+        }
+        var source = ModelSource(path: file.path, files: [file])
+        source.optimised = [path]
+        return source
     }
 
     /// `.xccurrentversion` names the current version; Xcode leaves it out while there is one version only.
@@ -97,12 +114,7 @@ extension ModelSource {
                     code: "version-list-not-read", severity: .warning, place: list, message: error.message,
                     remedy: "Its hashes are not compared; compile the bundle again."))
         }
-        for entry in try ModelFolder.entries(of: path) where entry.fileExtension == "omo" {
-            source.findings.append(
-                Finding(
-                    code: "optimised-model-not-read", severity: .note, place: entry,
-                    message: "The optimised form of a model is not read; the .mom beside it says the same."))
-        }
+        source.optimised = try ModelFolder.entries(of: path).filter { $0.fileExtension == "omo" }
         return source
     }
 

@@ -49,9 +49,11 @@ struct StoredNames: Sendable, Equatable {
                 let to = entity.destinationEntityName.flatMap(destination.entity)
             else { continue }
             let isUnchanged = source.propertyKinds(of: from) == destination.propertyKinds(of: to)
-            for case (let name, .relationship(let former)) in entity.relationships {
-                guard let old = source.declaringEntity(of: former, in: from).map(\.name),
-                    let new = destination.declaringEntity(of: name, in: to).map(\.name)
+            for relationship in destination.relationships(of: to) {
+                let name = relationship.name
+                guard let former = entity.formerName(of: name, in: source.relationships(of: from)),
+                    let old = source.declaringEntity(of: former, in: from)?.name,
+                    let new = destination.declaringEntity(of: name, in: to)?.name
                 else { continue }
                 let before = RelationshipReference(entity: old, name: former)
                 let after = RelationshipReference(entity: new, name: name)
@@ -112,5 +114,17 @@ extension ManagedObjectModel {
             [$0.name, $0.isToMany ? "to-many" : "to-one", $0.isTransient ? "transient" : ""]
         }
         return Set(attributes + relationships)
+    }
+}
+
+extension ResolvedEntityMapping {
+    /// The relationship of the source that one of the destination continues: the one that fills it, else the one of its
+    /// name, which a policy may fill it from.
+    fileprivate func formerName(of name: String, in relationships: [RelationshipDescription]) -> String? {
+        switch self.relationships[name] {
+        case .relationship(let former): return former
+        case .path(let path, _) where path.count == 1: return path[0]
+        case .path, .empty, nil: return relationships.first { $0.name == name }?.name
+        }
     }
 }
