@@ -15,7 +15,7 @@ package enum FaultCases {
             [
                 try inferred(isWAL: true), try inferred(isWAL: false), try inPlace, try mapped, try policy, try passes,
                 try stops, try undone, try resumed, try rolledBack, try restored, try mended, try putBack,
-                try takenOutAgain, try deferred, try finished, try mirrored, try budgeted,
+                try takenOutAgain, try completed, try deferred, try finished, try mirrored, try budgeted,
             ]
         }
     }

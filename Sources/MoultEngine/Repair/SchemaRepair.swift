@@ -106,9 +106,9 @@ private struct SchemaSearch {
             guard try !known.isCovered(index) else { return false }
             var finding = RepairReport.Finding(
                 rule: .indexes, place: index.name, count: try rows(index.table), keys: [])
-            // A column that is new has one value in all rows, or none.
+            // A column that is new has no value yet.
             let isNew = new[index.table]?.contains { index.sql.contains($0) } == true
-            if index.isUnique { finding.left = isNew ? finding.count : try doubles(index) }
+            if index.isUnique, !isNew { finding.left = try doubles(index) }
             indexes.append(finding)
             return finding.left == 0
         }

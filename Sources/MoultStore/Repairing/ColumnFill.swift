@@ -71,8 +71,20 @@ package struct ColumnFill: Sendable, Hashable {
             self.init(gap, of: entity, value.map(Value.expression) ?? .unknown, layout)
             return
         }
-        let value = attribute.defaultValue.map { Value.expression($0.sqlLiteral(for: attribute)) }
+        // One value in all rows would make every object but one a duplicate.
+        let standard = layout.model.isUnique(name, of: owner) ? nil : attribute.defaultValue
+        let value = standard.map { Value.expression($0.sqlLiteral(for: attribute)) }
         self.init(gap, of: entity, value ?? .unknown, layout, isRequired: !attribute.isOptional && value == nil)
+    }
+}
+
+extension ManagedObjectModel {
+    /// Whether a uniqueness constraint of the entity, or of one above or below it, names the attribute.
+    fileprivate func isUnique(_ name: String, of owner: EntityDescription) -> Bool {
+        entities.contains { entity in
+            entity.uniquenessConstraints.contains { $0.contains(name) }
+                && (isKind(entity, of: owner) || isKind(owner, of: entity))
+        }
     }
 }
 

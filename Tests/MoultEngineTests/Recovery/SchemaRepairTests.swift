@@ -197,6 +197,35 @@ struct SchemaRepairTests {
         #expect(try library.line("SELECT count(*) FROM ZBOOK WHERE ZSHELF IS NULL") == "100")
     }
 
+    @Test func `a default value that would have to be unique is not given to every row`() throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Codes.store"
+        let version = ModelVersion(
+            names: ["codes"],
+            model: try ManagedObjectModel(entities: [
+                EntityDescription(
+                    name: "Item",
+                    attributes: [
+                        .init(name: "code", type: .integer64, isOptional: false, defaultValue: .integer(0)),
+                        .init(name: "title", type: .string),
+                    ], uniquenessConstraints: [["code"]])
+            ]))
+        try StoreMaker(version).make(at: path)
+        _ = try SQLiteShell.run(
+            path,
+            """
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZCODE) VALUES (1, 1, 1, 5), (2, 1, 1, 6);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 2; DROP INDEX Z_Item_UNIQUE_code; ALTER TABLE ZITEM DROP COLUMN ZCODE
+            """)
+        let repair = try StoreRepair(path, at: version)
+        _ = try Migrator().run(try #require(repair.migration), on: path)
+        #expect(repair.report.left == 2 && repair.report.quarantined == 0)
+        #expect(try SQLiteShell.run(path, "SELECT Z_PK, ZCODE FROM ZITEM") == "1|\n2|\n")
+        #expect(try SQLiteShell.run(path, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'Z_Item_U%'") == "1\n")
+        // The next repair has no duplicates to merge.
+        #expect(try StoreRepair(path, at: version).found.findings.isEmpty)
+    }
+
     // MARK: - Indexes
 
     @Test func `a missing index is made, and one that an app has made by hand stands in for it`() throws {
