@@ -228,7 +228,6 @@ package struct MigrationVerifier {
     ) -> String {
         let key = "p.\(column.quotedName)"
         guard let shifts, let table else { return key }
-        guard shifts.contains(where: { $0.value != 0 }) else { return key }
         // A key that leads to no object, or to one that leaves, becomes none.
         let cases = shifts.sorted { $0.key < $1.key }.map { " WHEN \($0.key) THEN \($0.value)" }.joined()
         let number = "(SELECT o.Z_ENT FROM \(schema).\(table.quotedName) AS o WHERE o.Z_PK = \(key))"

@@ -117,12 +117,16 @@ extension MigrationExpectation {
         else { return nil }
         var shifts = Pairs.KeyShifts(sourceTable: sourceTable, table: table, bySource: [:], byDestination: [:])
         for (position, mapping) in plan.mapping.entityMappings.enumerated() {
-            guard let from = mapping.sourceEntityName.flatMap({ plan.source.entityNumbers[$0] }),
-                let to = mapping.destinationEntityName.flatMap({ plan.destination.entityNumbers[$0] })
-            else { continue }
-            (shifts.bySource[from], shifts.byDestination[to]) = (plan.keyShifts[position], plan.keyShifts[position])
+            guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else { continue }
+            if plan.source.table(forEntity: from)?.name == sourceTable, let number = plan.source.entityNumbers[from] {
+                shifts.bySource[number] = plan.keyShifts[position]
+            }
+            if plan.destination.table(forEntity: to)?.name == table, let number = plan.destination.entityNumbers[to] {
+                shifts.byDestination[number] = plan.keyShifts[position]
+            }
         }
-        return shifts
+        let isKept = (shifts.bySource.values + shifts.byDestination.values).allSatisfy { $0 == 0 }
+        return isKept ? nil : shifts
     }
 
     /// Whether a policy makes objects at the other end of a relationship, or of the same entity: links then lead to

@@ -53,7 +53,8 @@ import Testing
         var author = EntityMapping(from: "Author", to: "Author")
         author.attributeMappings = [try PropertyMapping("fullName", "uppercase:($source.name)")]
         var registry = MigrationRegistry()
-        registry.register(mapping: MappingModel([author]), from: "Library", to: "Library 2")
+        let others = ["Book", "Shelf"].map { EntityMapping(from: $0, to: $0) }
+        registry.register(mapping: MappingModel([author] + others), from: "Library", to: "Library 2")
         let names = try store.sql("SELECT upper(ZNAME) FROM ZAUTHOR ORDER BY Z_PK")
         let change: (PersistentStoreDescription) -> Void = {
             $0.shouldInferMappingModelAutomatically = false
