@@ -150,7 +150,7 @@ struct JoinNameTests {
     }
 
     @Test func `a mirror has the orientation of the store that it follows`() throws {
-        let clients = try Clients([Self.client(["note"])], history: true)
+        let clients = try Clients([Self.client(["note"])])
         let second = clients.folder.path + "/second.sqlite"
         var mirror = try StoreMirror.start(clients.path, versions: clients.versions, at: second)
         #expect(try SQLiteShell.run(second, "SELECT * FROM Z_1TRUSTEDBY ORDER BY 1") == Self.pairs)

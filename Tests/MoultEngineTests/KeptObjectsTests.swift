@@ -223,7 +223,7 @@ struct KeptObjectsTests {
             to: [Self.place(), Self.visit, park])
         let prepared = try places.migrate()
         #expect(Set(dropped(prepared)) == ["ZPARK", "app_view"])
-        let message = prepared.bound?.findings.first { $0.place == "ZPARK" }?.message
+        let message = prepared.bound?.findings.first { $0.code == "object-dropped" && $0.place == "ZPARK" }?.message
         #expect(message?.contains("with its 2 rows") == true)
         #expect(
             try places.shell("SELECT sql FROM sqlite_master WHERE name = 'ZPARK'").contains("Z_PK INTEGER PRIMARY KEY"))

@@ -199,19 +199,21 @@ extension StoreLowering {
             } + keptObjects.trees.flatMap { refill($0, changes) }
     }
 
-    /// Fills an R-tree that the model does not ask for by its own trigger, which knows what goes into it.
+    /// Fills an R-tree that the model does not ask for with what its own trigger would put into it.
+    ///
+    /// The trigger itself is not run: it may not write to a virtual table where the schema is not trusted.
     private func refill(_ tree: Catalogue.Entry, _ changes: [TableChange]) -> [StoreScript.Statement] {
-        guard let trigger = keptObjects.entries(.trigger).first(where: { $0.name == tree.name + "_UPDATE" }),
-            let sql = trigger.sql, let change = changes.first(where: { $0.table.name == trigger.tableName }),
-            change.kind != .untouched, let column = change.table.column(.optimisticLock)?.quotedName
+        guard let trigger = keptObjects.entries(.trigger).first(where: { $0.name == tree.name + "_INSERT" }),
+            let change = changes.first(where: { $0.table.name == trigger.tableName }), change.kind != .untouched,
+            let row = trigger.sql.flatMap({ RTreeIndex.insertedRow(into: tree.name, by: $0) })
         else { return [] }
+        let table = trigger.tableName.quotedName
         return [
             .init("DELETE FROM main.\(tree.name.quotedName)", "Empty the R-tree \(tree.name)."),
-            .init(sql, "Have a trigger fill the R-tree \(tree.name)."),
             .init(
-                "UPDATE main.\(trigger.tableName.quotedName) SET \(column) = \(column)",
-                "Fill the R-tree \(tree.name).", rows: 1),
-            .init("DROP TRIGGER main.\(trigger.name.quotedName)", "Take the trigger \(trigger.name) away again."),
+                """
+                INSERT INTO main.\(tree.name.quotedName) (\(row.columns)) SELECT \(row.values) FROM main.\(table) AS NEW
+                """, "Fill the R-tree \(tree.name).", rows: 1),
         ]
     }
 

@@ -40,6 +40,16 @@ struct RTreeIndex {
         return parts.split(separator: ",").map { String($0.drop { $0 == " " }) }
     }
 
+    /// The columns and values that Core Data's trigger puts into a tree for a row `NEW`; nil for a trigger that is worded
+    /// otherwise.
+    static func insertedRow(into tree: String, by trigger: String) -> (columns: String, values: String)? {
+        guard let start = trigger.firstRange(of: "INTO \(tree.sqlName) (")?.upperBound,
+            let middle = trigger[start...].firstRange(of: ") VALUES ("),
+            let end = trigger[middle.upperBound...].firstIndex(of: ")")
+        else { return nil }
+        return (String(trigger[start..<middle.lowerBound]), String(trigger[middle.upperBound..<end]))
+    }
+
     private static func fill(_ name: String, from source: String, bounds: [String], columns: [String]) -> String {
         let values = columns.flatMap { [$0.sqlName, $0.sqlName] }.joined(separator: ", ")
         return "INSERT INTO \(name.sqlName) (Z_PK, \(bounds.sqlList)) "
