@@ -5,7 +5,7 @@ import Testing
 /// Every real store goes through the verbs that a person would use, on a copy: by the model inside it, and by a model of
 /// its project where there is one. What Core Data made has no fault, and comes back as it was.
 @Suite("The real stores walk through the verbs", .enabled(if: Corpus.isAskedWhole))
-struct CorpusWalkMatrixTests {
+struct VerbWalkMatrixTests {
     @Test("no verb fails, nothing sound is called a fault, and a rollback brings every byte of content back")
     func walk() throws {
         var problems: [String] = []
