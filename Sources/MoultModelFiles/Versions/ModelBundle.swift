@@ -71,6 +71,16 @@ package struct ModelBundle: Sendable {
         findings = lock?.check(versions, of: path) ?? []
     }
 
+    /// Where the optimised forms are not those of the versions beside them.
+    private static func findings(of optimised: [String], against versions: [ModelVersion]) throws -> [Finding] {
+        try optimised.compactMap { path in
+            guard let version = versions.first(where: { $0.name == path.fileStem }) else {
+                return OptimisedModel.alone(path)
+            }
+            return try OptimisedModel(at: path).finding(against: version)
+        }
+    }
+
     private static func check(_ order: [String], against versions: [ModelVersion], path: String) throws {
         let names = versions.map(\.name)
         if let unknown = order.first(where: { !names.contains($0) }) {
