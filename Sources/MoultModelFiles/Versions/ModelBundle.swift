@@ -40,7 +40,7 @@ package struct ModelBundle: Sendable {
             against: unordered, place: source.path + "/VersionInfo.plist")
         let named = read.map { (name: $0.version.name, findings: $0.findings) }
         let oldestFirst = versions.compactMap { version in named.first { $0.name == version.name } }
-        let optimisedFindings = try Self.findings(of: source.optimised, against: unordered)
+        let optimisedFindings = try Self.optimisedFindings(source.optimised, against: unordered)
         findings =
             lockFindings + source.findings + (listFindings ?? []) + optimisedFindings
             + [Finding](ofVersions: oldestFirst)
@@ -72,7 +72,7 @@ package struct ModelBundle: Sendable {
     }
 
     /// Where the optimised forms are not those of the versions beside them.
-    private static func findings(of optimised: [String], against versions: [ModelVersion]) throws -> [Finding] {
+    private static func optimisedFindings(_ optimised: [String], against versions: [ModelVersion]) throws -> [Finding] {
         try optimised.compactMap { path in
             guard let version = versions.first(where: { $0.name == path.fileStem }) else {
                 return OptimisedModel.alone(path)
