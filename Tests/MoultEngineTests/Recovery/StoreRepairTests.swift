@@ -25,7 +25,11 @@ struct StoreRepairTests {
         #expect(outcome.quarantined == repair.report.quarantined)
         // What was mended is not found again, and nothing else is broken.
         let again = try StoreRepair(library.path, at: library.version, rules: rules).found
-        #expect(again.count == repair.report.left)
+        // A unique index waits for its values to be so.
+        let isOfRows = { (finding: RepairReport.Finding) in finding.rule != .indexes }
+        #expect(
+            again.findings.filter(isOfRows).reduce(0) { $0 + $1.count }
+                == repair.report.findings.filter(isOfRows).reduce(0) { $0 + $1.left })
         #expect(try library.line("PRAGMA integrity_check") == "ok")
         return repair.report
     }

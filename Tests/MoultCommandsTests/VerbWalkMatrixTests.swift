@@ -5,7 +5,7 @@ import Testing
 /// Every real store goes through the verbs that a person would use, on a copy: by the model inside it, and by a model of
 /// its project where there is one. What Core Data made has no fault, and comes back as it was.
 @Suite("The real stores walk through the verbs", .enabled(if: Corpus.isAskedWhole))
-struct CorpusWalkMatrixTests {
+struct VerbWalkMatrixTests {
     @Test("no verb fails, nothing sound is called a fault, and a rollback brings every byte of content back")
     func walk() throws {
         var problems: [String] = []
@@ -20,7 +20,7 @@ struct CorpusWalkMatrixTests {
         }
         #expect(problems == [], "\(problems.joined(separator: "\n"))")
         print("WALKED: \(walked) times, \(withModel) with a model, \(withOwn) with the store's own")
-        #expect(withModel > 30 && withOwn > 60)
+        #expect(withModel > 30 && withOwn > 40)
     }
 }
 
@@ -104,10 +104,16 @@ private struct StoreWalk {
 
 /// What real stores really have, each with the reason.
 private enum KnownFaults {
-    /// What a plan says of the models on the way, and not of the store.
+    /// What a plan says of the way to another version, and not of the store.
     static let ofPlans: Set<String> = [
-        "attribute-removed", "relationship-removed", "entity-removed", "values-dropped", "question", "cannotInfer",
+        "attribute-removed", "relationship-removed", "entity-removed", "values-dropped", "links-dropped",
+        "object-dropped", "uniqueness-constraint-added", "join-name-uncertain", "question", "cannotInfer",
     ]
 
-    static let all: [(store: String, findings: Set<String>, reason: String)] = []
+    static let all: [(store: String, findings: Set<String>, reason: String)] = [
+        (
+            "CoreDataMigration_Example_3.sqlite", ["not-unique Section.post", "migrate dataConflict"],
+            "two posts have two sections each, and the next version wants one"
+        )
+    ]
 }
