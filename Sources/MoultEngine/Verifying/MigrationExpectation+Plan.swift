@@ -125,7 +125,7 @@ extension MigrationExpectation {
                 shifts.byDestination[number] = plan.keyShifts[position]
             }
         }
-        let isKept = (shifts.bySource.values + shifts.byDestination.values).allSatisfy { $0 == 0 }
+        let isKept = [shifts.bySource, shifts.byDestination].allSatisfy { $0.values.allSatisfy { $0 == 0 } }
         return isKept ? nil : shifts
     }
 
