@@ -44,8 +44,10 @@ struct RegistryTests {
         let versions = try #require(try registry.models?())
         var user = EntityMapping(from: "User", to: "User")
         user.attributeMappings = [PropertyMapping("email", nil as MoultModel.Expression?)]
-        let others = ["Forum", "Thread", "Post"].map { EntityMapping(from: $0, to: $0) }
-        registry.register(mapping: MappingModel([user] + others), from: "Forum", to: "Forum 2")
+        var post = EntityMapping(from: "Post", to: "Post")
+        post.attributeMappings = [try PropertyMapping("body", "$source.text")]
+        let others = ["Forum", "Thread"].map { EntityMapping(from: $0, to: $0) }
+        registry.register(mapping: MappingModel([user, post] + others), from: "Forum", to: "Forum 2")
         let attribute = versions.versions[1].model.entity("User").flatMap { entity in
             versions.versions[1].model.attribute("email", of: entity)
         }

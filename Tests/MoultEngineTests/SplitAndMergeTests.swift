@@ -3,6 +3,7 @@ import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
+import MoultTransform
 import TestSupport
 import Testing
 
@@ -136,7 +137,11 @@ import Testing
         let mapping = MappingModel([adult, child, firm, shadow, pet])
             .completed(from: versions.versions[0], to: versions.versions[1])
         let stage = try RegisteredStage(mapping, named: "split", in: versions)
-        return try PreparedMigration(store, versions: versions, options: .init(registered: [stage]))
+        // Dogs are left behind on purpose.
+        var registry = MigrationRegistry()
+        registry.acceptedLosses = ["Pet"]
+        return try PreparedMigration(
+            store, versions: versions, options: .init(registered: [stage], registry: registry))
     }
 
     private static func makeStore(in folder: ScratchFolder) throws -> String {
