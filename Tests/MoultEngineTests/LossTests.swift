@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test func `objects that no predicate picks are refused, those without a value among them`() throws {
-        let mappings = try [
+        let mappings = [
             EntityMapping(
                 from: "Item", to: "Item", sourcePredicate: try MoultModel.Predicate(parsing: "price != NULL")),
             EntityMapping(from: "Owner", to: "Owner"),
