@@ -108,7 +108,8 @@ extension MigrationLoss: CustomStringConvertible {
         case .links, .order: "link"
         }
     }
-    private var amount: String { count.map { "\($0) \(unit)\($0 == 1 ? "" : "s")" } ?? "All \(unit)s" }
+    /// `40 values`, or `All values` where nobody has counted them.
+    package var amount: String { count.map { "\($0) \(unit)\($0 == 1 ? "" : "s")" } ?? "All \(unit)s" }
     private var lowerAmount: String { count == nil ? "all \(unit)s" : amount }
     private var areDeleted: String { count == 1 ? "is deleted" : "are deleted" }
     private var areLost: String { count == 1 ? "is lost" : "are lost" }

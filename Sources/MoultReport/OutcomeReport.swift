@@ -70,7 +70,7 @@ package struct OutcomeReport: Sendable {
         ]
         lines += table.lines(style: style) + policies.map(\.line)
         if let recovery = outcome?.recovery, recovery != .nothing {
-            lines.append("An earlier run that had not ended was \(recovery.rawValue) first.")
+            lines.append("An earlier run had not finished; it was \(recovery.rawValue) first.")
         }
         for report in rules { lines += report.lines(style: style, isRehearsed: rehearsal != nil) }
         if quarantined > 0 {
@@ -85,7 +85,7 @@ package struct OutcomeReport: Sendable {
                     + "run, or moult resume, removes what is left.")
         }
         if let space, rehearsal != nil {
-            lines.append("The migration itself will ask for \(Quantity.bytes(Int(clamping: space.total))) of room.")
+            lines.append("The migration needs \(Quantity.bytes(Int(clamping: space.total))) of free space.")
         }
         return lines
     }

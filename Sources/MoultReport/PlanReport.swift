@@ -85,8 +85,9 @@ extension ForeseenLoss {
     fileprivate var document: JSONValue {
         guard case .object(let members) = loss.document else { return .null }
         return .object(
-            members + [
-                .init("stage", JSONValue(stage)), .init("fate", .string(fate.rawValue)),
+            members.filter { $0.key != "sentence" } + [
+                .init("sentence", .string(sentence)), .init("stage", JSONValue(stage)),
+                .init("fate", .string(fate.rawValue)),
                 .init("remedy", JSONValue(remedy)),
             ])
     }

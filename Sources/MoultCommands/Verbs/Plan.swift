@@ -9,7 +9,7 @@ import MoultTransform
 
 extension Verb {
     static let plan = Verb(
-        "plan", "Say what a migration of a store will do, without touching it.",
+        "plan", "Print what a migration of a store will do, without changing it.",
         discussion: """
             Every edge of the way with one sentence a change, what would be lost and how to come back. A plan printed
             with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.

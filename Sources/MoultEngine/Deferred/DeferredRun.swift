@@ -155,7 +155,7 @@ extension DeferredRun {
         let faults = try StoreVerifier(connection, shape: StoreShape(work.fresh, withObjects: true)).structure()
         if let fault = faults.first {
             throw MigrationError(
-                .verificationFailed, "The store is not as a fresh one would be. \(fault.message)", place: fault.place,
+                .verificationFailed, "The tables are not those of a new store. \(fault.message)", place: fault.place,
                 remedy: "The store is as it was before this task. Report this to Moult with the model.")
         }
         var metadata = try StoreMetadata(from: connection)
@@ -165,7 +165,7 @@ extension DeferredRun {
 
     private static func unchanged(_ task: DeferredTask) -> MigrationError {
         MigrationError(
-            .verificationFailed, "The task was done and is still there to do: \(task.sentence)", place: task.name,
+            .verificationFailed, "The task ran without effect: \(task.sentence)", place: task.name,
             remedy: "The store is as it was before this task. Report this to Moult with the model.")
     }
 

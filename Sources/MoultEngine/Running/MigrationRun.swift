@@ -319,7 +319,7 @@ extension MigrationRun {
     static func cancelled(_ store: String) -> MigrationError {
         MigrationError(
             .cancelled, "The migration was cancelled; the store is as it was.", place: store,
-            remedy: "Run the command again when you want it done.")
+            remedy: "Run the command again to migrate the store.")
     }
 
     func checkSpace() throws -> SpaceRequirement {
@@ -360,9 +360,9 @@ extension MigrationRun {
         let known = error as? MigrationError
         return MigrationError(
             known?.code ?? .inputOutput,
-            "The disk failed in the commit: the store is the whole old one or the whole new one, and which shows when the "
-                + "disk works again.", place: sidecar.store,
-            remedy: "Look into the cause, then run the command again; nothing that either of them needs was removed.",
+            "The disk failed during the commit. The store is either the whole old one or the whole new one. Which of them "
+                + "is known when the disk works again.", place: sidecar.store,
+            remedy: "Fix the disk, then run the command again. Nothing that either store needs was removed.",
             cause: known?.cause ?? "\(error)")
     }
 

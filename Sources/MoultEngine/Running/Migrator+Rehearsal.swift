@@ -50,7 +50,8 @@ extension Migrator {
             // Nothing of a rehearsal is kept, so what its steps did elsewhere must not stay either.
             guard let failed = trail.undo().first(where: { $0.error != nil }) else { return outcome }
             throw MigrationError(
-                .stageFailed, "The rehearsal went well, but not its end. \(failed.sentence)", place: failed.step,
+                .stageFailed, "The rehearsal succeeded, but a step could not be undone afterwards. \(failed.sentence)",
+                place: failed.step,
                 remedy: "The store is as it was. Undo by hand what the step did outside of it.")
         }
     }

@@ -20,12 +20,19 @@ package struct ForeseenLoss: Sendable, Hashable {
         case refused
     }
 
+    /// What is lost, or left to the stage's code, in one sentence.
+    package var sentence: String {
+        guard fate == .leftToCode, let stage else { return loss.sentence }
+        return "\(loss.amount) of \(loss.place) \(loss.count == 1 ? "is" : "are") left to the code of the stage "
+            + "\(stage). The migration is refused if the code does not read \(loss.count == 1 ? "it" : "them")."
+    }
+
     /// As something that needs attention.
     package var finding: Finding {
         var finding = loss.finding
         guard let remedy else { return finding }
         finding.severity = fate == .refused ? .error : .warning
-        finding.message += fate == .leftToCode ? " The stage \(stage ?? "") is refused unless its code reads them." : ""
+        finding.message = sentence
         finding.remedy = remedy
         return finding
     }

@@ -6,6 +6,8 @@ extension ModelHistory {
     var registry: MigrationRegistry {
         get throws {
             var registry = MigrationRegistry()
+            // Its mappings fill properties from others, and lose what these held on purpose.
+            registry.acceptedLosses = .all
             for stage in stages.values { stage.register(in: &registry) }
             for (position, mapping) in mappings {
                 guard let inferred = inferred[position] else { continue }

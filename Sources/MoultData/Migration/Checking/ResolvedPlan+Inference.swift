@@ -53,7 +53,7 @@ extension ResolvedPlan {
         let remedy =
             question.kind == .rename
             ? "Write @Attribute(originalName: …) where it is the same property, or answer in the plan: "
-            : "Make it in a .transform of \(question.entity), or answer in the plan: "
+            : "Set it in a .transform of \(question.entity), or answer in the plan: "
         report(
             "question-\(question.kind.rawValue)", question.place,
             "\(name(of: edge)): \(question.sentence) (\(evidence.joined(separator: ", ")))",
