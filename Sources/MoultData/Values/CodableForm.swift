@@ -14,7 +14,8 @@ enum CodableForm {
             let data = archive.leaf(.data(try json(of: value)))
             return archive.archive(root: data)
         }
-        return archive.archive(root: archive.array(elements.map { archive.leaf($0) }))
+        let root = archive.array(elements.map { archive.leaf($0) })
+        return archive.archive(root: root)
     }
 
     static func json<Value: Encodable>(of value: Value) throws -> [UInt8] { [UInt8](try encoder.encode(value)) }

@@ -13,8 +13,7 @@ import MoultSystem
 package struct StoreMaker: Sendable {
     package let layout: StoreLayout
     package let metadata: StoreMetadata
-    /// The content of `Z_MODELCACHE`; nil before the framework that wrote the first, and for a model whose archived
-    /// form is not known: Core Data allows NULL.
+    /// The content of `Z_MODELCACHE`; nil before the framework that wrote the first.
     package let modelCache: [UInt8]?
 
     /// - Parameters:
@@ -39,8 +38,7 @@ package struct StoreMaker: Sendable {
             keeping: stored.map(StoredNames.init(of:)) ?? StoredNames())
         metadata = StoreMetadata(
             newStoreOf: version, level: layout.level, uuid: (uuid ?? UUID().uuidString).uppercased())
-        let isArchivable = version.hashes.uncertain.isEmpty
-        modelCache = layout.level.hasModelCache && isArchivable ? try version.model.modelCache() : nil
+        modelCache = layout.level.hasModelCache ? try version.model.modelCache() : nil
     }
 
     /// Makes the file, and the folder of external data where the model needs one.

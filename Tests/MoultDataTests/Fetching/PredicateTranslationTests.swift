@@ -25,7 +25,7 @@ typealias Person = Library.Person
                 == #"published <= CAST(5.0, "NSDate") OR isRare != 1"#)
         #expect(
             try format(#Predicate<Work> { $0.subtitle == nil && $0.mood != nil })
-                == "subtitle == nil AND mood != nil")
+                == "subtitle == nil AND mood.mood != nil")
     }
 
     @Test func `a path through a relationship is one key path`() throws {

@@ -71,11 +71,19 @@ import Testing
         }
     }
 
-    /// An empty list of data, byte for byte as it stands in a store that SwiftData made.
+    /// As it stands in a store that SwiftData made, read by Python: the archive's root is the data of JSON.
     @Test(.enabled(if: Corpus.isAvailable)) func `an empty list of data is the archive that SwiftData writes`() throws {
         let theirs = try #require(Corpus.stores.first { $0.hasSuffix("/mock.store") })
-        let text = try SQLiteShell.run(theirs, "SELECT DISTINCT hex(ZIMAGEDATA) FROM ZSDRECIPE", immutable: true)
-        #expect(try store.sql("SELECT hex(ZBLOBS) FROM ZTHING WHERE Z_PK = 1") == text)
+        let program = """
+            import plistlib, sqlite3, sys
+            def first(store, sql): return plistlib.loads(sqlite3.connect("file:" + store + "?immutable=1", uri=True).execute(sql).fetchone()[0])
+            own = first(sys.argv[1], "SELECT ZBLOBS FROM ZTHING WHERE Z_PK = 1")
+            theirs = first(sys.argv[2], "SELECT ZIMAGEDATA FROM ZSDRECIPE")
+            print(own == theirs, own["$objects"])
+            """
+        _ = try store.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        let ended = try ChildProcess.run("python3", ["-c", program, store.path, theirs])
+        #expect(ended.output == "True ['$null', b'[]']\n")
     }
 
     @Test func `changes of one field, to nil and back, are saved and told by the history`() throws {

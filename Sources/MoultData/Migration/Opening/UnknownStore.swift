@@ -49,7 +49,8 @@ extension ManagedObjectModel {
             && entities.allSatisfy { entity in
                 guard let theirs = other.entity(entity.name) else { return false }
                 return entity.superentityName == theirs.superentityName
-                    && entity.attributes.map(\.structure) == theirs.attributes.map(\.structure)
+                    && entity.attributes.flatMap(\.leaves).map(\.structure)
+                        == theirs.attributes.flatMap(\.leaves).map(\.structure)
                     && entity.relationships.map(\.structure) == theirs.relationships.map(\.structure)
             }
     }
