@@ -200,6 +200,20 @@ struct KeptObjectsTests {
         #expect(try SQLiteShell.run(path, "SELECT sql FROM sqlite_master WHERE type = 'trigger'") == trigger + "\n")
     }
 
+    @Test(arguments: [true, false])
+    func `an index that was left over is there when the new version asks for it`(isSame: Bool) throws {
+        let index = FetchIndexDescription(name: "byCode", elements: [.init(subject: .property("code"))])
+        let order = isSame ? "ASC" : "DESC"
+        let places = try Places(
+            "CREATE INDEX Z_Place_byCode ON ZPLACE (ZCODE COLLATE BINARY \(order))",
+            to: [Self.place(indexes: [index]), Self.visit])
+        let prepared = try places.migrate()
+        #expect(dropped(prepared) == (isSame ? [] : ["Z_Place_byCode"]))
+        #expect(
+            try places.shell("SELECT sql FROM sqlite_master WHERE name = 'Z_Place_byCode'")
+                == "CREATE INDEX Z_Place_byCode ON ZPLACE (ZCODE COLLATE BINARY ASC)\n")
+    }
+
     // MARK: - What goes
 
     @Test func `what the new version has no column for goes, and the plan names it`() throws {

@@ -135,8 +135,9 @@ extension StoreLowering {
     }
 
     private func createIndexes(dropped: [String], kept: Set<String>) -> [StoreScript.Statement] {
+        let gone = Set(dropped + keptObjects.drops(.index))
         let present = Set(
-            catalogue.entries.filter { $0.kind == .index && kept.contains($0.tableName) && !dropped.contains($0.name) }
+            catalogue.entries.filter { $0.kind == .index && kept.contains($0.tableName) && !gone.contains($0.name) }
                 .compactMap(\.sql))
         let fresh = destination.indexes.filter { !present.contains($0.sql) }.map {
             StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: 1, reach: reach(of: $0))

@@ -26,7 +26,11 @@ package struct KeptObjects: Sendable, Equatable {
     ///   - source: the store as it is.
     ///   - destination: a fresh store of the new version.
     init(_ catalogue: Catalogue, from source: StoreLayout, to destination: StoreLayout) throws {
-        let candidates = ForeignObjects(catalogue, source, destination).entries
+        // What an earlier migration left and the new version asks for in the same words is the new version's own.
+        let asked = Set(destination.indexes.map(\.sql) + destination.triggers.map(\.sql))
+        let candidates = ForeignObjects(catalogue, source, destination).entries.filter { entry in
+            !asked.contains(entry.sql ?? "")
+        }
         guard !candidates.isEmpty else { return }
         let names = destination.objectNames
         let own = Set(source.tables.map(\.name) + source.joinTables.map(\.name))
