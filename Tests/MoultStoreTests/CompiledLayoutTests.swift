@@ -21,7 +21,7 @@ import Testing
     }
 
     private func files(_ suffix: String) throws -> [File] {
-        try Corpus.paths { $0.hasSuffix(suffix) && !$0.contains("woocommerce") }.compactMap { path in
+        Corpus.paths { $0.hasSuffix(suffix) && !$0.contains("woocommerce") }.compactMap { path in
             guard let version = try? Corpus.versions(path).versions.first else { return nil }
             return File(path: path, model: version.model, hashes: version.hashes)
         }
