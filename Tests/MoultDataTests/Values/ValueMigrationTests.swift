@@ -47,6 +47,31 @@ import Testing
         #expect(!columns.contains("ZOLD") && columns.contains("ZNOTE"))
     }
 
+    /// Every kind of value, plain, optional and in structs, by a reader in Python.
+    @Test func `every kind of value is kept where its type changes in every way that keeps it`() throws {
+        let store = try VersionedStore()
+        try store.open(Things.self) { Things.fill($0) }
+        func words(_ lines: [String], without names: [String]) -> [[String]] {
+            lines.map { line in
+                line.split(separator: " ").map(String.init).filter { word in !names.contains { word.contains($0) } }
+            }
+        }
+        let before = words(try Witness.lines(of: store.path), without: [".hint="])
+        let names = try store.open(ThingsLater.self, ThingsLater.Plan.self) { context in
+            let things = try context.fetch(FetchDescriptor<ThingsLater.Thing>(sortBy: [SortDescriptor(\.name)]))
+            #expect(things.map { $0.every?.number } == (0..<6).map { $0 })
+            #expect(things.map { $0.every?.inner.key } == (0..<6).map { "k\($0)" })
+            #expect(things.map { $0.everyMaybe?.words?.last } == [nil, .alpha, nil, .alpha, nil, nil])
+            #expect(things.map(\.side) == [.left, .right, .default, .left, .right, .default])
+            #expect(things.map { $0.word == .beta } == (0..<6).map { $0 % 2 == 1 })
+            #expect(things[3].texts == ["t0", "t1", "t2"] && things[1].table?["x"]?.key == "in")
+            return things.map(\.name)
+        }
+        let after = words(try Witness.lines(of: store.path), without: [".extra=", ".more=", ".up="])
+        #expect(after == before && names.count == 6)
+        #expect(try store.sql("SELECT count(ZEXTRA) + count(ZUP) + count(ZMORE) FROM ZTHING") == "0\n")
+    }
+
     @Test func `a struct becomes optional and a field a wider number`() throws {
         try store.open(SitesV3.self, SitesV3.Plan.self) { context in
             let sites = try context.fetch(FetchDescriptor<SitesV3.Site>(sortBy: [SortDescriptor(\.title)]))
