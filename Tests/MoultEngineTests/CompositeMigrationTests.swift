@@ -28,7 +28,7 @@ struct CompositeMigrationTests {
                 author.elements[1].name = "name"
                 author.elements[1].renamingIdentifier = "person"
                 author.elements.removeLast()
-                author.elements.append(AttributeDescription(name: "city", type: .string))
+                author.elements.append(AttributeDescription(name: "city", type: .integer16))
             }
             try change("ice", of: &entity) { $0.isOptional.toggle() }
             // An enum with a raw value becomes the text that it was stored as.
