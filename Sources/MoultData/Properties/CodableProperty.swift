@@ -19,7 +19,10 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         do {
             if let value = try value(key, of: backing) { return value }
         } catch {
-            backing.refuse(key, .notDecoded(Value.self, key, of: backing, error))
+            // A row that is gone holds nothing at all.
+            if !FormReader(backing: backing).isEmpty(form, form.start(key)) {
+                backing.refuse(key, .notDecoded(Value.self, key, of: backing, error))
+            }
         }
         if isOptional, let none = Self.none { return none }
         return standIn(key, of: backing)

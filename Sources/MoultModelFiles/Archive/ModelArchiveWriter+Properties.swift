@@ -194,7 +194,9 @@ extension ModelArchiveWriter {
             builder.object(
                 classes: ["NSURL", "NSObject"],
                 ["NS.base": KeyedArchive.Builder.null, "NS.relative": builder.string(text)])
-        case .transformable(let archive): try builder.embed(archive: archive)
+        case .transformable(let bytes):
+            // What a transformer of an app's own makes need not be an archive.
+            (try? builder.embed(archive: bytes)) ?? builder.leaf(.data(bytes))
         }
     }
 
