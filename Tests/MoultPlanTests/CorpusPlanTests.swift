@@ -43,7 +43,7 @@ import Testing
             "\(path.edges.flatMap(\.diff.changes).count) changes,",
             "\(path.edges.count(where: \.losesData)) edges may lose, \(path.edges.count(where: \.mayFail)) may fail")
         #expect(path.edges.count == 116)
-        #expect(inferable == 109)
+        #expect(inferable == 111)
         #expect(
             path.questions.map { "\($0.from) \($0.place)" }.sorted()
                 == Self.answers.map { "Model \($0.0) \($0.1)\($0.2.map { "." + $0 } ?? "")" }.sorted())
