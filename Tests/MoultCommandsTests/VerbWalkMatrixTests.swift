@@ -85,7 +85,9 @@ private struct StoreWalk {
             return !isKnown([text, code]) && !isOfPlan(verb, code)
         }
         if !new.isEmpty { return ["\(result.exit): \(new.joined(separator: "; "))"] }
-        return result.exit == 0 || result.exit == 1 && !loud.isEmpty ? [] : ["exit \(result.exit): \(result.output)"]
+        // A plan with an obstacle is refused.
+        let isTold = !loud.isEmpty && (result.exit == 1 || result.exit == 3 && verb == "plan")
+        return result.exit == 0 || isTold ? [] : ["exit \(result.exit): \(result.output)"]
     }
 
     private func isOfPlan(_ verb: String, _ code: String) -> Bool {

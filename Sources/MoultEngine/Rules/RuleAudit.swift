@@ -38,11 +38,14 @@ package struct RuleAudit: Sendable {
         }
         (self.store, findings, binding, refusal) = try StoreProbe.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
+            let refusal = Result { try PreparedMigration.refuse(snapshot, .init()) }
+            let binding = BoundPlan.Binding(snapshot)
+            // Whether its objects can be read is for others to say.
+            guard !rules.isEmpty else { return (probe.path, [], binding, refusal.failure) }
             let objects = try ObjectStore(probing: probe, version, on: system)
             let check = try RuleCheck(
                 rules, on: objects, source: counts.map { counts in { counts[$0] ?? 0 } }, place: place)
-            let refusal = Result { try PreparedMigration.refuse(snapshot, .init()) }
-            return (probe.path, try check.run(), BoundPlan.Binding(snapshot), refusal.failure)
+            return (probe.path, try check.run(), binding, refusal.failure)
         }
         log.sourceCounts = counts ?? [:]
         self.rules = rules
