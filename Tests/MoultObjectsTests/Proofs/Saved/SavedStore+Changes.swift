@@ -27,7 +27,7 @@ extension SavedStore {
     func updateOne(of entity: EntityDescription) throws {
         let unique = Set(uniqueNames(of: entity))
         guard let object = try first(entity),
-            let attribute = model.attributes(of: entity).first(where: {
+            let attribute = model.leaves(of: entity).first(where: {
                 $0.isStored && $0.derivation == nil && !unique.contains($0.name)
                     && $0.validation == AttributeDescription.Validation() && !derivedFrom.contains($0.name)
                     && Self.changed(try? object.attribute($0.name), $0.type) != nil
@@ -36,7 +36,7 @@ extension SavedStore {
         try object.setAttribute(attribute.name, Self.changed(object.attribute(attribute.name), attribute.type))
         guard let difference = try saveUnlessRefused() else { return }
         let columns = difference.updated.map { $0.columns.filter { !$0.isEmpty }.sorted() }
-        let expected = "Z" + attribute.name.uppercased()
+        let expected = "Z" + (attribute.name.split(separator: ".").last ?? "").uppercased()
         let derived = Set(
             model.attributes(of: entity).filter { $0.derivation != nil }.map { "Z" + $0.name.uppercased() })
         guard difference.inserted.isEmpty, difference.deleted.isEmpty, columns.count == 1,
