@@ -27,11 +27,13 @@ extension SavedStore {
     func updateOne(of entity: EntityDescription) throws {
         let unique = Set(uniqueNames(of: entity))
         guard let object = try first(entity),
-            let attribute = model.leaves(of: entity).first(where: {
-                $0.isStored && $0.derivation == nil && !unique.contains($0.name)
-                    && $0.validation == AttributeDescription.Validation() && !derivedFrom.contains($0.name)
-                    && Self.changed(try? object.attribute($0.name), $0.type) != nil
-            })
+            // An enum takes the names of its cases alone.
+            let attribute = model.attributes(of: entity).filter({ $0.userInfo["EnumType"] == nil }).flatMap(\.leaves)
+                .first(where: {
+                    $0.isStored && $0.derivation == nil && !unique.contains($0.name)
+                        && $0.validation == AttributeDescription.Validation() && !derivedFrom.contains($0.name)
+                        && Self.changed(try? object.attribute($0.name), $0.type) != nil
+                })
         else { return }
         try object.setAttribute(attribute.name, Self.changed(object.attribute(attribute.name), attribute.type))
         guard let difference = try saveUnlessRefused() else { return }
