@@ -9,7 +9,11 @@ extension DiagnosisCheck {
         guard let versions = site.versions else {
             return [
                 site.finding(
-                    "no-model", .note, "No model was named, so nothing is said about versions.",
+                    "no-model", .note,
+                    site.version == nil
+                        ? "No model was named, and the store carries none that fits: its version and rows are not checked."
+                        : "No model was named. The rows are checked by the model inside the store; whether it is behind "
+                            + "is not known.",
                     "moult doctor \(site.typed) --model MODEL")
             ]
         }
