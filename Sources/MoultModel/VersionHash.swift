@@ -51,7 +51,8 @@ private struct EntityHasher {
         }
         var properties: [(name: String, hash: [UInt8])] = []
         for attribute in model.attributes(of: entity) where !attribute.isTransient {
-            if let reason = attribute.uncertainty {
+            let isEmpty = attribute.type == .composite && attribute.elements.isEmpty
+            if let reason = attribute.uncertainty ?? (isEmpty ? "is composite and has no elements" : nil) {
                 uncertain[entity.name] = "\(entity.name).\(attribute.name) \(reason)"
             }
             properties.append((attribute.name, hash(of: attribute)))

@@ -56,6 +56,12 @@ import Testing
         #expect(try hash { $0.elements.removeLast() } != usual)
     }
 
+    @Test func `an attribute of a type that is not there has no certain hash`() throws {
+        let lost = AttributeDescription(name: "home", type: .composite, compositeName: "Address")
+        let model = try ManagedObjectModel(entities: [EntityDescription(name: "Person", attributes: [lost])])
+        #expect(VersionHashes(of: model).uncertain == ["Person": "Person.home is composite and has no elements"])
+    }
+
     private var token: EntityDescription {
         EntityDescription(
             name: "PersistentToken", attributes: plain + composites,
