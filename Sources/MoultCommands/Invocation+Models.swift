@@ -69,6 +69,11 @@ extension Invocation {
         guard let path = self[value: .model], let store = self[Operand.store], try StoreProbe.isDatabase(path),
             var own = try? ModelVersion(ownOfStore: store), versions.position(matching: own.hashes) == nil
         else { return versions }
+        // A store of another app has no way to this model: a migration would delete everything.
+        let entities = Set(own.model.entities.map(\.name))
+        guard versions.versions.contains(where: { !entities.isDisjoint(with: $0.model.entities.map(\.name)) }) else {
+            return versions
+        }
         if versions.position(named: own.name) != nil { own.names = [own.name + " (the store's own)"] }
         var joined = versions
         joined.versions.insert(own, at: 0)

@@ -26,23 +26,31 @@ struct EnumAudit {
         // How the columns of any other enum hold its case is not known.
         guard hasCases || cases == [attribute.name] else { return nil }
         let used = columns.map { "(\($0) IS NOT NULL)" }.joined(separator: " + ")
-        var faults = attribute.isOptional ? [] : ["\(used) = 0"]
         if hasCases {
-            faults.append("\(used) > 1")
-            faults += zip(columns, cases).map { "\($0) <> \($1.quotedLiteral)" }
+            let wrong = ["\(used) > 1"] + zip(columns, cases).map { "\($0) <> \($1.quotedLiteral)" }
+            if let fault = try finding(attribute, of: entity, in: table, wrong.joined(separator: " OR "), .error) {
+                return fault
+            }
         }
-        guard !faults.isEmpty else { return nil }
+        // Core Data lets it be, as after a migration that added the enum; the app's code cannot read it.
+        return attribute.isOptional ? nil : try finding(attribute, of: entity, in: table, "\(used) = 0", .note)
+    }
+
+    private func finding(
+        _ attribute: AttributeDescription, of entity: EntityDescription, in table: EntityTable, _ fault: String,
+        _ severity: Finding.Severity
+    ) throws -> Finding? {
         let numbers = layout.numbers(ofEntityAndDescendants: entity).map(String.init).joined(separator: ", ")
         let count = try connection.integer(
             "SELECT count(*) FROM \(table.name.quotedName) WHERE Z_ENT IN (\(numbers)) "
-                + "AND (\(faults.joined(separator: " OR ")))")
+                + "AND (\(fault))")
         guard let count, count > 0 else { return nil }
         let place = "\(entity.name).\(attribute.name)"
         return Finding(
-            code: "enum-without-case", severity: .error, place: place,
+            code: "enum-without-case", severity: severity, place: place,
             message:
-                "\(count) object\(count == 1 ? "" : "s") of \(entity.name) \(count == 1 ? "has" : "have") no case, "
-                + "or no valid one, for \(attribute.name).",
+                "\(count) object\(count == 1 ? "" : "s") of \(entity.name) \(count == 1 ? "has" : "have") no "
+                + "\(severity == .error ? "valid " : "")case for \(attribute.name).",
             remedy: "Set \(attribute.name) of these objects in the app; moult dump shows what is stored.")
     }
 }

@@ -1,5 +1,6 @@
 /// Objects, values or links of a store that a migration does not carry into the new version, with their count.
 public struct MigrationLoss: Sendable, Hashable {
+    /// What is lost.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Objects of an entity.
         case rows
@@ -11,6 +12,7 @@ public struct MigrationLoss: Sendable, Hashable {
         case order
     }
 
+    /// Why it is lost.
     public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// The new version does not have the entity, or does not store the property.
         case removed
@@ -28,7 +30,9 @@ public struct MigrationLoss: Sendable, Hashable {
         case unexplained
     }
 
+    /// What is lost.
     public var kind: Kind
+    /// Why it is lost.
     public var reason: Reason
     /// The entity, by its name in the older version; the table for ``Reason/unexplained``.
     public var entityName: String
@@ -71,13 +75,14 @@ extension MigrationLoss: CustomStringConvertible {
 
     /// What is lost and why, in one sentence.
     public var sentence: String {
-        let read = isReadByCode ? " The stage's own code has read them." : ""
+        let them = count == 1 ? "it" : "them"
+        let read = isReadByCode ? " The stage's own code has read \(them)." : ""
         switch (kind, reason) {
         case (.rows, .removed): return "\(amount) of \(place) \(areDeleted): \(newVersion) does not have the entity."
         case (.rows, .unexplained):
             return "\(amount) of the table \(place) \(areDeleted): no entity of the model has the table."
         case (.rows, .byCode): return "\(amount) of \(place) \(areDeleted) by \(detail ?? "the app's own code")."
-        case (.rows, _): return "\(amount) of \(place) \(areDeleted): no entity mapping takes them."
+        case (.rows, _): return "\(amount) of \(place) \(areDeleted): no entity mapping takes \(them)."
         case (.order, _): return "The order of \(lowerAmount) of \(place) is lost: the relationship becomes unordered."
         case (_, .narrowed):
             return "\(amount) of \(place) \(areLost): the relationship becomes to-one and keeps one destination."
@@ -86,7 +91,7 @@ extension MigrationLoss: CustomStringConvertible {
                 + "destination."
         case (_, .notConvertible):
             return "\(amount) for \(place) \(areLost): no equal value of type \(detail ?? "the new attribute") exists, "
-                + "and the default value takes their place."
+                + "and the default value takes \(count == 1 ? "its" : "their") place."
         case (_, .unexplained):
             return
                 "\(amount) in the column \(propertyName ?? "") of \(entityName) \(areDeleted): the column belongs to "

@@ -3,7 +3,7 @@ package struct VersionHashes: Sendable, Equatable {
     /// 32 bytes an entity.
     package let entities: [String: [UInt8]]
     /// Entities with an attribute whose stored form is not known for certain, each with the reason; their hash here is
-    /// Moult's best guess and is never written without `--experimental`.
+    /// Moult's best guess; writing it to a new store needs the caller's consent.
     package let uncertain: [String: String]
 
     package init(of model: ManagedObjectModel) {

@@ -60,6 +60,23 @@ struct KeptObjectsTests {
         }
     }
 
+    @Test func `what stands behind a statement in the catalogue is never run, as SQLite does not run it`() throws {
+        let places = try Places("CREATE INDEX mine ON ZPLACE (ZCODE); CREATE VIEW seen AS SELECT ZNAME FROM ZPLACE")
+        let target = places.folder.path + "/written.sqlite"
+        try places.shell(
+            """
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = sql || '; ATTACH ''\(target)'' AS e; CREATE TABLE e.x (y)'
+                WHERE name IN ('mine', 'seen');
+            """)
+        #expect(try places.shell("PRAGMA integrity_check") == "ok\n")
+        _ = try? PreparedMigration(places.path, versions: places.versions, to: "2")
+        _ = try? StoreRepair(places.path, at: places.versions.versions[0])
+        _ = try? places.migrate()
+        #expect(!FileManager.default.fileExists(atPath: target))
+        #expect(try places.shell("SELECT count(*) FROM ZPLACE") == "5\n")
+    }
+
     private static func place(
         _ attributes: [String] = [], without gone: Set<String> = [], indexes: [FetchIndexDescription] = []
     ) -> EntityDescription {

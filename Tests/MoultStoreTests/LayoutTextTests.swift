@@ -299,4 +299,11 @@ struct LayoutTextTests {
         for statement in made { try connection.execute(statement) }
         #expect(try connection.columns(of: "ZA\"; DROP TABLE B; --").map(\.name).last == "ZX)Y")
     }
+
+    @Test("a name in SQL is a whole word, bare or quoted")
+    func wholeNames() {
+        let sql = "CREATE INDEX i ON ZPLACE (ZNAMES COLLATE BINARY ASC, \"Z-CODE\")"
+        #expect(sql.names("ZNAMES") && sql.names("Z-CODE") && sql.names("ZPLACE"))
+        #expect(!sql.names("ZNAME") && !sql.names("Z") && !sql.names("ZPLACES"))
+    }
 }

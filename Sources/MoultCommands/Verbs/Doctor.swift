@@ -21,7 +21,9 @@ extension Verb {
         guard invocation[value: bundle] != nil || !invocation[values] else {
             throw invocation.wrong("--values is for --bundle.")
         }
-        let versions = try invocation.versionsIfKnown(console)
+        let versions =
+            invocation[value: .model] == nil
+            ? try invocation.versionsIfKnown(console) : try invocation.versionsOnTheWay(console)
         let diagnosis = StoreDiagnosis(
             store, versions: versions, model: invocation[value: .model], to: invocation[value: .target],
             answers: try invocation.answers(), migrator: invocation.migrator)

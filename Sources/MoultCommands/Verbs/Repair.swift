@@ -8,8 +8,8 @@ extension Verb {
         discussion: """
             Looks for: \(RepairRule.allCases.map(\.rawValue).joined(separator: ", ")).
             A store whose metadata name the current version, but which lacks some of its tables, columns or indexes, gets
-            them as Core Data would have made them, with the model's default values; no row is removed, and the rows are
-            for the next call. --dry-run names each.
+            them as Core Data would have made them, with the model's default values; no row is removed, run
+            the command again to check the rows. --dry-run names each.
             It is done as a migration is: backed up, on a copy, verified, and only then in place. Nothing is deleted:
             what cannot stay goes to the quarantine, from where moult quarantine restore puts it back. --dry-run does
             all of it on a copy that nobody keeps. Exits with 1 where a fault is left. Damaged pages are for moult
@@ -29,7 +29,8 @@ extension Verb {
         guard let migration = repair.migration else {
             let found = repair.found
             console.print(found.document(of: nil, dryRun: invocation[.dryRun])) { style in
-                found.lines(style: style) + ["Nothing to repair."]
+                found.lines(style: style)
+                    + [found.isWell ? "Nothing to repair." : "Nothing that moult repair can do; see above."]
             }
             return found.isWell ? .done : .findings
         }
@@ -59,8 +60,8 @@ extension Verb {
 extension Invocation {
     /// What to do once the tables are whole.
     fileprivate func nextRepair(_ outcome: MigrationOutcome?) -> String {
-        let model = self[value: .model].map { " --model \($0.printable)" } ?? ""
-        let command = "\(Program.name) repair \((self[Operand.store] ?? "").printable)\(model) --dry-run"
+        let model = self[value: .model].map { " --model \($0.shellQuoted)" } ?? ""
+        let command = "\(Program.name) repair \((self[Operand.store] ?? "").shellQuoted)\(model) --dry-run"
         return outcome == nil
             ? "The rows are looked at once the tables are whole." : "Next: \(command) looks at the rows."
     }

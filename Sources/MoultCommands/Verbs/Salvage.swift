@@ -23,8 +23,9 @@ extension Verb {
         let path = try invocation.required(Operand("NEW", ""))
         let version = try version(of: store, invocation, console)
         let report = try StoreSalvage(version).run(store, into: path)
-        let option = invocation[value: .model].map { " --model \($0.printable)" } ?? ""
-        console.print(report.document) { report.lines(next: "moult repair \(path.printable)\(option)", style: $0) }
+        let option = invocation[value: .model].map { " --model \($0.shellQuoted)" } ?? ""
+        let next = "\(Program.name) repair \(path.shellQuoted)\(option)"
+        console.print(report.document) { report.lines(next: next, style: $0) }
         return report.isWhole ? .done : .findings
     }
 

@@ -69,6 +69,11 @@ extension DiagnosisSite {
     fileprivate func finding(_ fault: RepairReport.Finding) -> Finding {
         let repair = "moult repair \(typed) --model MODEL --dry-run"
         switch fault.rule {
+        case .tables where fault.place.hasPrefix(RepairReport.numberPlace):
+            return finding(
+                "schema-tables", .error, place: fault.place,
+                "The entity \(fault.place.dropFirst(RepairReport.numberPlace.count)) has no number in Z_PRIMARYKEY: its "
+                    + "objects cannot be read.", repair)
         case .tables:
             return finding(
                 "schema-tables", .error, place: fault.place,

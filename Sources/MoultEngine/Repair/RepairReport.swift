@@ -19,6 +19,9 @@ package struct RepairReport: Sendable, Equatable {
         package static let keyLimit = 5
     }
 
+    /// What the place begins with where an entity lacks its number.
+    package static let numberPlace = "Z_PRIMARYKEY."
+
     package var findings: [Finding]
     /// What a repair leaves as it is, each with what to do about it.
     package var remarks: [MoultModel.Finding]

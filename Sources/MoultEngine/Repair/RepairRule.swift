@@ -26,7 +26,7 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// What is done about it, in one sentence.
     package var remedy: String {
         switch self {
-        case .tables: "The table is made, without rows."
+        case .tables: "The table, or the entity's number, is made."
         case .columns: "The column is added, with the model's default value."
         case .indexes: "The index is made; a unique one only where no value occurs twice."
         case .numbers: "The number is set where only one can be right; else the object goes to the quarantine."

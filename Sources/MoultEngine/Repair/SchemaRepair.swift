@@ -107,7 +107,7 @@ private struct SchemaSearch {
             var finding = RepairReport.Finding(
                 rule: .indexes, place: index.name, count: try rows(index.table), keys: [])
             // A column that is new has no value yet.
-            let isNew = new[index.table]?.contains { index.sql.contains($0) } == true
+            let isNew = new[index.table]?.contains { index.sql.names($0) } == true
             if index.isUnique, !isNew { finding.left = try doubles(index) }
             indexes.append(finding)
             return finding.left == 0
@@ -119,7 +119,7 @@ private struct SchemaSearch {
             findings.append(.init(rule: .tables, place: table, count: 0, keys: []))
         }
         for row in script.gaps.numbers where !script.gaps.tables.contains(where: { $0.rootEntityName == row.name }) {
-            findings.append(.init(rule: .tables, place: "Z_PRIMARYKEY.\(row.name)", count: 0, keys: []))
+            findings.append(.init(rule: .tables, place: RepairReport.numberPlace + row.name, count: 0, keys: []))
         }
         for fill in script.fills {
             let count = try rows(fill.table, fill.numbers)

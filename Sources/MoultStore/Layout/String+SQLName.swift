@@ -18,6 +18,14 @@ extension String {
     }
 }
 
+extension String {
+    /// Whether the SQL has that name as a whole word, bare or quoted.
+    package func names(_ name: String) -> Bool {
+        if contains(name.quotedName) { return true }
+        return split { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == "$") }.contains { $0 == name }
+    }
+}
+
 extension [String] {
     /// Names with commas between them.
     package var sqlList: String { map(\.sqlName).joined(separator: ", ") }

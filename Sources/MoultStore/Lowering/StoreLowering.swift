@@ -60,7 +60,7 @@ struct StoreLowering {
         carriers = try mapping.entityMappings.enumerated().compactMap { position, mapping in
             try Self.contribution(of: mapping, at: position, from: source, to: destination, schema: "source")
         }
-        shiftKeys(above: highestKeys, disjoint)
+        try shiftKeys(above: highestKeys, disjoint)
     }
 
     /// - Parameter schema: where the source's tables are.
@@ -88,7 +88,18 @@ struct StoreLowering {
 
     /// Keys are kept, where no other object of the same table has them: what comes from another table, or a second
     /// time from the same objects, is shifted beyond all keys before it.
-    private mutating func shiftKeys(above highest: [String: Int64], _ disjoint: Set<[Int]>) {
+    ///
+    /// - Throws: `storeCorrupted` where the keys of a table leave no room above them.
+    private mutating func shiftKeys(above highest: [String: Int64], _ disjoint: Set<[Int]>) throws {
+        func end(of table: String, after shift: Int64) throws -> Int64 {
+            let (end, isOver) = shift.addingReportingOverflow(max(highest[table, default: 0], 0))
+            guard !isOver else {
+                throw MigrationError(
+                    .storeCorrupted, "The highest key of \(table) leaves no room for the objects that join its table.",
+                    place: table, remedy: "Restore the store from a backup, or set Z_MAX in Z_PRIMARYKEY right.")
+            }
+            return end
+        }
         for table in destination.tables {
             var blocks: [(table: String, members: [Contribution], shift: Int64)] = []
             let members = carriers.indices.filter {
@@ -115,13 +126,13 @@ struct StoreLowering {
                     blocks[block].members.append(carrier)
                     carriers[index].shift = blocks[block].shift
                 } else if !isByPolicy || blocks.isEmpty {
-                    let shift = blocks.last.map { $0.shift + highest[$0.table, default: 0] } ?? 0
+                    let shift = try blocks.last.map { try end(of: $0.table, after: $0.shift) } ?? 0
                     blocks.append((name, [carrier], shift))
                     carriers[index].shift = shift
                 }
             }
             guard blocks.count > 1, let last = blocks.last else { continue }
-            highestKeys[table.rootEntityName] = last.shift + highest[last.table, default: 0]
+            highestKeys[table.rootEntityName] = try end(of: last.table, after: last.shift)
         }
     }
 
@@ -144,7 +155,13 @@ struct StoreLowering {
             contributions.map { ($0.sourceNumber, $0.destinationNumber) }, uniquingKeysWith: { first, _ in first })
     }
 
-    func rows(of entities: [String]) -> Int64 { entities.reduce(0) { $0 + rowCounts[$1, default: 0] } }
+    /// An upper bound of the number of rows may be any number that a file holds.
+    func rows(of entities: [String]) -> Int64 {
+        entities.reduce(0) { sum, name in
+            let (total, isOver) = sum.addingReportingOverflow(rowCounts[name, default: 0])
+            return isOver ? .max : total
+        }
+    }
 }
 
 extension [Int] {

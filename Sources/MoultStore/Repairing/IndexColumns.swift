@@ -33,8 +33,9 @@ package struct IndexColumns {
         let memory = try Connection(":memory:", mode: .create)
         defer { memory.close() }
         do {
-            try memory.execute(table)
-            try memory.execute(index.sql)
+            // One statement, as SQLite reads it: the words are the store's.
+            try memory.run(table)
+            try memory.run(index.sql)
         } catch {
             // A column of it is missing, too.
             return []

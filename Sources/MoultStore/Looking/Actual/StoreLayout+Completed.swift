@@ -64,10 +64,10 @@ extension SchemaGaps {
         triggers = (rTrees.flatMap(\.triggers) + DerivedTriggers(of: layout, numbering: numbering).triggers)
             .filter { trigger in
                 !present.contains(trigger.name)
-                    && (made.contains(trigger.table) || made.contains { trigger.sql.contains($0) })
+                    && (made.contains(trigger.table) || made.contains { trigger.sql.names($0) })
             }
         virtualTables = rTrees.map(\.table).filter { table in
-            !present.contains(table.name) && triggers.contains { $0.sql.contains(table.name) }
+            !present.contains(table.name) && triggers.contains { $0.sql.names(table.name) }
         }
     }
 }

@@ -2,6 +2,9 @@ import MoultModel
 import MoultSQLite
 
 /// An empty database with the tables of a version, in which objects of a store are tried out.
+///
+/// Of a store's own words the first statement alone is run, as SQLite does when it opens the file: whatever a hostile
+/// catalogue has behind it is never read.
 struct TargetTrial {
     private let connection: Connection
     /// In capitals, the tables that this SQLite cannot make.
@@ -15,7 +18,7 @@ struct TargetTrial {
         // A module or a function that this SQLite does not have is no contradiction.
         for entry in others {
             do {
-                try connection.execute(entry.sql ?? "")
+                try connection.run(entry.sql ?? "")
             } catch {
                 unmade.insert(entry.name.uppercased())
             }
@@ -28,7 +31,7 @@ struct TargetTrial {
     func contradiction(of entry: Catalogue.Entry) -> String? {
         guard let sql = entry.sql, entry.kind != .table, !isElsewhere(entry) else { return nil }
         do {
-            try connection.execute(sql)
+            try connection.run(sql)
         } catch {
             return Self.words(error)
         }
