@@ -32,7 +32,7 @@ import Testing
         for (repository, entities) in Dictionary(grouping: unknown, by: \.repository).sorted(by: { $0.key < $1.key }) {
             print("  \(repository): \(Set(entities.map(\.entity)).sorted().joined(separator: ", "))")
         }
-        #expect(known.count == 117)
+        #expect(known.count == 141)
         #expect(unknown.isEmpty)
     }
 

@@ -85,7 +85,10 @@ private final class FormatAggregation: SQLiteAggregation {
         isDistinct = arguments.integer(0) & 1 != 0
         isExact = arguments.integer(0) & 2 != 0
         elements.append((ValueKind(rawValue: arguments.integer(1)) ?? .null).value(arguments[2]))
-        if aggregate == .sum, !isDistinct, elements.count > 1 { elements = [try aggregate.value(of: elements)] }
+        guard aggregate == .sum, !isDistinct, elements.count > 1 else { return }
+        // A sum that has left the range of numbers is none, whatever comes after it: it does not count as a nil element.
+        let sum = try aggregate.value(of: elements)
+        if sum != .null { elements = [sum] }
     }
 
     func value() throws -> SQLiteValue {
