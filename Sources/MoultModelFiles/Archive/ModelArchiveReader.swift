@@ -7,7 +7,7 @@ struct ModelArchiveReader {
     var findings: [Finding] = []
     private var reported: Set<String> = []
     /// How many more elements of composite attributes are read: an archive may refer to one from many places.
-    var elementsLeft = 100_000
+    var elementsLeft = 20_000
     /// Whether any entity has fetch indexes: then the older kinds of index only repeat them.
     private var hasFetchIndexes = false
 
