@@ -63,11 +63,13 @@ let package = Package(
         system("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", "zlib", apt: "zlib1g-dev"),
         system("CCrypto", "libcrypto", apt: "libssl-dev"),
+        system("CExpat", "expat", apt: "libexpat1-dev"),
 
         module("MoultModel", ["CCrypto"]),
         module("MoultSystem", ["MoultModel", "CCrypto"]),
-        module("MoultPropertyList", ["MoultModel", "CZlib"]),
-        module("MoultModelFiles", ["MoultModel", "MoultPropertyList"]),
+        module("MoultXML", ["CExpat"]),
+        module("MoultPropertyList", ["MoultModel", "MoultXML", "CZlib"]),
+        module("MoultModelFiles", ["MoultModel", "MoultXML", "MoultPropertyList"]),
         module("MoultPlan", ["MoultModel"]),
         module("MoultSQLite", ["MoultModel", "CSQLite"]),
         module(

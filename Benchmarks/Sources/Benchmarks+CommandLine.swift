@@ -39,7 +39,7 @@ extension Benchmarks {
     }
 
     /// The program `moult` beside this one.
-    private var moult: String {
+    var moult: String {
         URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/moult"
     }
 

@@ -34,6 +34,7 @@ final class Benchmarks {
         group("deferred") { try deferred(store) }
         group("budget") { try budget(store) }
         group("command") { try commandLine() }
+        group("growth") { try growth() }
         group("objects") { try objects(.objects) }
         group("models") { try objects(.models) }
         group("transform-closure") { try closure() }

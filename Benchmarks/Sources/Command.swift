@@ -7,6 +7,8 @@ struct Command {
     struct Result {
         /// From the start of the process to its end.
         var seconds: Double
+        /// Of all its threads, in the program and in the system for it: what else the machine does counts little.
+        var processorSeconds: Double
         var output: String
 
         /// The line of JSON that a child prints.
@@ -50,10 +52,13 @@ struct Command {
         let begun = Clock.now
         guard posix_spawnp(&process, path, &actions, nil, &words, environ) == 0 else { throw failure("cannot start") }
         var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        var usage = rusage()
+        while wait4(process, &status, 0, &usage) < 0 && errno == EINTR {}
         let seconds = Clock.now - begun
         guard status & 0x7f == 0, status >> 8 & 0xff <= 1 else { throw failure(try text(errors)) }
-        return Result(seconds: seconds, output: try text(output))
+        return Result(
+            seconds: seconds, processorSeconds: usage.ru_utime.seconds + usage.ru_stime.seconds,
+            output: try text(output))
     }
 
     private func failure(_ message: String) -> MigrationError {
@@ -76,4 +81,8 @@ struct Command {
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
         return String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
     }
+}
+
+extension timeval {
+    fileprivate var seconds: Double { Double(tv_sec) + Double(tv_usec) / 1e6 }
 }

@@ -14,6 +14,8 @@ struct AnswerSession {
     let stretch: ClosedRange<Int>
     let registered: [RegisteredStage]
     private(set) var answers: Answers
+    /// Answers about versions of other stores, which the file keeps.
+    private var others: Answers
     private(set) var recorded: [Answer] = []
     /// Answers that no longer answer anything, because another one has changed.
     private(set) var dropped: [Answer] = []
@@ -29,11 +31,15 @@ struct AnswerSession {
         self.versions = versions
         self.path = path
         self.registered = registered
-        self.answers = answers
+        let isElsewhere = { (answer: Answer) in
+            versions.positions(of: answer) == nil && (answer.isBound || versions.areInsideStores)
+        }
+        others = answers.removing { !isElsewhere($0) }
+        self.answers = answers.removing(where: isElsewhere)
         // A way back is refused where the path is made.
         _ = try MigrationPath(versions, from: from, to: to, registered: registered)
         stretch = from...to
-        questions = try settled(answers).questions
+        questions = try settled(self.answers).questions
     }
 
     private func questions(under answers: Answers) throws(MigrationError) -> [Question] {
@@ -74,7 +80,12 @@ struct AnswerSession {
     mutating func forget(_ place: String, _ invocation: Invocation) throws {
         let left = answers.removing { $0.place == place && isOnTheWay($0) }
         guard left != answers else {
-            let places = Set(answers.list.map(\.place)).sorted().joined(separator: ", ")
+            let elsewhere = others.removing { $0.place == place }
+            if elsewhere != others {
+                others = elsewhere
+                return
+            }
+            let places = Set(kept.list.map(\.place)).sorted().joined(separator: ", ")
             throw invocation.wrong(
                 "Nothing was answered about \(place)." + (places.isEmpty ? "" : " Answered were: \(places)."))
         }
@@ -114,15 +125,21 @@ struct AnswerSession {
     /// Whether an answer is about two versions of the stretch.
     private func isOnTheWay(_ answer: Answer) -> Bool {
         // Nobody else can take back what is about versions that there are no more.
-        guard let from = versions.position(named: answer.from), let to = versions.position(named: answer.to) else {
-            return true
-        }
+        guard let (from, to) = versions.positions(of: answer) else { return true }
         return stretch.contains(from) && stretch.contains(to)
     }
 
+    /// All that the file holds.
+    var kept: Answers { answers.joined(with: others) }
+
+    /// - Throws: `usage` where there is no file to keep them in.
     func save() throws {
-        guard let path else { return }
-        try POSIXSystem().writeAtomically(answers.json, to: path)
+        guard let path else {
+            throw MigrationError(
+                .usage, "There is no file to keep the answers in; nothing was recorded.",
+                remedy: "Name one: --answers FILE.")
+        }
+        try POSIXSystem().writeAtomically(kept.json, to: path, .byUmask)
     }
 }
 
@@ -131,7 +148,7 @@ struct AnswerSession {
 extension AnswerSession {
     /// Whether a person can be asked: only where both ends of the talk are a terminal.
     static func canAsk(_ console: Console) -> Bool {
-        console.errors.isTerminal && Console.isInputTerminal && !console.isJSON
+        console.errors.isTerminal && Console.isInputTerminal && !console.isJSON && !console.tellsEvents
     }
 
     /// Asks a person, one question after the other, as answers may raise new ones or settle others. An empty line

@@ -1,3 +1,5 @@
+import Glibc
+
 /// What the command line ends with (Documentation/CommandLine.md); scripts rely on these numbers.
 package struct ExitCode: Sendable, Hashable {
     package let number: Int32
@@ -15,6 +17,10 @@ package struct ExitCode: Sendable, Hashable {
     package static let failed = ExitCode(number: 5)
     /// The budget was used up; called again, it goes on. The store is as it was.
     package static let unfinished = ExitCode(number: 6)
+    /// Standard output could not be written, such as to a full disk; what the verb did is done.
+    package static let unwritten = ExitCode(number: 74)
+    /// Standard output has no reader any more, as after `| head`: what a shell says of a program that SIGPIPE has ended.
+    package static let unread = ExitCode(number: 128 + SIGPIPE)
     /// A fault of Moult's own.
     package static let fault = ExitCode(number: 70)
 }

@@ -23,29 +23,44 @@ extension Invocation {
         return try Answers(json: try POSIXSystem().read(path), place: path)
     }
 
+    /// The recorded answers, for these versions. Where a store stands for the model, the versions are those of the two
+    /// stores at this moment: an answer about one that is no longer among them is ignored, with a message. A model that
+    /// lacks the version of an answer is refused where the answers are used.
+    func answers(for versions: ModelVersions, _ console: Console) throws -> Answers {
+        let answers = try answers()
+        guard let model = self[value: .model] ?? self[Operand.model], try StoreProbe.isDatabase(model) else {
+            return answers
+        }
+        func isKnown(_ answer: Answer) -> Bool { versions.positions(of: answer) != nil }
+        for answer in answers.list where !isKnown(answer) {
+            console.say("Ignored, as neither store is of such a version: the answer \(answer.json).")
+        }
+        return answers.removing { !isKnown($0) }
+    }
+
+    /// The position of a store's version; nil where it is of none of them.
+    func position(of store: String, in versions: ModelVersions) throws -> Int? {
+        let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
+        return versions.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
+    }
+
     /// Prepares a migration. A question that is open is asked where a person can answer, and the answer is kept.
     ///
-    /// - Throws: `question`, which says how to answer, where nobody can be asked.
+    /// - Throws: `question`, which says how to answer, where there is no terminal.
     func preparing(
         _ versions: ModelVersions, _ options: PreparedMigration.Options, _ console: Console
     ) throws -> PreparedMigration {
         let store = try required(Operand.store)
-        let target = self[value: .target]
+        func prepared(_ options: PreparedMigration.Options) throws -> PreparedMigration {
+            try PreparedMigration(store, versions: versions, to: self[value: .target], options: options)
+        }
         do {
-            return try PreparedMigration(store, versions: versions, to: target, options: options)
+            return try prepared(options)
         } catch let error as MigrationError where error.code == .question {
-            guard AnswerSession.canAsk(console), let answers = try ask(versions, options, console) else {
-                throw naming(error)
-            }
+            guard AnswerSession.canAsk(console), let answers = try ask(versions, options, console) else { throw error }
             var options = options
             options.answers = answers
-            do {
-                return try PreparedMigration(store, versions: versions, to: target, options: options)
-            } catch let error as MigrationError {
-                throw naming(error)
-            }
-        } catch let error as MigrationError {
-            throw naming(error)
+            return try prepared(options)
         }
     }
 
@@ -53,13 +68,9 @@ extension Invocation {
     private func ask(
         _ versions: ModelVersions, _ options: PreparedMigration.Options, _ console: Console
     ) throws -> Answers? {
-        let snapshot = try StoreProbe.read(try required(Operand.store)) { try StoreSnapshot($0.connection) }
-        guard
-            let start = versions.position(
-                matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
-        else { return nil }
+        guard let start = try position(of: try required(Operand.store), in: versions) else { return nil }
         var session = try AnswerSession(
-            versions, from: start, to: try versions.target(named: self[value: .target]), answers: options.answers,
+            versions, from: start, to: try versions.target(named: self[value: .target]), answers: try answers(),
             path: answersPath, registered: options.registered + (try options.registry.stages(in: versions)))
         guard !session.questions.isEmpty else { return nil }
         try session.ask(console)
@@ -67,14 +78,5 @@ extension Invocation {
         try session.save()
         if let path = session.path { console.say("Recorded in \(path.printable).") }
         return session.answers
-    }
-
-    /// The error with the command that answers, as it is typed.
-    func naming(_ error: MigrationError) -> MigrationError {
-        var error = error
-        let model = self[value: .model].map { " " + $0.shellQuoted } ?? ""
-        let file = self[value: .answers].map { " --answers " + $0.shellQuoted } ?? ""
-        error.remedy.replace("moult answer MODEL", with: "moult answer\(model)\(file)")
-        return error
     }
 }

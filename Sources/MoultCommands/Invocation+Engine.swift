@@ -12,16 +12,35 @@ extension Invocation {
         return Migrator(options: options)
     }
 
-    /// What Moult keeps beside a store; the store itself may be gone.
+    /// Heals what a run that died left, for a verb that is about to change the store; a rehearsal changes nothing.
+    func heal(_ store: String) throws {
+        if !self[.dryRun] { try migrator.healed(store) }
+    }
+
+    /// What Moult keeps beside a store; the store itself may be gone, or damaged.
+    ///
+    /// - Throws: `fileNotFound` and `notAStore` where nothing is kept, no folder of backups is named, and no store is at
+    ///   the path.
     func sidecar(of store: String) throws -> Sidecar {
         let system = POSIXSystem()
-        if try system.exists(store) { return Sidecar(store: try system.resolve(store)) }
-        let sidecar = Sidecar(store: Path.join(try system.resolve(Path.folder(of: store)), Path.name(of: store)))
-        guard try system.exists(sidecar.folder) else {
-            throw MigrationError(
-                .fileNotFound, "There is no store at the path.", place: store, remedy: "Check the path.")
+        let sidecar = try Sidecar(of: store, system)
+        guard self[value: .backups] == nil, try !system.exists(sidecar.folder) else { return sidecar }
+        do {
+            _ = try StoreProbe.checkFile(store, system)
+        } catch let error as MigrationError where error.code == .storeCorrupted {
+            // Nothing was kept of it.
         }
         return sidecar
+    }
+
+    /// Where the backups of a store are: the folder that `--backups` names; else the one beside the store, and those
+    /// that its history names. The store may be gone.
+    func backupFolders(of store: String) throws -> [BackupFolder] {
+        let runs = try runs(of: store)
+        let standard = try migrator.backups(of: store)
+        guard self[value: .backups] == nil else { return [standard] }
+        let known = Set(runs.compactMap(\.backups)).subtracting([standard.folder])
+        return [standard] + known.sorted().map { BackupFolder($0) }
     }
 
     /// What was done to a store, oldest first.

@@ -66,7 +66,13 @@ extension Invocation {
     /// own store comes first, so that there is a way from it.
     package func versionsOnTheWay(_ console: Console) throws -> ModelVersions {
         let versions = try versions(console)
-        guard let path = self[value: .model], let store = self[Operand.store], try StoreProbe.isDatabase(path),
+        guard let path = self[value: .model], let store = self[Operand.store] else { return versions }
+        return try onTheWay(versions, of: store, to: path)
+    }
+
+    /// The versions of the model at a path, with the one inside the store first where the model is another store.
+    func onTheWay(_ versions: ModelVersions, of store: String, to path: String) throws -> ModelVersions {
+        guard try StoreProbe.isDatabase(path),
             var own = try? ModelVersion(ownOfStore: store), versions.position(matching: own.hashes) == nil
         else { return versions }
         // A store of another app has no way to this model: a migration would delete everything.
@@ -74,7 +80,7 @@ extension Invocation {
         guard versions.versions.contains(where: { !entities.isDisjoint(with: $0.model.entities.map(\.name)) }) else {
             return versions
         }
-        if versions.position(named: own.name) != nil { own.names = [own.name + " (the store's own)"] }
+        if versions.position(named: own.name) != nil { own = own.calledTheStoresOwn }
         var joined = versions
         joined.versions.insert(own, at: 0)
         return joined

@@ -3,6 +3,7 @@ import MoultEngine
 import MoultModel
 import MoultReport
 import MoultSQLite
+import MoultSystem
 import MoultTransform
 
 /// The command line as a library: plain `moult` is one line over ``main(_:arguments:)``, and an app's own tool is one
@@ -21,8 +22,23 @@ public enum MoultCommand {
     ) async -> Never {
         // A pipe whose reader went away must not end a migration half said.
         signal(SIGPIPE, SIG_IGN)
+        keepStandardStreams()
         Connection.keepNoMemoryStatistics()
-        exit(await run(registry, arguments: arguments))
+        let number = await run(registry, arguments: arguments)
+        if number == ExitCode.unread.number {
+            // The work is done; now the process ends as any other whose reader has gone.
+            signal(SIGPIPE, SIG_DFL)
+            kill(getpid(), SIGPIPE)
+        }
+        exit(number)
+    }
+
+    /// A stream that was closed gives its number to the next file that is opened, which would get what is printed. In its
+    /// place comes one that takes nothing.
+    private static func keepStandardStreams() {
+        for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
+            _ = open("/dev/null", O_RDONLY)
+        }
     }
 
     /// Runs a command line, writing to the standard streams.
@@ -33,24 +49,38 @@ public enum MoultCommand {
         _ registry: MigrationRegistry = MigrationRegistry(), arguments: [String]
     ) async -> Int32 {
         let arguments = Environment.withoutCoreDataArguments(arguments)
-        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-        let console = Console(isJSON: isJSON)
-        defer { console.flush() }
+        let typed = arguments.prefix { $0 != "--" }
+        let console = Console(isJSON: typed.contains("--json"), tellsEvents: typed.contains("--events"))
+        let (number, hasFailed) = await end(of: arguments, registry, console)
+        Interruption.end()
+        console.flush()
+        guard let error = console.outputError else { return number }
+        if error != EPIPE {
+            let cause = String(cString: strerror(error))
+            console.say(
+                "\(Program.name): Standard output could not be written (\(cause)), so that what was printed is not whole. "
+                    + "What the command was to do \(hasFailed ? "failed" : "is done").")
+        }
+        return hasFailed ? number : error == EPIPE ? ExitCode.unread.number : ExitCode.unwritten.number
+    }
+
+    /// Runs a command line; its exit code, and whether it has ended with an error.
+    private static func end(
+        of arguments: [String], _ registry: MigrationRegistry, _ console: Console
+    ) async -> (number: Int32, hasFailed: Bool) {
         do {
-            return try await dispatch(arguments, registry, console).number
+            return (try await dispatch(arguments, registry, console).number, false)
         } catch let error as MigrationError {
-            return report(error.withSnippet, console)
+            return (report(error.withSnippet, console), true)
         } catch is CancellationError {
-            return report(
-                MigrationError(
-                    .cancelled, "The command was cancelled.",
-                    remedy: "The store is as it was; run it again when you like."),
-                console)
+            let error = MigrationError(
+                .cancelled, "The command was cancelled.", remedy: "The store is as it was; run it again when you like.")
+            return (report(error, console), true)
         } catch {
-            return report(
-                MigrationError(
-                    .internal, "Moult failed in a way it does not know.", remedy: "Please report this.",
-                    cause: String(describing: error)), console)
+            let error = MigrationError(
+                .internal, "Moult failed in a way it does not know.", remedy: "Please report this.",
+                cause: String(describing: error))
+            return (report(error, console), true)
         }
     }
 
@@ -78,7 +108,16 @@ public enum MoultCommand {
                 console.lines(verb.help(path: path, style: console.output.style))
                 return .done
             }
-            return try await verb.run(invocation, console)
+            if let store = invocation[Operand.store], let sidecar = try? Sidecar(of: store, POSIXSystem()) {
+                Interruption.mark(at: sidecar.stopped)
+            }
+            let advice = Advice(invocation)
+            console.advise(by: advice)
+            do {
+                return try await verb.run(invocation, console)
+            } catch let error as MigrationError {
+                throw error.advised(by: advice)
+            }
         }
     }
 
@@ -123,7 +162,7 @@ public enum MoultCommand {
         if console.isJSON {
             console.line(error.document.compact)
         } else {
-            console.say(error.lines(style: console.errors.style).joined(separator: "\n"))
+            console.say(error)
         }
         return error.exitCode
     }

@@ -128,7 +128,7 @@ package struct PreparedMigration: Sendable {
         guard let table = snapshot.cloudKitTables.first, !options.allowsCloudKit else { return }
         throw MigrationError(
             .cloudKit,
-            "The store is mirrored to CloudKit: its \(snapshot.cloudKitTables.count) tables such as \(table) hold "
+            "The store is mirrored to CloudKit: its \(Quantity.count(snapshot.cloudKitTables.count, "table")) such as \(table) hold "
                 + "the identity of every record on the server, and a record that loses it is uploaded again.",
             place: snapshot.path,
             remedy: "Let the app migrate it, or pass --cloudkit to renumber these records and touch nothing else.")
@@ -144,17 +144,34 @@ package struct PreparedMigration: Sendable {
         try checkRules()
         if inPlace || bound.isDeferred { try checkInPlace() }
         let ledger = RunLedger()
+        // Rows that do not fit the new version may be what fixes are there for: it is bound to what they leave.
+        if let mending = mendingBefore(bound, ledger) { return mending }
         var migration = try migration(bound, 0, ledger, inPlace: inPlace)
         migration.from = plan.from.name
         migration.to = plan.to.name
         migration.rowFacts = bound.rowFacts
         migration.span = span(of: 0)
-        migration.keptCopies = plan.passes.dropLast().count { pass in
-            pass.steps.contains { options.registry.steps[$0.name]?.undo != nil }
-        }
+        migration.keptCopies = keptCopies
         migration.next = next(after: 0, ledger)
         addRules(to: &migration, of: bound, isLast: plan.passes.count == 1)
-        return withRulesBefore(migration, bound, ledger)
+        return withRulesBefore(migration, bound)
+    }
+
+    /// What ``migration(inPlace:)`` throws before anything is done; nil where the migration can begin.
+    package func refusal(inPlace: Bool = false) throws -> MigrationError? {
+        do {
+            _ = try migration(inPlace: inPlace)
+            return nil
+        } catch let error as MigrationError {
+            return error
+        }
+    }
+
+    /// Copies that are kept until the end, because steps may have to be undone on them.
+    var keptCopies: Int {
+        plan.passes.dropLast().count { pass in
+            pass.steps.contains { options.registry.steps[$0.name]?.undo != nil }
+        }
     }
 
     /// The pass after the one at `position`, bound when that one has run.
@@ -176,7 +193,8 @@ package struct PreparedMigration: Sendable {
     ) throws -> Migration {
         let pass = plan.passes[position]
         let losses = LossCheck(
-            bound.losses, of: pass, from: bound.source.model, accepting: options.registry.acceptedLosses)
+            bound.losses(inPlace: inPlace), of: pass, from: bound.source.model,
+            accepting: options.registry.acceptedLosses)
         try losses.refuse(unlessReadIn: ledger.reads(forPass: position))
         var migration = try Migration(
             bound, on: store, from: pass.older.name, workingCopy: workingCopy, inPlace: inPlace, system: system)

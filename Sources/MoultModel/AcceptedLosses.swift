@@ -21,6 +21,7 @@ public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// Whatever is lost.
     public static let all = AcceptedLosses(places: nil)
 
+    /// Accepts what the other accepts, too.
     public mutating func formUnion(_ other: AcceptedLosses) {
         guard let places, let others = other.places else {
             self = .all

@@ -1,11 +1,11 @@
-/// The composite types of a model by name, and the attributes that consist of their elements (COMPOSITES 1).
+/// The composite types of a model by name, and the attributes that consist of their elements.
 struct CompositeTypes {
     /// Ordered by name.
     private(set) var inNameOrder: [CompositeDescription]
     private let byName: [String: CompositeDescription]
 
-    /// More nesting, or more elements in one attribute, than any real model has.
-    private static let (depthLimit, elementLimit) = (16, 10_000)
+    /// More elements in one attribute than any real model has.
+    private static let elementLimit = 10_000
 
     /// - Throws: `modelInvalid` where a type contains itself.
     init(_ composites: [CompositeDescription]) throws {
@@ -38,10 +38,9 @@ struct CompositeTypes {
         _ attribute: AttributeDescription, place: String, depth: Int, _ left: inout Int
     ) throws -> AttributeDescription {
         guard attribute.isComposite else { return attribute }
-        guard depth < Self.depthLimit, left > 0 else {
-            throw MigrationError.modelInvalid(
-                "The composite attribute \(place) contains itself, or has more elements than Moult reads.",
-                place: place, remedy: "Give it a composite type that does not contain itself.")
+        guard depth < AttributeDescription.compositeDepthLimit, left > 0 else {
+            throw MigrationError.endlessComposite(
+                place, remedy: "Give it a composite type that does not contain itself.")
         }
         var attribute = attribute
         let named = attribute.compositeName.flatMap { byName[$0] }?.elements
@@ -66,9 +65,28 @@ struct CompositeTypes {
     }
 }
 
+extension MigrationError {
+    /// A composite attribute that contains itself, or more than any real model has.
+    package static func endlessComposite(_ place: String, remedy: String) -> MigrationError {
+        .modelInvalid(
+            "The composite attribute \(place) contains itself, or has more elements than Moult reads.", place: place,
+            remedy: remedy)
+    }
+}
+
 extension AttributeDescription {
+    /// How deep composites may lie in one another; no real model comes near.
+    package static let compositeDepthLimit = 16
+
     /// Whether the attribute has elements, or the name of a type that has.
     fileprivate var isComposite: Bool { compositeName != nil || !elements.isEmpty }
+
+    /// The user info that SwiftData gives the composite attribute of an enum: "1", and the names of the
+    /// cases with commas between them. An archive has a Boolean and an array for them.
+    package static let (enumTypeKey, enumCasesKey) = ("EnumType", "enum")
+
+    /// Whether the attribute is the composite that SwiftData makes of an enum.
+    package var isEnum: Bool { type == .composite && userInfo[Self.enumTypeKey] != nil }
 
     /// The attribute, or the one leaf of an enum, which is stored as a plain attribute of the enum's name would be.
     package var plain: AttributeDescription {

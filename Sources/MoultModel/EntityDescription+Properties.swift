@@ -42,4 +42,16 @@ extension EntityDescription {
 
 extension Array where Element: PropertyDescription {
     var inNameOrder: Self { sorted { $0.name.precedesInByteOrder($1.name) } }
+
+    /// The property of that name: halved while the order is that of the names, as in every model; one by one where an
+    /// entity is still being put together.
+    func named(_ name: String) -> Element? {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].name.precedesInByteOrder(name) { low = middle + 1 } else { high = middle }
+        }
+        if low < count, self[low].name == name { return self[low] }
+        return first { $0.name == name }
+    }
 }

@@ -60,8 +60,15 @@ public struct EntityDescription: Sendable, Hashable {
         self.codeGenerationType = codeGenerationType
     }
 
-    public func attribute(_ name: String) -> AttributeDescription? { attributes.first { $0.name == name } }
-    public func relationship(_ name: String) -> RelationshipDescription? { relationships.first { $0.name == name } }
+    /// The entity's own attribute of that name; nil where it declares none.
+    public func attribute(_ name: String) -> AttributeDescription? { attributes.named(name) }
+    /// The entity's own relationship of that name; nil where it declares none.
+    public func relationship(_ name: String) -> RelationshipDescription? { relationships.named(name) }
+
+    /// Whether the entity itself has a property of that name.
+    func declares(_ name: String) -> Bool {
+        attribute(name) != nil || relationship(name) != nil || fetchedProperties.contains { $0.name == name }
+    }
 
     /// The names of all own properties: attributes, relationships, fetched properties.
     public var propertyNames: [String] {

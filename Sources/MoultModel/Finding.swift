@@ -21,6 +21,13 @@ package struct Finding: Sendable, Hashable {
     package var message: String
     /// What to do next; empty where nothing needs doing.
     package var remedy: String
+    /// The first keys of the rows that it is about; empty where it is about no rows.
+    package var keys: [Int64] = []
+    /// What these rows hold, as literals of SQL; empty unless values were asked for.
+    package var values: [String] = []
+
+    /// How many rows a finding names.
+    package static let keyLimit = 10
 
     package init(code: String, severity: Severity, place: String, message: String, remedy: String = "") {
         self.code = code

@@ -129,7 +129,7 @@ extension ManagedObjectModel {
 
     /// The entity in the lineage of `entity` that declares the property of that name.
     public func declaringEntity(of property: String, in entity: EntityDescription) -> EntityDescription? {
-        lineage(of: entity).first { $0.propertyNames.contains(property) }
+        lineage(of: entity).first { $0.declares(property) }
     }
 
     /// The entity itself and those above it, nearest first.

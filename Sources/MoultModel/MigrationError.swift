@@ -20,6 +20,11 @@ public struct MigrationError: Error, Sendable, Hashable {
         self.cause = cause
     }
 
+    /// What to do about a store that is damaged: one answer for whoever finds it.
+    package static let damagedStoreRemedy =
+        "moult doctor STORE says what helps: moult rollback puts a sound backup back; without one, moult salvage reads "
+        + "what is left into a new store."
+
     package static func modelInvalid(_ message: String, place: String, remedy: String) -> MigrationError {
         MigrationError(.modelInvalid, message, place: place, remedy: remedy)
     }
@@ -79,8 +84,10 @@ extension MigrationError {
         public static let storeUnknown = Code("storeUnknown", exit: 3, "NSMigrationMissingSourceModelError", 134130)
         public static let locked = Code("locked", exit: 3, "NSPersistentStoreTimeoutError", 134090)
         public static let planStale = Code("planStale", exit: 3)
-        /// A stage loses what both versions have, without any code having read it, and nobody has declared the loss.
+        /// A stage loses what both versions have, without any code having read it, and the loss is not declared.
         public static let lossNotAccepted = Code("lossNotAccepted", exit: 3, "NSMigrationError", 134110)
+        /// A file that would be written is there already and holds something else.
+        public static let wouldReplace = Code("wouldReplace", exit: 3)
         public static let lockFileMismatch = Code("lockFileMismatch", exit: 3)
         public static let unsupported = Code("unsupported", exit: 3)
         /// A plan names code of an app that this program does not have.
@@ -94,10 +101,13 @@ extension MigrationError {
         public static let tooManyAttempts = Code("tooManyAttempts", exit: 3)
         public static let insufficientStorage = Code("insufficientStorage", exit: 3)
         public static let dataConflict = Code("dataConflict", exit: 3, "NSMigrationError", 134110)
+        /// A repair or the fixes of rules would put a large part of an entity's objects into the quarantine.
+        public static let quarantineTooLarge = Code("quarantineTooLarge", exit: 3)
         public static let readOnly = Code("readOnly", exit: 3)
         /// The second store of a mirror is not as the mirror left it, or is ahead of the first.
         public static let mirrorDiverged = Code("mirrorDiverged", exit: 3)
-        public static let cancelled = Code("cancelled", exit: 3, "NSMigrationCancelledError", 134120)
+        /// There is no backup to go back to.
+        public static let backupNotFound = Code("backupNotFound", exit: 3)
 
         // Wrong use of objects.
         public static let unknownKey = Code("unknownKey", exit: 2)
@@ -118,10 +128,11 @@ extension MigrationError {
         public static let fetchUnsupported = Code(
             "fetchUnsupported", exit: 3, "NSPersistentStoreUnsupportedRequestTypeError", 134091)
         public static let propertyListInvalid = Code("propertyListInvalid", exit: 4)
-        public static let backupNotFound = Code("backupNotFound", exit: 4)
         public static let backupInvalid = Code("backupInvalid", exit: 4)
 
         // Failed: the store is as it was.
+        /// A person or another program has stopped it, such as with Control-C.
+        public static let cancelled = Code("cancelled", exit: 5, "NSMigrationCancelledError", 134120)
         /// Rules of an app with severity error do not hold.
         public static let rulesBroken = Code("rulesBroken", exit: 5, "NSManagedObjectValidationError", 1550)
         public static let migrationFailed = Code("migrationFailed", exit: 5, "NSMigrationError", 134110)

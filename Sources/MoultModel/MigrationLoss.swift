@@ -1,4 +1,5 @@
-/// Objects, values or links of a store that a migration does not carry into the new version, with their count.
+/// What a store has and a migration does not carry into the new version, with its count: objects, values, links, changes
+/// of persistent history, and what an app has put beside Core Data's own tables.
 public struct MigrationLoss: Sendable, Hashable {
     /// What is lost.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -10,6 +11,20 @@ public struct MigrationLoss: Sendable, Hashable {
         case links
         /// The order of a relationship's links; the links are kept.
         case order
+        /// Changes of an entity in persistent history.
+        case history
+        /// A table beside Core Data's own, counted by its rows.
+        case table
+        /// An index beside Core Data's own.
+        case index
+        /// A trigger beside Core Data's own.
+        case trigger
+        /// A view.
+        case view
+        /// A column that an app added to Core Data's own table.
+        case column
+        /// A constraint that an app added to Core Data's own table, or that its own table has on Core Data's.
+        case constraint
     }
 
     /// Why it is lost.
@@ -28,21 +43,25 @@ public struct MigrationLoss: Sendable, Hashable {
         case byCode
         /// A column or a table that belongs to nothing of the model.
         case unexplained
+        /// It does not work with the tables of the new version.
+        case conflict
     }
 
     /// What is lost.
     public var kind: Kind
     /// Why it is lost.
     public var reason: Reason
-    /// The entity, by its name in the older version; the table for ``Reason/unexplained``.
+    /// The entity, by its name in the older version; the table for ``Reason/unexplained``, ``Kind/column`` and
+    /// ``Kind/constraint``; the table, index, trigger or view for ``Reason/conflict``.
     public var entityName: String
-    /// The property; nil for objects.
+    /// The property, or the column; nil for objects.
     public var propertyName: String?
-    /// Nil where it has not been counted yet, as in the plan of a later pass.
+    /// Nil where it has not been counted yet, as in the plan of a later pass, and for what has nothing to count.
     public var count: Int64?
     /// The name of the version that does not have it any more.
     public var version: String
-    /// The name of the code that dropped the objects, and why; the type that values cannot be converted to.
+    /// The name of the code that dropped the objects, and why; the type that values cannot be converted to; SQLite's
+    /// reason for ``Reason/conflict``; the words of a constraint, without its literals.
     public var detail: String?
     /// Whether the app's own code read the values before they left.
     public var isReadByCode = false
@@ -66,6 +85,9 @@ public struct MigrationLoss: Sendable, Hashable {
         self.detail = detail
     }
 
+    /// Whether the values are still there, because a deferred migration leaves them for later.
+    package var isPutOff: Bool { count == nil && [.rows, .values, .links, .order].contains(kind) }
+
     /// `Entity.property` or `Entity`.
     public var place: String { [entityName, propertyName].compactMap(\.self).joined(separator: ".") }
 }
@@ -78,6 +100,19 @@ extension MigrationLoss: CustomStringConvertible {
         let them = count == 1 ? "it" : "them"
         let read = isReadByCode ? " The stage's own code has read \(them)." : ""
         switch (kind, reason) {
+        case (.table, _), (.index, _), (.trigger, _), (.view, _):
+            let rows = count.map { $0 == 0 ? "" : " with its \(Quantity.count($0, unit))" } ?? ""
+            let why = detail ?? "the new version has no place for it"
+            return "The \(kind.rawValue) \(place) is dropped\(rows): \(why)."
+        case (.column, .conflict):
+            return "The generated column \(place) is dropped: \(detail ?? "it does not fit the new table")."
+        case (.column, _): return "The column \(place) is dropped: it belongs to no property of the model."
+        case (.constraint, .conflict):
+            return "A foreign key of the table \(place) no longer works: \(detail ?? "it leads nowhere")."
+        case (.constraint, _):
+            return "The constraint \(detail ?? "") of \(place) is dropped: the model does not ask for it."
+        case (.history, _):
+            return "\(amount) of \(place) in persistent history \(areDeleted): the entity is not carried over."
         case (.rows, .removed): return "\(amount) of \(place) \(areDeleted): \(newVersion) does not have the entity."
         case (.rows, .unexplained):
             return "\(amount) of the table \(place) \(areDeleted): no entity of the model has the table."
@@ -98,7 +133,7 @@ extension MigrationLoss: CustomStringConvertible {
                 + "no property of the model."
         case (_, .removed):
             return "\(amount) of \(place) \(areDeleted): \(newVersion) does not store the \(noun).\(read)"
-        case (_, .dropped), (_, .byCode):
+        case (_, .dropped), (_, .byCode), (_, .conflict):
             return "\(amount) of \(place) \(areLost): both versions have the \(noun), and nothing carries the "
                 + "\(kind.rawValue) over.\(read)"
         }
@@ -111,10 +146,13 @@ extension MigrationLoss: CustomStringConvertible {
         case .rows: reason == .unexplained ? "row" : "object"
         case .values: "value"
         case .links, .order: "link"
+        case .history: "change"
+        case .table: "row"
+        case .index, .trigger, .view, .column, .constraint: kind.rawValue
         }
     }
-    /// `40 values`, or `All values` where nobody has counted them.
-    package var amount: String { count.map { "\($0) \(unit)\($0 == 1 ? "" : "s")" } ?? "All \(unit)s" }
+    /// `40 values`, or `All values` where they were not counted.
+    package var amount: String { count.map { Quantity.count($0, unit) } ?? "All \(unit)s" }
     private var lowerAmount: String { count == nil ? "all \(unit)s" : amount }
     private var areDeleted: String { count == 1 ? "is deleted" : "are deleted" }
     private var areLost: String { count == 1 ? "is lost" : "are lost" }

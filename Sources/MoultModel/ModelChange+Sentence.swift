@@ -8,7 +8,7 @@ extension ModelChange {
         case .removed:
             return "The \(kind.noun) \(place) is removed\(old.map { ": \($0)" } ?? "")."
         case .renamed:
-            return "The \(kind.noun) \(place) is the former \(old ?? "")."
+            return "The \(kind.noun) \(place) is renamed from \(old ?? "")."
         case .moved:
             return "The \(kind.noun) \(place) moves here from \(old ?? "")."
         case .state:
@@ -106,5 +106,6 @@ extension ModelChange.Kind {
         }
     }
 
-    var article: String { noun.first.map { "aeiou".contains($0) } == true ? "An" : "A" }
+    /// No noun begins with the vowel of "umbrella": it is a uniqueness constraint and a user info.
+    var article: String { noun.first.map { "aeio".contains($0) } == true ? "An" : "A" }
 }

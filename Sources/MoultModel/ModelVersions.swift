@@ -4,6 +4,8 @@ public struct ModelVersion: Sendable, Equatable {
     public package(set) var names: [String]
     public package(set) var model: ManagedObjectModel
     package var hashes: VersionHashes
+    /// Whether it lies inside a store, which is not the only one to have a version of that name.
+    package var isInsideStore = false
 
     package init(names: [String], model: ManagedObjectModel, hashes: VersionHashes? = nil) {
         self.names = names

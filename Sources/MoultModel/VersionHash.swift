@@ -1,4 +1,4 @@
-/// The version hashes of a model: what Core Data compares to decide whether a store fits (VERSION_HASH).
+/// The version hashes of a model: what Core Data compares to decide whether a store fits.
 package struct VersionHashes: Sendable, Equatable {
     /// 32 bytes an entity.
     package let entities: [String: [UInt8]]
@@ -75,8 +75,7 @@ private struct EntityHasher {
             return Digest.sha256(Array((Expression.canonicalFormat(derivation.expression) + filter).utf8))
         }
         if attribute.type == .composite {
-            // The leaves alone count, by their own names: not the composite's name, nor whether it is optional
-            // (COMPOSITES 1).
+            // The leaves alone count, by their own names: not the composite's name, nor whether it is optional.
             let leaves = attribute.flattened.filter { !$0.isTransient }.map { ($0.name, hash(of: $0)) }
             let inOrder = leaves.enumerated().sorted { one, other in
                 one.element.0 == other.element.0

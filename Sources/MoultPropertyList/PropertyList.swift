@@ -22,14 +22,14 @@ package indirect enum PropertyList: Sendable, Hashable {
     ///
     /// Safe on any input: every access is checked, nesting is limited, cycles and lists that unfold to more than
     /// four million values are refused.
-    /// - Throws: `MigrationError` with code `propertyListInvalid`, whose place is the offset of the byte at fault.
+    /// - Throws: `MigrationError` with code `propertyListInvalid`, whose place is the byte at fault, or
+    ///   the line of an XML list.
     package init(parsing bytes: [UInt8]) throws(MigrationError) {
         if bytes.starts(with: Array("bplist0".utf8)) {
             var reader = try BinaryPropertyListReader(bytes)
             self = try reader.read()
         } else {
-            var reader = XMLPropertyListReader(bytes)
-            self = try reader.read()
+            self = try XMLPropertyListReader().read(bytes)
         }
     }
 }
@@ -67,8 +67,17 @@ extension PropertyList {
 extension MigrationError {
     /// A fault in a property list at a byte offset.
     static func propertyList(_ message: String, at offset: Int) -> MigrationError {
+        propertyList(message, place: "byte \(offset)")
+    }
+
+    /// A fault in an XML property list.
+    static func propertyList(_ message: String, line: Int) -> MigrationError {
+        propertyList(message, place: "line \(line)")
+    }
+
+    private static func propertyList(_ message: String, place: String) -> MigrationError {
         MigrationError(
-            .propertyListInvalid, "The property list is damaged: \(message).", place: "byte \(offset)",
+            .propertyListInvalid, "The property list is damaged: \(message).", place: place,
             remedy: "Restore the file from a backup or make it again with the tool that wrote it.")
     }
 }

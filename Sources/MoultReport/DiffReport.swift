@@ -5,10 +5,12 @@ import MoultPlan
 package struct DiffReport: Sendable {
     private let diff: ModelDiff
     private let inferred: InferredMapping
+    private let questions: [Question]
 
-    package init(_ diff: ModelDiff, _ inferred: InferredMapping) {
+    package init(_ diff: ModelDiff, _ inferred: InferredMapping, from older: ModelVersion, to newer: ModelVersion) {
         self.diff = diff
         self.inferred = inferred
+        questions = inferred.questions.map { $0.bound(to: older, newer) }
     }
 
     package var isEmpty: Bool { diff.isEmpty }
@@ -18,7 +20,7 @@ package struct DiffReport: Sendable {
             "format": 1, "from": .string(diff.from), "to": .string(diff.to), "equal": .bool(diff.isEmpty),
             "equalForOpening": .bool(diff.hashed.isEmpty), "inferable": .bool(inferred.mapping != nil),
             "changes": .array(diff.changes.map(\.document)),
-            "questions": .array(inferred.questions.map(\.document)),
+            "questions": .array(questions.map(\.document)),
             "refusals": .array(inferred.refusals.map(\.finding.document)),
         ]
     }
@@ -31,7 +33,7 @@ package struct DiffReport: Sendable {
             lines += ["", style.dim("Core Data does not migrate for these: the version hash is the same.")]
             lines += diff.unhashed.map { line($0, style) }
         }
-        for question in inferred.questions { lines += ["", style.yellow("question: ") + question.text.printableLines] }
+        for question in questions { lines += ["", style.yellow("question: ") + question.text.printableLines] }
         for refusal in inferred.refusals { lines += [""] + refusal.finding.lines(style: style) }
         return lines + ["", verdict]
     }
@@ -40,7 +42,7 @@ package struct DiffReport: Sendable {
         if diff.hashed.isEmpty { return "A store of either opens with the other." }
         if inferred.mapping != nil { return "The mapping can be inferred." }
         let parts = [
-            inferred.questions.isEmpty ? nil : Quantity.count(inferred.questions.count, "question") + " to answer",
+            questions.isEmpty ? nil : Quantity.count(questions.count, "question") + " to answer",
             inferred.refusals.isEmpty
                 ? nil : Quantity.count(inferred.refusals.count, "change") + " that inference does not cover",
         ]
@@ -79,8 +81,11 @@ extension Question {
 extension Answer {
     package var document: JSONValue {
         var members: [JSONValue.Member] = [
-            .init("from", .string(from)), .init("to", .string(to)), .init("entity", .string(entity)),
+            .init("from", .string(from)), .init("to", .string(to)),
         ]
+        if let fromChecksum { members.append(.init("fromChecksum", .string(fromChecksum))) }
+        if let toChecksum { members.append(.init("toChecksum", .string(toChecksum))) }
+        members.append(.init("entity", .string(entity)))
         if let property { members.append(.init("property", .string(property))) }
         members.append(.init("is", .string(self.is.rawValue)))
         if let old { members.append(.init("old", .string(old))) }

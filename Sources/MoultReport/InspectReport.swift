@@ -8,10 +8,15 @@ package struct InspectReport: Sendable {
     private let recognition: StoreRecognition
     private let names: [String]
     private let counts: [(key: String, value: Int64?)]
+    private let withValues: Bool
 
+    /// - Parameter withValues: whether the entries that an app keeps in the metadata are shown with their values.
     package init(
-        _ snapshot: StoreSnapshot, _ recognition: StoreRecognition, in versions: ModelVersions, counts: [String: Int64?]
+        _ snapshot: StoreSnapshot, _ recognition: StoreRecognition, in versions: ModelVersions,
+        counts: [String: Int64?],
+        withValues: Bool = false
     ) {
+        self.withValues = withValues
         self.snapshot = snapshot
         self.recognition = recognition
         names = recognition.position.map { versions.versions[$0].names } ?? []
@@ -27,13 +32,23 @@ package struct InspectReport: Sendable {
                 counts.map { ["name": .string($0.key), "rows": $0.value.map(JSONValue.integer) ?? .null] }),
             "framework": snapshot.metadata.framework.map { JSONValue($0) } ?? .null,
             "uuid": .string(snapshot.metadata.uuid),
-            "metadata": JSONValue(sorted: snapshot.metadata.entries.mapValues(\.document)),
+            "metadata": metadata,
             "history": JSONValue(sorted: snapshot.history.mapValues(JSONValue.integer)),
             "cloudKitTables": JSONValue(snapshot.cloudKitTables),
             "alteredInPlace": JSONValue(snapshot.tablesAlteredInPlace),
             "hasModelCache": .bool(snapshot.modelCache != nil), "file": file,
             "findings": .array(findings.map(\.document)),
         ]
+    }
+
+    /// The whole property list; of an app's own entries the keys alone unless values were asked for.
+    private var metadata: JSONValue {
+        let own = snapshot.metadata.applicationEntries
+        var entries: [String: JSONValue] = [:]
+        for (key, value) in snapshot.metadata.entries {
+            entries[key] = withValues || own[key] == nil ? value.document : .null
+        }
+        return JSONValue(sorted: entries)
     }
 
     private var version: JSONValue {
@@ -66,9 +81,11 @@ package struct InspectReport: Sendable {
         for (table, rows) in snapshot.history.sorted(by: { $0.key < $1.key }) {
             facts.add("history", "\(table): \(Quantity.count(Int(clamping: rows), "row"))")
         }
-        if !snapshot.cloudKitTables.isEmpty { facts.add("CloudKit", "\(snapshot.cloudKitTables.count) tables") }
+        if !snapshot.cloudKitTables.isEmpty {
+            facts.add("CloudKit", Quantity.count(snapshot.cloudKitTables.count, "table"))
+        }
         for (key, value) in snapshot.metadata.applicationEntries.sorted(by: { $0.key < $1.key }) {
-            facts.add("metadata", "\(key) = \(value.document.compact)")
+            facts.add("metadata", withValues ? "\(key) = \(value.document.compact)" : key)
         }
         var entities = TextTable([.left("entity"), .right("rows")])
         for (name, rows) in counts {

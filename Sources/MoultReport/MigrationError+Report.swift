@@ -15,13 +15,14 @@ extension MigrationError {
 
     /// What a person reads: what was found, where, what lies under it, what to do next.
     package func lines(style: TextStyle) -> [String] {
+        let place = place.printable
         let facts = [
             place.isEmpty ? nil : "at: \(place)", coreData.map { "Core Data: \($0.constant) (\($0.number))" },
             cause.map { "cause: \($0)" },
         ]
-        return ["\(style.red("error:")) \(message.printableLines)"]
+        return ["\(style.red("error:")) \(message.printableLines(naming: self.place))"]
             + facts.compactMap { $0 }.map { "  " + style.dim($0.printableLines) }
-            + (remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines])
+            + (remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines(naming: self.place)])
     }
 }
 
@@ -29,7 +30,8 @@ extension Finding {
     package var document: JSONValue {
         [
             "code": .string(code), "severity": .string(severity.rawValue), "place": .string(place),
-            "message": .string(message), "remedy": .string(remedy),
+            "message": .string(message), "remedy": .string(remedy), "keys": .array(keys.map(JSONValue.integer)),
+            "values": JSONValue(values),
         ]
     }
 
@@ -40,8 +42,13 @@ extension Finding {
             case .warning: style.yellow("warning")
             case .error: style.red("error")
             }
-        let tail = remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines]
-        return ["\(severity) [\(code)]\(place.isEmpty ? "" : " \(place.printable):") \(message.printableLines)"] + tail
+        let shown = values.map { "  \($0.printableLines)" }
+        let rows =
+            keys.isEmpty
+            ? "" : " Keys: \(keys.map(String.init).joined(separator: ", "))\(keys.count < Finding.keyLimit ? "" : "…")."
+        let text = message.printableLines(naming: place)
+        let next = remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines(naming: place)]
+        return ["\(severity) [\(code)]\(place.isEmpty ? "" : " \(place.printable):") \(text)\(rows)"] + shown + next
     }
 }
 
@@ -52,4 +59,9 @@ extension String {
     }
 
     package var printableLines: String { lineParts.joined(separator: "\n") }
+
+    /// Printable with its line breaks, but for those in the name of a place.
+    fileprivate func printableLines(naming place: String) -> String {
+        place.isEmpty ? printableLines : replacing(place, with: place.printable).printableLines
+    }
 }

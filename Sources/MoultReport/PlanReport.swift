@@ -9,21 +9,28 @@ package struct PlanReport: Sendable {
     /// The statements, where somebody wants to see them.
     private let script: StoreScript?
     private let losses: [ForeseenLoss]
+    private let refusal: MigrationError?
+    private let withValues: Bool
 
-    /// - Parameter losses: as the migration foresees them.
-    package init(_ prepared: PreparedMigration, script: StoreScript? = nil, losses: [ForeseenLoss] = []) {
+    /// - Parameters:
+    ///   - losses: as the migration foresees them.
+    ///   - refusal: what the migration would be refused with.
+    ///   - withValues: whether the statements have the store's metadata, and the literals of an app's own objects.
+    package init(
+        _ prepared: PreparedMigration, script: StoreScript? = nil, losses: [ForeseenLoss] = [],
+        refusal: MigrationError? = nil, withValues: Bool = false
+    ) {
+        self.withValues = withValues
         self.prepared = prepared
         self.script = script
         self.losses = losses
+        self.refusal = refusal
     }
 
     private var plan: MigrationPlan { prepared.plan }
     private var findings: [Finding] {
-        let lost = losses.map(\.finding)
-        let others = (prepared.bound?.findings ?? []).filter { finding in
-            !lost.contains { $0.code == finding.code && $0.place == finding.place }
-        }
-        return prepared.storeFindings + plan.findings + others + lost
+        prepared.storeFindings + plan.findings + (prepared.bound?.rowFindings ?? [])
+            + losses.filter { !$0.loss.isSaidByRows }.map(\.finding)
     }
     private var rowCounts: [(key: String, value: Int64)] {
         (prepared.bound?.rowCounts ?? [:]).sorted { $0.key.precedesInByteOrder($1.key) }
@@ -43,7 +50,10 @@ package struct PlanReport: Sendable {
             .init("deferral", prepared.deferral?.document ?? .null),
             .init("longestUnit", prepared.longestUnit?.document ?? .null),
         ]
-        if let script { members.append(.init("statements", .array(script.statements.map(\.document)))) }
+        if let refusal { members.append(.init("error", refusal.document["error"] ?? .null)) }
+        if let script {
+            members.append(.init("statements", .array(script.statements.map { $0.document(withValues: withValues) })))
+        }
         return .object(members)
     }
 
@@ -74,7 +84,8 @@ package struct PlanReport: Sendable {
         if let script {
             lines.append("")
             for statement in script.statements {
-                lines += [style.dim("-- \(statement.sentence.printable)"), statement.sql.printableLines + ";"]
+                let sql = withValues ? statement.sql : statement.sqlWithoutValues
+                lines += [style.dim("-- \(statement.sentence.printable)"), sql.printableLines + ";"]
             }
         }
         return lines
@@ -94,8 +105,8 @@ extension ForeseenLoss {
 }
 
 extension StoreScript.Statement {
-    fileprivate var document: JSONValue {
-        ["sql": .string(sql), "sentence": .string(sentence), "rows": .integer(rows)]
+    fileprivate func document(withValues: Bool) -> JSONValue {
+        ["sql": .string(withValues ? sql : sqlWithoutValues), "sentence": .string(sentence), "rows": .integer(rows)]
     }
 }
 

@@ -1,3 +1,5 @@
+import MoultModel
+
 /// One line that says how far a run is.
 package struct ProgressLine: Sendable, Hashable {
     /// What is being done, in a word.

@@ -26,12 +26,12 @@ extension RuleFinding.Example {
     fileprivate var document: JSONValue {
         [
             "entity": .string(id.entityName), "pk": .integer(id.key), "uri": .string(id.description),
-            "detail": .string(detail),
+            "detail": .string(safeDetail),
         ]
     }
 
     fileprivate var line: String {
-        "  \(id.entityName.printable) \(id.key)\(detail.isEmpty ? "" : ": \(detail.printable)")"
+        "  \(id.entityName.printable) \(id.key)\(safeDetail.isEmpty ? "" : ": \(safeDetail.printable)")"
     }
 }
 

@@ -14,6 +14,9 @@ package struct StatusReport: Sendable {
     private let pendingWork: [String]
     private let deferredTasks: [DeferredTask]
     private let leftOutside: String?
+    /// The lines about a run of another process that is under way.
+    private let underWay: String?
+    private let process: Int32?
     /// How far a migration has come that waits for its next call.
     private let paused: MigrationCheckpoint?
     /// Of the model, which a verb says as it reads it.
@@ -22,12 +25,18 @@ package struct StatusReport: Sendable {
 
     package init(
         _ recognition: StoreRecognition, of snapshot: StoreSnapshot, in versions: ModelVersions, target: String?,
-        isRunUnfinished: Bool, deferredTasks: [DeferredTask] = [], leftOutside: String? = nil,
+        isRunUnfinished: Bool, underWay: (process: Int32?, since: String?)? = nil, deferredTasks: [DeferredTask] = [],
+        leftOutside: String? = nil,
         paused: MigrationCheckpoint? = nil
     ) throws {
         self.paused = paused
         self.deferredTasks = deferredTasks
         self.leftOutside = leftOutside
+        process = underWay?.process
+        self.underWay = underWay.map { run in
+            let who = run.process.map { "Process \($0)" } ?? "A process"
+            return "\(who) is changing this store now\(run.since.map { ", since \($0)" } ?? "")."
+        }
         self.recognition = recognition
         status = recognition.status
         latest = versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
@@ -35,7 +44,8 @@ package struct StatusReport: Sendable {
         order = versions.versions.map(\.name)
         pendingWork =
             (snapshot.metadata.hasDeferredWork ? ["deferredMigration"] : [])
-            + (isRunUnfinished ? ["unfinishedRun"] : []) + (paused == nil ? [] : ["pausedMigration"])
+            + (isRunUnfinished ? ["unfinishedRun"] : []) + (underWay == nil ? [] : ["liveRun"])
+            + (paused == nil ? [] : ["pausedMigration"])
         modelFindings = versions.findings
         findings = snapshot.findings + recognition.findings
     }
@@ -45,6 +55,7 @@ package struct StatusReport: Sendable {
         self.status = status
         latest = versions.versions.isEmpty ? nil : versions.versions[try versions.target(named: target)].name
         (names, recognition, pendingWork, deferredTasks, leftOutside, paused) = ([], nil, [], [], nil, nil)
+        (underWay, process) = (nil, nil)
         order = versions.versions.map(\.name)
         (modelFindings, findings) = (versions.findings, [])
     }
@@ -57,6 +68,7 @@ package struct StatusReport: Sendable {
             .init("pendingWork", JSONValue(pendingWork)),
             .init("deferredTasks", .array(deferredTasks.map(\.document))),
             .init("longestUnit", .double(deferredTasks.longestUnit)), .init("leftOutside", JSONValue(leftOutside)),
+            .init("process", process.map { .integer(Int64($0)) } ?? .null),
             .init("pausedAt", paused.map { .double(($0.fraction * 1000).rounded() / 1000) } ?? .null),
             .init("versions", JSONValue(order)),
             .init("recognisedBy", JSONValue(recognition?.basis.rawValue)),
@@ -95,10 +107,11 @@ package struct StatusReport: Sendable {
         if pendingWork.contains("unfinishedRun") {
             lines.append("A run of Moult has not ended: moult resume heals it.")
         }
+        if let underWay { lines.append(underWay) }
         if let paused {
             lines.append(
                 "\(Int(paused.fraction * 100)) % of a migration from \(paused.from.printable) to \(paused.to.printable) is "
-                    + "done: moult migrate --budget goes on.")
+                    + "done: moult migrate --budget 1min continues it.")
         }
         if let leftOutside { lines.append(leftOutside.printable) }
         return lines + findings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }

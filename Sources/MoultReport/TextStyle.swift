@@ -1,3 +1,5 @@
+import MoultModel
+
 /// Colours for a terminal; without them every function gives back its text.
 package struct TextStyle: Sendable, Hashable {
     package let hasColour: Bool
@@ -21,9 +23,30 @@ package struct TextStyle: Sendable, Hashable {
 extension String {
     /// The text with control characters spelled out, so that a name in a store cannot steer the terminal.
     package var printable: String {
-        guard unicodeScalars.contains(where: \.isControl) else { return self }
-        return unicodeScalars.map { $0.isControl ? "\\u{\(String($0.value, radix: 16, uppercase: true))}" : String($0) }
-            .joined()
+        guard steersTerminal else { return self }
+        return unicodeScalars.map {
+            $0.steersTerminal ? "\\u{\(String($0.value, radix: 16, uppercase: true))}" : String($0)
+        }
+        .joined()
+    }
+
+    /// The text without control characters but line breaks and tabs, and the colours that ``TextStyle`` sets: the last
+    /// barrier before a stream, whatever a report has put into it.
+    package func safeForTerminal(style: TextStyle) -> String {
+        guard steersTerminal else { return self }
+        var safe = ""
+        var rest = unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            if scalar == "\u{1B}", style.hasColour, let colour = rest.colourCode {
+                safe += "\u{1B}\(colour)"
+                rest = rest.dropFirst(colour.unicodeScalars.count)
+            } else if scalar == "\n" || scalar == "\t" {
+                safe.unicodeScalars.append(scalar)
+            } else {
+                safe += String(scalar).printable
+            }
+        }
+        return safe
     }
 
     /// How many columns of a terminal the text fills.
@@ -33,12 +56,6 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// C0, DEL, C1, and the marks that turn the direction of writing.
-    fileprivate var isControl: Bool {
-        value < 0x20 || (0x7F..<0xA0).contains(value) || (0x202A...0x202E).contains(value)
-            || (0x2066...0x2069).contains(value)
-    }
-
     /// East Asian wide characters and emoji fill two columns.
     fileprivate var columns: Int {
         let wide: [ClosedRange<UInt32>] = [
@@ -46,5 +63,14 @@ extension Unicode.Scalar {
             0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
         ]
         return value >= 0x1100 && wide.contains { $0.contains(value) } ? 2 : 1
+    }
+}
+
+extension Substring.UnicodeScalarView {
+    /// A colour as ``TextStyle`` writes it, such as `[31m`, without the escape.
+    fileprivate var colourCode: String? {
+        guard first == "[", let end = prefix(4).firstIndex(of: "m") else { return nil }
+        let code = self[...end]
+        return code.dropFirst().dropLast().allSatisfy { ("0"..."9").contains($0) } ? String(code) : nil
     }
 }

@@ -36,7 +36,8 @@ package struct TextTable: Sendable {
     private func line(_ cells: [String], _ widths: [Int]) -> String {
         var line = ""
         for (column, cell) in cells.enumerated() {
-            let gap = String(repeating: " ", count: widths[column] - cell.columns)
+            let isEnd = column == cells.count - 1 && columns[column].alignment == .left
+            let gap = isEnd ? "" : String(repeating: " ", count: widths[column] - cell.columns)
             line += (column == 0 ? "" : "  ") + (columns[column].alignment == .left ? cell + gap : gap + cell)
         }
         while line.last == " " { line.removeLast() }

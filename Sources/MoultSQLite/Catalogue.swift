@@ -43,12 +43,16 @@ package struct Catalogue: Sendable, Hashable {
     }
 
     package let entries: [Entry]
+    package let tables: [Entry]
+    private let places: [String: Int]
 
-    package init(entries: [Entry]) { self.entries = entries }
+    package init(entries: [Entry]) {
+        self.entries = entries
+        tables = entries.filter { $0.kind == .table }
+        places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
 
-    package var tables: [Entry] { entries.filter { $0.kind == .table } }
-
-    package func table(_ name: String) -> Entry? { entries.first { $0.kind == .table && $0.name == name } }
+    package func table(_ name: String) -> Entry? { places[name].map { tables[$0] } }
 }
 
 extension Connection {
@@ -64,8 +68,16 @@ extension Connection {
 
     /// The columns of a table in its order; empty where there is no such table.
     package func columns(of table: String, schema: String = "main") throws -> [Catalogue.Column] {
-        let sql = "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?, ?) ORDER BY cid"
-        return try rows(sql, [.text(table), .text(schema)]) { row in
+        try columns("pragma_table_info(?, ?)", [.text(table), .text(schema)])
+    }
+
+    /// The columns of which a row of a table holds a value, generated ones that are stored included, in its order.
+    package func storedColumns(of table: String) throws -> [Catalogue.Column] {
+        try columns("pragma_table_xinfo(?) WHERE hidden IN (0, 3)", [.text(table)])
+    }
+
+    private func columns(_ source: String, _ arguments: [SQLiteValue]) throws -> [Catalogue.Column] {
+        try rows("SELECT name, type, \"notnull\", dflt_value, pk FROM \(source) ORDER BY cid", arguments) { row in
             Catalogue.Column(
                 name: row.text(0) ?? "", declaredType: row.text(1) ?? "", isNotNull: row.integer(2) != 0,
                 defaultValue: row.text(3), primaryKeyPosition: Int(row.integer(4)))

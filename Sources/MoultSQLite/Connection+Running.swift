@@ -76,6 +76,12 @@ extension Connection {
         try check(moult_sqlite_set(handle, Int32(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE), isKept ? 1 : 0))
     }
 
+    /// Whether the database counts as empty, whatever its file holds: what is written then replaces all of it in one
+    /// transaction, and a file that is no database, or a damaged one, is no error.
+    package func ignoresContents(_ isIgnored: Bool) throws {
+        try check(moult_sqlite_set(handle, Int32(SQLITE_DBCONFIG_RESET_DATABASE), isIgnored ? 1 : 0))
+    }
+
     /// Where SQLite writes what does not fit into memory, such as large sorts. It is one setting for the whole process
     /// and must not be changed while a statement runs.
     package func setTemporaryFolder(_ folder: String) throws {

@@ -27,7 +27,10 @@ package final class Connection {
     /// - Parameters:
     ///   - busyTimeout: milliseconds to wait for another connection's lock.
     ///   - vfs: the name of a registered VFS, for tests that inject faults.
-    package init(_ path: String, mode: Mode, busyTimeout: Int32 = 0, vfs: String? = nil) throws {
+    ///   - followsLinks: false where another user may have put a symbolic link into the path.
+    package init(
+        _ path: String, mode: Mode, busyTimeout: Int32 = 0, vfs: String? = nil, followsLinks: Bool = true
+    ) throws {
         self.path = path
         let flags: Int32 =
             switch mode {
@@ -36,7 +39,8 @@ package final class Connection {
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             }
         let uri = Self.uri(path, isImmutable: mode == .immutable)
-        let strict = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let links = followsLinks ? 0 : SQLITE_OPEN_NOFOLLOW
+        let strict = links | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let result = sqlite3_open_v2(uri, &handle, flags | strict, vfs)
         guard result == SQLITE_OK else {
             let error = error(result)
@@ -109,6 +113,7 @@ extension Connection {
         let message = handle.flatMap(sqlite3_errmsg) ?? sqlite3_errstr(result)
         let text = message.map { String(cString: $0) } ?? "unknown"
         // After a call that is not the connection's own, its message may be of another call.
-        return MigrationError.sqlite(result, text, place: path, sql: sql)
+        return MigrationError.sqlite(
+            result, text, place: path, sql: sql, system: handle.map(sqlite3_system_errno) ?? 0)
     }
 }

@@ -1,20 +1,69 @@
 import CSQLite
 import MoultModel
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 extension MigrationError {
-    /// The error for a result code of SQLite's, with SQLite's own words as its cause.
+    /// The error for a result code of SQLite's, with SQLite's own words as its cause: without the literals that SQLite
+    /// quotes of statements, of an app's own triggers and constraints.
     ///
     /// - Parameters:
     ///   - result: the extended result code.
     ///   - place: the path of the database.
     ///   - sql: the statement at fault, shortened in the cause.
-    package static func sqlite(_ result: Int32, _ message: String, place: String, sql: String? = nil) -> MigrationError
-    {
-        let shortened = sql.map { $0.count > 200 ? "\($0.prefix(200))…" : $0 }
-        let cause = "SQLite \(result): \(message)" + (shortened.map { " in: \($0)" } ?? "")
-        // The index of a WAL cannot grow: SQLite calls it an I/O error.
-        let (code, found, remedy) = words(of: result == IOError.shmSize ? SQLITE_FULL : result & 0xff)
+    ///   - system: the system's own number for it; 0 where it is not known.
+    package static func sqlite(
+        _ result: Int32, _ message: String, place: String, sql: String? = nil, system: Int32 = 0
+    ) -> MigrationError {
+        let shortened = sql.map { sql in
+            // A literal may be long; one that is cut off goes to the end.
+            let text = String(sql.prefix(2_000)).withoutSQLLiterals()
+            return text.count > 200 ? "\(text.prefix(200))…" : text
+        }
+        let isOfSystem = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(result & 0xff)
+        let own = isOfSystem && system != 0 ? ", \(String(cString: strerror(system)))" : ""
+        let cause = "SQLite \(result): \(words(of: message, result))\(own)" + (shortened.map { " in: \($0)" } ?? "")
+        if result == missingCollation {
+            return MigrationError(
+                .unsupported, "An index or a table uses a collation that only its app knows.", place: place,
+                remedy: "Drop the index that the cause's collation belongs to, run the command again, and let the app "
+                    + "make the index anew.", cause: cause)
+        }
+        let (code, found, remedy) = words(of: isFull(result, place, system) ? SQLITE_FULL : result & 0xff)
         return MigrationError(code, found, place: place, remedy: remedy, cause: cause)
+    }
+
+    /// Whether it is a lack of room that SQLite calls otherwise: the index of a WAL cannot grow, or a file cannot be made.
+    private static func isFull(_ result: Int32, _ place: String, _ system: Int32) -> Bool {
+        if result == IOError.shmSize { return true }
+        guard [SQLITE_IOERR, SQLITE_CANTOPEN].contains(result & 0xff) else { return false }
+        if [ENOSPC, EDQUOT].contains(system) { return true }
+        // SQLite tries to open for reading what it could not make, and that error is the one it keeps.
+        var volume = statvfs()
+        guard result & 0xff == SQLITE_CANTOPEN, place.hasPrefix("/"),
+            let slash = place.lastIndex(of: "/"), statvfs(String(place[...slash]), &volume) == 0
+        else { return false }
+        return volume.f_bavail == 0 || volume.f_files > 0 && volume.f_favail == 0
+    }
+
+    /// `SQLITE_ERROR_MISSING_COLLSEQ`, which is no damage.
+    package static let missingCollation: Int32 = SQLITE_ERROR | 1 << 8
+
+    /// SQLite's message without what it quotes.
+    private static func words(of message: String, _ result: Int32) -> String {
+        switch result {
+        // The words of an app's own trigger, virtual table or function.
+        case SQLITE_CONSTRAINT | 7 << 8, SQLITE_CONSTRAINT | 9 << 8, SQLITE_CONSTRAINT | 4 << 8:
+            return String(cString: sqlite3_errstr(result))
+        // The constraint's name, or its expression where it has none.
+        case SQLITE_CONSTRAINT | 1 << 8:
+            return message.withoutSQLLiterals()
+        default: return message.withoutQuotedParts
+        }
     }
 
     private static func words(of primary: Int32) -> (Code, String, String) {
@@ -24,7 +73,7 @@ extension MigrationError {
         case SQLITE_CORRUPT:
             (
                 .storeCorrupted, "The database is damaged.",
-                "Restore it from a backup, or recover it with the sqlite3 shell's .recover."
+                MigrationError.damagedStoreRemedy
             )
         case SQLITE_BUSY, SQLITE_LOCKED:
             (

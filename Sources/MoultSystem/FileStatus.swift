@@ -15,10 +15,13 @@ package struct FileStatus: Sendable, Hashable {
     package var links: UInt64
     /// The permission bits.
     package var mode: UInt32
+    /// The numbers of the user and the group that the file belongs to.
+    package var owner: UInt32
+    package var group: UInt32
 
     package init(
         kind: Kind, size: Int64, modified: Timestamp, changed: Timestamp, device: UInt64, inode: UInt64, links: UInt64,
-        mode: UInt32
+        mode: UInt32, owner: UInt32, group: UInt32
     ) {
         self.kind = kind
         self.size = size
@@ -28,6 +31,8 @@ package struct FileStatus: Sendable, Hashable {
         self.inode = inode
         self.links = links
         self.mode = mode
+        self.owner = owner
+        self.group = group
     }
 
     /// Whether both name one file of one volume, whatever it holds.

@@ -16,6 +16,11 @@ extension MigrationError {
             return MigrationError(
                 .fileNotFound, "Nothing is at \(name), so Moult could not \(action) it.", place: path,
                 remedy: "Check the path.", cause: cause)
+        case ELOOP:
+            return MigrationError(
+                .fileNotReadable,
+                "\(name) leads from one symbolic link to the next without an end, so Moult could not "
+                    + "\(action) it.", place: path, remedy: "Name the file itself, or correct the links.", cause: cause)
         case EROFS:
             return MigrationError(
                 .readOnly, "The volume of \(name) cannot be written, so Moult could not \(action) it.", place: path,
@@ -29,10 +34,40 @@ extension MigrationError {
             return MigrationError(
                 .insufficientStorage, "The volume ran full while Moult tried to \(action) \(name).", place: path,
                 remedy: "Free some space and run the command again.", cause: cause)
+        case ELOOP:
+            return MigrationError(
+                .fileNotReadable, "\(name) is a symbolic link, or leads over one, that Moult does not follow.",
+                place: path, remedy: "Put the file itself there, or remove the link.", cause: cause)
+        case EISDIR:
+            return MigrationError.notAFile(path, S_IFDIR)
+        case ENXIO:
+            return MigrationError.notAFile(path, S_IFIFO)
+        case EIO:
+            return MigrationError(
+                .inputOutput, "The disk failed while Moult tried to \(action) \(name).", place: path,
+                remedy: "Look into the system's log for the disk's own words, then run the command again.", cause: cause
+            )
         default:
             return MigrationError(
                 .inputOutput, "Moult could not \(action) \(name).", place: path,
                 remedy: "Look into the cause, then run the command again.", cause: cause)
         }
+    }
+
+    /// The error of something that has a file's name and is none.
+    ///
+    /// - Parameter type: as `st_mode` has it.
+    static func notAFile(_ path: String, _ type: mode_t) -> MigrationError {
+        let kind =
+            switch type {
+            case S_IFDIR: "a folder"
+            case S_IFIFO: "a FIFO, a pipe with a name"
+            case S_IFCHR, S_IFBLK: "a device"
+            case S_IFSOCK: "a socket"
+            default: "something else"
+            }
+        return MigrationError(
+            .fileNotReadable, "\(path) is \(kind), not a file.", place: path,
+            remedy: "Name a plain file, or put one there.")
     }
 }

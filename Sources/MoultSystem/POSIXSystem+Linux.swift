@@ -3,27 +3,41 @@
     import MoultModel
 
     extension POSIXSystem {
-        package func copy(_ path: String, to copy: String) throws {
-            try withDescriptor(path, O_RDONLY, to: "read") { source in
+        package func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
+            try withFile(path, O_RDONLY | O_NOFOLLOW, to: "copy") { source in
                 var record = stat()
                 guard fstat(source, &record) == 0 else { throw MigrationError.system("look at", path) }
-                let mode = record.st_mode & 0o777
-                try withDescriptor(copy, O_WRONLY | O_CREAT | O_EXCL, mode: mode | 0o200, to: "write") { destination in
+                try withNewFile(copy, rights) { destination in
                     // <linux/fs.h> FICLONE: both files share their blocks until one of them is written.
                     if ioctl(destination, 0x4004_9409, source) == 0 { return }
-                    try copyInKernel(from: source, to: destination, size: Int(record.st_size))
+                    try copyInKernel(from: source, to: destination, size: record.st_size, copy)
                     try copyPieces(from: source, to: destination, path, copy)
                 }
             }
         }
 
         /// Copies as much as the kernel can without showing it to the process; what is left follows by read and write.
-        private func copyInKernel(from source: Int32, to destination: Int32, size: Int) throws {
-            var left = size
-            while left > 0 {
-                let count = retrying { sendfile(destination, source, nil, min(left, 1 << 30)) }
-                if count <= 0 { return }
-                left -= count
+        /// Where nothing was ever written, nothing is written either, and takes no room.
+        private func copyInKernel(from source: Int32, to destination: Int32, size: off_t, _ path: String) throws {
+            var place: off_t = 0
+            while place < size {
+                let start = lseek(source, place, Self.seekData)
+                // Nothing but a hole is left; what does not know of holes has none.
+                let isAtEnd = start < 0 && errno == ENXIO
+                let next = isAtEnd ? size : start < 0 ? place : min(start, size)
+                let hole = isAtEnd ? size : lseek(source, next, Self.seekHole)
+                let end = hole < 0 ? size : min(hole, size)
+                // Both are at one place again, whichever the looking has left them at.
+                guard ftruncate(destination, next) == 0, lseek(destination, next, SEEK_SET) == next,
+                    lseek(source, next, SEEK_SET) == next
+                else { throw MigrationError.system("write", path) }
+                if isAtEnd { return }
+                place = next
+                while place < end {
+                    let count = retrying { sendfile(destination, source, nil, Int(min(end - place, 1 << 30))) }
+                    if count <= 0 { return }
+                    place += off_t(count)
+                }
             }
         }
 

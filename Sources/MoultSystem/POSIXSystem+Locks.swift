@@ -8,10 +8,9 @@ import MoultModel
 
 extension POSIXSystem {
     /// `flock`, not `fcntl`: a POSIX lock vanishes when the process closes any descriptor of the file.
-    package func lock(_ path: String) throws -> FileLock? {
+    package func lock(_ path: String, _ rights: FileRights) throws -> FileLock? {
         while true {
-            let descriptor = retrying { open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644) }
-            guard descriptor >= 0 else { throw MigrationError.system("lock", path) }
+            let descriptor = try openFile(path, O_RDWR, making: rights, to: "lock")
             guard retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
                 let number = errno
                 close(descriptor)

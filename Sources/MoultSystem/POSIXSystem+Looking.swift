@@ -15,6 +15,13 @@ extension POSIXSystem {
         throw MigrationError.system("look at", path)
     }
 
+    package func isLink(_ path: String) throws -> Bool {
+        var record = stat()
+        if lstat(path, &record) == 0 { return record.st_mode & S_IFMT == S_IFLNK }
+        if [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) { return false }
+        throw MigrationError.system("look at", path)
+    }
+
     package func resolve(_ path: String) throws -> String {
         guard let resolved = realpath(path, nil) else { throw MigrationError.system("find", path) }
         defer { free(resolved) }
@@ -38,8 +45,6 @@ extension POSIXSystem {
         guard errno == 0 else { throw MigrationError.system("list", folder) }
         return names.sorted { $0.precedesInByteOrder($1) }
     }
-
-    package func read(_ path: String) throws -> [UInt8] { try read(path, prefix: Int.max) }
 
     package func read(_ path: String, prefix count: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []
@@ -67,7 +72,7 @@ extension POSIXSystem {
 
     /// Hands over a file's contents, up to `limit` bytes, in pieces of at most a mebibyte.
     private func readPieces(of path: String, limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws {
-        try withDescriptor(path, O_RDONLY, to: "read") { descriptor in
+        try withFile(path, O_RDONLY, to: "read") { descriptor in
             let pieceSize = 1 << 20
             try withUnsafeTemporaryAllocation(byteCount: pieceSize, alignment: 16) { buffer in
                 var left = limit
@@ -108,6 +113,7 @@ extension FileStatus {
         self.init(
             kind: kind, size: Int64(record.st_size), modified: Timestamp(modified), changed: Timestamp(changed),
             device: UInt64(truncatingIfNeeded: record.st_dev), inode: UInt64(record.st_ino),
-            links: UInt64(record.st_nlink), mode: UInt32(record.st_mode) & 0o7777)
+            links: UInt64(record.st_nlink), mode: UInt32(record.st_mode) & 0o7777, owner: record.st_uid,
+            group: record.st_gid)
     }
 }

@@ -7,20 +7,22 @@ import MoultModel
 #endif
 
 extension POSIXSystem {
-    package func write(_ bytes: [UInt8], to path: String) throws {
-        try withDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC, to: "write") { descriptor in
+    package func makeFile(_ path: String, _ rights: FileRights) throws { try withNewFile(path, rights) { _ in } }
+
+    package func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+        try withFile(path, O_WRONLY | O_TRUNC, making: rights, to: "write") { descriptor in
             try bytes.withUnsafeBytes { try write($0, to: descriptor, path) }
         }
     }
 
-    package func append(_ bytes: [UInt8], to path: String) throws {
-        try withDescriptor(path, O_WRONLY | O_CREAT | O_APPEND, to: "write") { descriptor in
+    package func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+        try withFile(path, O_WRONLY | O_APPEND, making: rights, to: "write") { descriptor in
             try bytes.withUnsafeBytes { try write($0, to: descriptor, path) }
         }
     }
 
     package func synchronise(_ path: String) throws {
-        try withDescriptor(path, O_RDONLY, to: "synchronise") { descriptor in
+        try withDescriptor(path, O_RDONLY | O_NONBLOCK, to: "synchronise") { descriptor in
             guard retrying({ fsync(descriptor) }) == 0 else { throw MigrationError.system("synchronise", path) }
         }
     }
@@ -41,13 +43,6 @@ extension POSIXSystem {
         // Linux answers EISDIR for a folder, POSIX allows EPERM.
         if errno == EISDIR || errno == EPERM, rmdir(path) == 0 { return true }
         throw MigrationError.system("remove", path)
-    }
-
-    package func makeFolder(_ path: String) throws {
-        if mkdir(path, 0o755) == 0 { return }
-        let number = errno
-        if number == EEXIST, try status(of: path)?.kind == .folder { return }
-        throw MigrationError.system("make the folder", path, error: number)
     }
 
     package func setMode(_ mode: UInt32, of path: String) throws {

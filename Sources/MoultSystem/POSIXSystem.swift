@@ -10,16 +10,6 @@ import MoultModel
 package struct POSIXSystem: System {
     package init() {}
 
-    /// Opens, hands over the descriptor and closes it. Every descriptor is closed when a program is started.
-    func withDescriptor<Result>(
-        _ path: String, _ flags: Int32, mode: mode_t = 0o644, to action: String, _ body: (Int32) throws -> Result
-    ) throws -> Result {
-        let descriptor = retrying { open(path, flags | O_CLOEXEC, mode) }
-        guard descriptor >= 0 else { throw MigrationError.system(action, path) }
-        defer { close(descriptor) }
-        return try body(descriptor)
-    }
-
     /// Repeats a call that a signal interrupted.
     func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
         while true {
@@ -33,6 +23,7 @@ package struct POSIXSystem: System {
 
 extension POSIXSystem {
     package var processIdentifier: Int32 { getpid() }
+    package var user: UInt32 { geteuid() }
 
     package var now: Timestamp {
         var time = timespec()

@@ -25,6 +25,16 @@ package enum Path {
         folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
     }
 
+    /// The ending of the folder beside a store where Moult keeps what is not the store.
+    package static let sidecarEnding = ".moult"
+
+    /// Of a path inside such a folder, the folder and the names below it; nil for any other path.
+    static func belowSidecar(_ path: String) -> (folder: String, names: [String])? {
+        guard let range = path.firstRange(of: sidecarEnding + "/") else { return nil }
+        let names = path[range.upperBound...].split(separator: "/").map(String.init)
+        return names.isEmpty ? nil : (String(path[..<range.upperBound].dropLast()), names)
+    }
+
     private static func withoutTrailingSlashes(_ path: String) -> String {
         var text = Substring(path)
         while text.utf8.count > 1, text.utf8.last == UInt8(ascii: "/") { text.removeLast() }

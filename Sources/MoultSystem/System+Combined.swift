@@ -1,5 +1,20 @@
 import MoultModel
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Without a word about rights, what is made is this user's alone.
+extension System {
+    package func write(_ bytes: [UInt8], to path: String) throws { try write(bytes, to: path, .own) }
+    package func append(_ bytes: [UInt8], to path: String) throws { try append(bytes, to: path, .own) }
+    package func makeFolder(_ path: String) throws { try makeFolder(path, .own) }
+    package func copy(_ path: String, to copy: String) throws { try self.copy(path, to: copy, .own) }
+    package func lock(_ path: String) throws -> FileLock? { try lock(path, .own) }
+}
+
 extension System {
     /// Seconds since the clock that never goes back said `start`.
     ///
@@ -11,10 +26,10 @@ extension System {
     package func exists(_ path: String) throws -> Bool { try status(of: path) != nil }
 
     /// Writes so that a reader, or a machine that loses power, finds the old contents or the new, never a part.
-    package func writeAtomically(_ bytes: [UInt8], to path: String) throws {
+    package func writeAtomically(_ bytes: [UInt8], to path: String, _ rights: FileRights = .own) throws {
         let temporary = "\(path).\(uniqueName()).part"
         do {
-            try write(bytes, to: temporary)
+            try write(bytes, to: temporary, rights)
             try synchronise(temporary)
             try rename(temporary, to: path)
         } catch {
@@ -29,7 +44,7 @@ extension System {
     package func removeTree(_ path: String) throws -> Bool {
         guard let status = try status(of: path) else { return try remove(path) }
         // A folder reached through a symbolic link is not ours to empty: remove the link.
-        if status.kind == .folder, try !isSymbolicLink(path) {
+        if status.kind == .folder, try !isLink(path) {
             for name in try list(path) { try removeTree(Path.join(path, name)) }
         }
         return try remove(path)
@@ -39,20 +54,23 @@ extension System {
     package func files(below folder: String) throws -> [String] {
         try list(folder).flatMap { name -> [String] in
             let path = Path.join(folder, name)
-            guard try status(of: path)?.kind == .folder, try !isSymbolicLink(path) else { return [name] }
+            guard try status(of: path)?.kind == .folder, try !isLink(path) else { return [name] }
             return try files(below: path).map { Path.join(name, $0) }
         }
     }
 
     /// Copies a folder with all it holds and synchronises every file and folder of the copy.
-    package func copyTree(_ folder: String, to copy: String) throws {
-        try makeFolder(copy)
+    ///
+    /// - Throws: `fileNotReadable` for what is neither a plain file nor a folder, such as a symbolic link.
+    package func copyTree(_ folder: String, to copy: String, _ rights: FileRights = .own) throws {
+        guard try !isLink(folder) else { throw MigrationError.system("copy", folder, error: ELOOP) }
+        try makeFolder(copy, rights)
         for name in try list(folder) {
             let (source, destination) = (Path.join(folder, name), Path.join(copy, name))
             if try status(of: source)?.kind == .folder {
-                try copyTree(source, to: destination)
+                try copyTree(source, to: destination, rights)
             } else {
-                try self.copy(source, to: destination)
+                try self.copy(source, to: destination, rights)
                 try synchronise(destination)
             }
         }
@@ -63,11 +81,5 @@ extension System {
     package func size(below folder: String) throws -> Int64 {
         guard try exists(folder) else { return 0 }
         return try files(below: folder).reduce(0) { try $0 + (status(of: Path.join(folder, $1))?.size ?? 0) }
-    }
-
-    private func isSymbolicLink(_ path: String) throws -> Bool {
-        // The parent is resolved first, for only the last name matters.
-        let parent = try resolve(Path.folder(of: path))
-        return try resolve(path) != Path.join(parent, Path.name(of: path))
     }
 }

@@ -13,4 +13,15 @@ extension System {
     ) throws -> Int64 {
         try POSIXSystem().readPieces(of: path, from: offset, count: count ?? .max, body)
     }
+
+    /// The parts of a file in which something was ever written, in ascending order; the others read as zeros and take no
+    /// room. Of the real machine, as above.
+    package func writtenParts(of path: String) throws -> [Range<Int64>] { try POSIXSystem().writtenParts(of: path) }
+
+    /// A part of a file, for parts that memory holds; shorter where the file ends before.
+    package func bytes(of path: String, from offset: Int64, count: Int64) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        try readPieces(of: path, from: offset, count: count) { bytes += $0 }
+        return bytes
+    }
 }

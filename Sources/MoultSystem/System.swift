@@ -10,12 +10,13 @@ package protocol System: Sendable {
 
     /// Follows symbolic links; nil where nothing has that name.
     func status(of path: String) throws -> FileStatus?
+    /// Whether the name itself is that of a symbolic link, wherever it leads; false where nothing has it.
+    func isLink(_ path: String) throws -> Bool
     /// The absolute path without symbolic links.
     func resolve(_ path: String) throws -> String
     /// The names in a folder, in byte order, without `.` and `..`.
     func list(_ folder: String) throws -> [String]
-    func read(_ path: String) throws -> [UInt8]
-    /// At most `count` bytes from the start.
+    /// At most `count` bytes from the start of a plain file.
     func read(_ path: String, prefix count: Int) throws -> [UInt8]
     /// Whether this process may write to a file, or may make files in a folder.
     func isWritable(_ path: String) -> Bool
@@ -25,27 +26,31 @@ package protocol System: Sendable {
 
     // MARK: Writing
 
-    /// Makes or empties the file, then writes; not synchronised.
-    func write(_ bytes: [UInt8], to path: String) throws
+    /// Makes an empty file; nothing may have that name.
+    func makeFile(_ path: String, _ rights: FileRights) throws
+    /// Makes or empties the file, then writes; not synchronised. A file that is there keeps its rights.
+    func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws
     /// Adds to the end of a file that need not exist yet, in one write; not synchronised.
-    func append(_ bytes: [UInt8], to path: String) throws
+    func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws
     /// Waits until a file's contents, or a folder's names, have reached the disk.
     func synchronise(_ path: String) throws
     /// Replaces what has the new name, in one step.
     func rename(_ path: String, to newPath: String) throws
     /// Removes a file, or an empty folder; false where nothing has that name.
     @discardableResult func remove(_ path: String) throws -> Bool
-    /// A folder that is there already is fine.
-    func makeFolder(_ path: String) throws
-    /// Makes `copy`, which must not exist, by cloning where the volume can, else by copying; not synchronised.
-    func copy(_ path: String, to copy: String) throws
+    /// A folder that is there already is fine, and keeps its rights.
+    func makeFolder(_ path: String, _ rights: FileRights) throws
+    /// Makes `copy`, which must not exist, of a plain file that is reached by no link, by cloning where the volume can, else by copying; not synchronised.
+    func copy(_ path: String, to copy: String, _ rights: FileRights) throws
     func setMode(_ mode: UInt32, of path: String) throws
 
     // MARK: Locks and processes
 
     /// Takes the advisory lock of a file, which is made when missing; nil while another holds it.
-    func lock(_ path: String) throws -> FileLock?
+    func lock(_ path: String, _ rights: FileRights) throws -> FileLock?
     var processIdentifier: Int32 { get }
+    /// The number of the user whose rights this process has.
+    var user: UInt32 { get }
     /// When a process started, as a text that differs for two processes of one number; nil when it is not running.
     func startTime(ofProcess identifier: Int32) -> String?
     /// The other processes that hold a lock on a file, as far as the system tells.

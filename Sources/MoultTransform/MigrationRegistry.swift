@@ -24,6 +24,8 @@ public struct MigrationRegistry: Sendable {
     public var acceptedLosses = AcceptedLosses.none
     /// Whether the fixes of the rules are applied in a migration; without it rules only find.
     public var appliesFixes = false
+    /// Whether fixes may put more than a quarter of an entity's objects into the quarantine.
+    public var allowsLargeQuarantine = false
 
     /// Registers what makes a migration policy.
     ///

@@ -76,7 +76,8 @@ package struct ChangeVerifier {
     /// - Throws: `verificationFailed` where anything differs that was not noted.
     package func verify() throws {
         for table in tables { try verify(table) }
-        for table in tables { try verifyCounter(of: table) }
+        let ends = ends
+        for table in tables { try verifyCounter(of: table, ends) }
         for pairs in pairs { try verify(pairs) }
         let known = Set(tables.map(\.name) + pairs.map(\.name)).union(growing)
         let others = try connection.catalogue(schema: "source").tables.filter { !known.contains($0.name) }
@@ -106,11 +107,8 @@ package struct ChangeVerifier {
             SELECT d.Z_PK FROM main.\(name) AS d WHERE NOT EXISTS (SELECT 1 FROM source.\(name) AS s WHERE s.Z_PK = d.Z_PK) \
             AND NOT \(isNoted("moult_new", table.name, "d.Z_PK"))
             """)
-        // One pass over the rows finds those that differ anywhere, which are few.
-        let any = table.columns.map { "d.\($0.name.quotedName) IS NOT s.\($0.name.quotedName)" }
-        guard !any.isEmpty else { return }
         let rows = "source.\(name) AS s JOIN main.\(name) AS d ON d.Z_PK = s.Z_PK"
-        for column in try differing(table, rows, any) {
+        for column in try differing(table, rows) {
             try refuse("\(table.name).\(column.name)", "values are others", select(column, table, rows))
             guard column.isEntity, let key = column.key?.quotedName, let destination = column.destination else {
                 continue
@@ -125,15 +123,21 @@ package struct ChangeVerifier {
         }
     }
 
-    /// The columns in which some row differs.
-    private func differing(_ table: Table, _ rows: String, _ any: [String]) throws -> [Column] {
-        let flags = any.map { "max(\($0))" }.joined(separator: ", ")
+    /// The columns in which some row differs, which are few, by one pass over the rows for many columns.
+    private func differing(_ table: Table, _ rows: String) throws -> [Column] {
         var found: [Column] = []
-        try connection.forEachRow("SELECT \(flags) FROM \(rows)") { row in
-            found = table.columns.indices.filter { row.integer($0) == 1 }.map { table.columns[$0] }
+        for start in stride(from: 0, to: table.columns.count, by: Self.columnsAtOnce) {
+            let part = table.columns[start..<min(start + Self.columnsAtOnce, table.columns.count)]
+            let flags = part.map { "max(d.\($0.name.quotedName) IS NOT s.\($0.name.quotedName))" }
+            try connection.forEachRow("SELECT \(flags.joined(separator: ", ")) FROM \(rows)") { row in
+                found += part.enumerated().filter { row.integer($0.offset) == 1 }.map(\.element)
+            }
         }
         return found
     }
+
+    /// Each is named twice, and SQLite takes 2,000 columns in aggregates.
+    private static let columnsAtOnce = 500
 
     private func select(_ column: Column, _ table: Table, _ rows: String) -> String {
         let name = column.name.quotedName
@@ -150,7 +154,7 @@ package struct ChangeVerifier {
         if let destination = column.destination, !column.isEntity {
             allowed.append("(d.\(name) IS NULL AND \(isNoted("moult_gone", destination, "s.\(name)")))")
         }
-        let condition = allowed.isEmpty ? "" : " AND NOT (\(allowed.joined(separator: " OR ")))"
+        let condition = allowed.isEmpty ? "" : " AND NOT (\(allowed.conditions(joinedBy: "OR")))"
         return "SELECT s.Z_PK FROM \(rows) WHERE d.\(name) IS NOT s.\(name)\(condition)"
     }
 
@@ -162,38 +166,43 @@ package struct ChangeVerifier {
 
     private func verify(_ pairs: Pairs) throws {
         let name = pairs.name.quotedName
-        let same = pairs.keys.map { "q.\($0.name.quotedName) = p.\($0.name.quotedName)" }.joined(separator: " AND ")
+        let (keys, columns) = (pairs.keys.map { "p.\($0.name.quotedName)" }, pairs.keys.map(\.name))
         let gone = pairs.keys.compactMap { key in
             key.destination.map { isNoted("moult_gone", $0, "p.\(key.name.quotedName)") }
         }
         let new = pairs.keys.compactMap { key in
             key.destination.map { isNoted("moult_new", $0, "p.\(key.name.quotedName)") }
         }
-        let leaves = gone.isEmpty ? "0" : gone.joined(separator: " OR ")
-        let comes = new.isEmpty ? "0" : new.joined(separator: " OR ")
+        let leaves = gone.isEmpty ? "0" : gone.conditions(joinedBy: "OR")
+        let comes = new.isEmpty ? "0" : new.conditions(joinedBy: "OR")
         try refuse(
             pairs.name, "links are gone",
             """
-            SELECT p.rowid FROM source.\(name) AS p WHERE NOT EXISTS (SELECT 1 FROM main.\(name) AS q WHERE \(same)) \
+            SELECT p.rowid FROM source.\(name) AS p WHERE \(Lookup.misses(keys, columns, in: "main.\(name)")) \
             AND NOT (\(leaves))
             """)
         try refuse(
             pairs.name, "links are new",
             """
-            SELECT p.rowid FROM main.\(name) AS p WHERE NOT EXISTS (SELECT 1 FROM source.\(name) AS q WHERE \(same)) \
+            SELECT p.rowid FROM main.\(name) AS p WHERE \(Lookup.misses(keys, columns, in: "source.\(name)")) \
             AND NOT (\(comes))
             """)
-        try verifyOrders(pairs, same)
+        try verifyOrders(pairs)
     }
 
-    /// The places of pairs that stay.
-    private func verifyOrders(_ pairs: Pairs, _ same: String) throws {
+    /// The places of pairs that stay: every row is one of the old store, but for the pairs that are new.
+    private func verifyOrders(_ pairs: Pairs) throws {
         let name = pairs.name.quotedName
         for order in pairs.orders.map(\.quotedName) {
+            let columns = (pairs.keys.map(\.name.quotedName) + [order]).joined(separator: ", ")
+            let keys = pairs.keys.map(\.name.quotedName).joined(separator: ", ")
             try refuse(
                 pairs.name, "places in ordered lists are others",
-                "SELECT p.rowid FROM source.\(name) AS p JOIN main.\(name) AS q ON \(same) WHERE p.\(order) IS NOT q.\(order)"
-            )
+                """
+                SELECT p.rowid FROM main.\(name) AS p WHERE (\(keys)) IN (SELECT \(keys) FROM source.\(name)) \
+                AND (\(keys)) IN (SELECT \(keys) FROM (SELECT \(columns) FROM main.\(name) EXCEPT \
+                SELECT \(columns) FROM source.\(name)))
+                """)
         }
     }
 

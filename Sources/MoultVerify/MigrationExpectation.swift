@@ -24,6 +24,9 @@ package struct MigrationExpectation: Sendable, Equatable {
         package var name: String
         package var number: Int
         package var columns: [Column]
+        /// The columns of further conditions that pick other rows of the same entity for the same one: each row is as
+        /// one of them says.
+        package var alternatives: [[Column]] = []
         /// Whether a condition may have left some of the rows out.
         package var isPicked: Bool
 
@@ -56,7 +59,7 @@ package struct MigrationExpectation: Sendable, Equatable {
     /// The pairs of one relationship on both sides.
     package struct Pairs: Sendable, Equatable {
         /// Where pairs are kept: rows of `table` with a key in each of two columns.
-        package struct Place: Sendable, Equatable {
+        package struct Place: Sendable, Hashable {
             package var table: String
             package var owner: String
             package var destination: String

@@ -101,7 +101,9 @@ package struct MigrationVerifier {
                 let after = try counts[key.number, default: 0] - added(key.number)
                 guard before != after else { continue }
                 let names = parts.map(\.rows.sourceName).joined(separator: " and ")
-                throw failure(entity.name, "\(names) had \(before) rows and \(entity.name) has \(after).")
+                throw failure(
+                    entity.name,
+                    "\(names) had \(Quantity.count(before, "row")) and \(entity.name) has \(Quantity.count(after)).")
             }
         }
     }
@@ -114,7 +116,7 @@ package struct MigrationVerifier {
             needed.isEmpty
             ? "0"
             : rows.entities.allSatisfy { !$0.isPicked } ? "d.Z_PK IS NULL" : "d.Z_PK IS NULL AND s.Z_ENT IN (\(needed))"
-        let differences = differences(rows).joined(separator: " OR ")
+        let differences = differences(rows).conditions(joinedBy: "OR")
         // A row that was left out has nothing to compare.
         let different = missing == "d.Z_PK IS NULL" ? differences : "d.Z_PK IS NOT NULL AND (\(differences))"
         let untouched = try untouched
@@ -136,14 +138,23 @@ package struct MigrationVerifier {
         let moved = rows.entities.map { "WHEN \($0.sourceNumber) THEN \($0.number)" }.joined(separator: " ")
         let isRenumbered = rows.entities.contains { $0.sourceNumber != $0.number }
         var conditions = [isRenumbered ? "d.Z_ENT IS NOT (CASE s.Z_ENT \(moved) END)" : "d.Z_ENT IS NOT s.Z_ENT"]
-        let everywhere = Set(rows.entities.first?.columns ?? []).filter { column in
-            rows.entities.allSatisfy { $0.columns.contains(column) }
+        let hasAlternatives = rows.entities.contains { !$0.alternatives.isEmpty }
+        let first = Set(hasAlternatives ? [] : rows.entities.first?.columns ?? [])
+        let everywhere = rows.entities.dropFirst().reduce(first) {
+            $0.intersection($1.columns)
         }
         conditions += everywhere.sorted { $0.destination < $1.destination }.map(difference)
         for entity in rows.entities {
+            guard entity.alternatives.isEmpty else {
+                let others = ([entity.columns] + entity.alternatives).map { columns in
+                    "(" + columns.map(difference).conditions(joinedBy: "OR") + ")"
+                }
+                conditions.append("(s.Z_ENT = \(entity.sourceNumber) AND \(others.conditions(joinedBy: "AND")))")
+                continue
+            }
             let own = entity.columns.filter { !everywhere.contains($0) }
             guard !own.isEmpty else { continue }
-            let any = own.map(difference).joined(separator: " OR ")
+            let any = own.map(difference).conditions(joinedBy: "OR")
             conditions.append("(s.Z_ENT = \(entity.sourceNumber) AND (\(any)))")
         }
         return conditions
@@ -158,7 +169,7 @@ package struct MigrationVerifier {
     /// Says which row and column differ first.
     private func difference(_ rows: MigrationExpectation.Rows, _ count: Int64) throws -> MigrationError {
         let key = try connection.integer(comparison(rows, "s.Z_PK") + " ORDER BY s.Z_PK LIMIT 1") ?? 0
-        for entity in rows.entities {
+        for entity in rows.entities where entity.alternatives.isEmpty {
             for column in entity.columns {
                 let differs = try connection.integer(
                     """
@@ -169,41 +180,47 @@ package struct MigrationVerifier {
                 if differs == 1 {
                     return failure(
                         "\(entity.name) \(key)",
-                        "\(count) rows of \(rows.table) are not what they were; the first differs in \(column.destination)."
+                        "\(Quantity.count(count, "row")) of \(rows.table) changed; the first differs in \(column.destination)."
                     )
                 }
             }
         }
-        return failure("\(rows.table) \(key)", "\(count) rows of \(rows.sourceTable) are missing in \(rows.table).")
+        return failure(
+            "\(rows.table) \(key)",
+            "\(Quantity.count(count, "row")) of \(rows.sourceTable) \(count == 1 ? "is" : "are") missing in \(rows.table)."
+        )
     }
 
     // MARK: - Pairs
 
     package func verify(_ pairs: MigrationExpectation.Pairs) throws {
-        let invented = try connection.integer(
-            """
-            SELECT count(*) FROM \(all(pairs.destination, "main")) AND NOT EXISTS \
-            (SELECT 1 FROM source.\(pairs.source.table.quotedName) AS q \
-            WHERE q.\(pairs.source.owner.quotedName) = \(old(pairs.destination.owner, pairs.ownerShifts)) \
-            AND q.\(pairs.source.destination.quotedName) = \
-            \(old(pairs.destination.destination, pairs.destinationShifts)))
-            """)
+        let (source, destination) = (pairs.source, pairs.destination)
+        let before = [old(destination.owner, pairs.ownerShifts), old(destination.destination, pairs.destinationShifts)]
+        let wasNot = Lookup.misses(
+            before, [source.owner, source.destination], in: "source.\(source.table.quotedName)")
+        let invented = try connection.integer("SELECT count(*) FROM \(all(destination, "main")) AND \(wasNot)")
         if let invented, invented > 0 {
-            throw failure(pairs.place, "\(invented) links of \(pairs.place) were not there before.")
+            throw failure(
+                pairs.place,
+                "\(Quantity.count(invented, "link")) of \(pairs.place) \(invented == 1 ? "was" : "were") not there before."
+            )
         }
         guard !pairs.isLossy else { return }
-        let owner = new(pairs.source.owner, pairs.ownerShifts)
-        let destination = new(pairs.source.destination, pairs.destinationShifts)
+        let owner = new(source.owner, pairs.ownerShifts)
+        let other = new(source.destination, pairs.destinationShifts)
+        let isNot = Lookup.misses(
+            [owner, other], [destination.owner, destination.destination], in: "main.\(destination.table.quotedName)")
+        // Each pair is asked for its ends: a list of either end must not lead to the pairs.
         let lost = try connection.integer(
             """
-            SELECT count(*) FROM \(all(pairs.source, "source")) \
-            AND \(owner) IN (SELECT Z_PK FROM main.\(pairs.ownerTable.quotedName)) \
-            AND \(destination) IN (SELECT Z_PK FROM main.\(pairs.destinationTable.quotedName)) AND NOT EXISTS \
-            (SELECT 1 FROM main.\(pairs.destination.table.quotedName) AS q \
-            WHERE q.\(pairs.destination.owner.quotedName) = \(owner) \
-            AND q.\(pairs.destination.destination.quotedName) = \(destination))
+            SELECT count(*) FROM \(all(source, "source")) \
+            AND +\(owner) IN (SELECT Z_PK FROM main.\(pairs.ownerTable.quotedName)) \
+            AND +\(other) IN (SELECT Z_PK FROM main.\(pairs.destinationTable.quotedName)) AND \(isNot)
             """)
-        if let lost, lost > 0 { throw failure(pairs.place, "\(lost) links of \(pairs.place) are gone.") }
+        if let lost, lost > 0 {
+            throw failure(
+                pairs.place, "\(Quantity.count(lost, "link")) of \(pairs.place) \(lost == 1 ? "is" : "are") gone.")
+        }
     }
 
     private func all(_ place: MigrationExpectation.Pairs.Place, _ schema: String) -> String {

@@ -36,17 +36,17 @@ package struct RebuildVerifier {
     package func verify() throws {
         let counts = try [old, table].map { try connection.integer("SELECT count(*) FROM main.\($0.quotedName)") ?? 0 }
         guard counts[0] == counts[1] else {
-            throw failure("The old table had \(counts[0]) rows and the new one has \(counts[1]).")
+            throw failure("The old table had \(Quantity.count(counts[0], "row")) and the new one has \(counts[1]).")
         }
-        let join = keys.map { "d.\($0.name.quotedName) = s.\($0.origin.quotedName)" }.joined(separator: " AND ")
+        let join = keys.map { "d.\($0.name.quotedName) = s.\($0.origin.quotedName)" }.conditions(joinedBy: "AND")
         let missing = keys.map { "d.\($0.name.quotedName) IS NULL" }
         let differing = try connection.integer(
             """
             SELECT count(*) FROM main.\(old.quotedName) AS s LEFT JOIN main.\(table.quotedName) AS d ON \(join) \
-            WHERE \((missing + columns.map(difference)).joined(separator: " OR "))
+            WHERE \((missing + columns.map(difference)).conditions(joinedBy: "OR"))
             """)
         guard let differing, differing > 0 else { return }
-        throw failure("\(differing) of its \(counts[0]) rows are missing or have another value.")
+        throw failure("\(differing) of its \(Quantity.count(counts[0], "row")) are missing or have another value.")
     }
 
     /// A value is as it was where the row's entity has it, and nothing elsewhere.

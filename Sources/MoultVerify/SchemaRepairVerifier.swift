@@ -55,7 +55,7 @@ package struct SchemaRepairVerifier {
         for column in columns { try verifyValues(column) }
         for object in objects where object.kind == "table" && !object.sql.hasPrefix("CREATE VIRTUAL") {
             let rows = try connection.integer("SELECT count(*) FROM main.\(object.name.quotedName)") ?? 0
-            try refuse(rows > 0, object.name, "the new table has \(rows) rows")
+            try refuse(rows > 0, object.name, "the new table has \(Quantity.count(rows, "row"))")
         }
     }
 
@@ -63,7 +63,8 @@ package struct SchemaRepairVerifier {
 
     private func verifyObjects(_ before: Catalogue, _ after: Catalogue) throws {
         let now = Dictionary(after.entries.map { (key($0), $0.sql) }, uniquingKeysWith: { first, _ in first })
-        let altered = Set(columns.map { "table \($0.table)" })
+        // What was asked for in other words is compared with those.
+        let altered = Set(columns.map { "table \($0.table)" } + objects.map { "\($0.kind) \($0.name)" })
         for entry in before.entries where !altered.contains(key(entry)) {
             try refuse(now[key(entry)] != .some(entry.sql), entry.name, "the \(entry.kind.rawValue) is not as it was")
         }
@@ -113,10 +114,12 @@ package struct SchemaRepairVerifier {
         let counts = try ["source", "main"].map {
             try connection.integer("SELECT count(*) FROM \($0).\(name)\(condition)") ?? 0
         }
-        try refuse(counts[0] != counts[1], table, "it had \(counts[0]) rows and has \(counts[1])")
+        try refuse(
+            counts[0] != counts[1], table,
+            "it had \(Quantity.count(counts[0], "row")) and has \(Quantity.count(counts[1]))")
         let differing: String
         if names.contains("Z_PK") {
-            let columns = names.map { "d.\($0.quotedName) IS NOT s.\($0.quotedName)" }.joined(separator: " OR ")
+            let columns = names.map { "d.\($0.quotedName) IS NOT s.\($0.quotedName)" }.conditions(joinedBy: "OR")
             differing = """
                 SELECT 1 FROM source.\(name) AS s LEFT JOIN main.\(name) AS d ON d.Z_PK = s.Z_PK \
                 WHERE d.Z_PK IS NULL OR \(columns)
@@ -125,7 +128,7 @@ package struct SchemaRepairVerifier {
             differing = "SELECT \(list) FROM source.\(name)\(condition) EXCEPT SELECT \(list) FROM main.\(name)"
         }
         let count = try connection.integer("SELECT count(*) FROM (\(differing))") ?? 0
-        try refuse(count > 0, table, "\(count) of its rows are not as they were")
+        try refuse(count > 0, table, "\(Quantity.count(count, "row is", plural: "rows are")) not as before")
     }
 
     private func verifyValues(_ column: Column) throws {
@@ -144,7 +147,9 @@ package struct SchemaRepairVerifier {
             wrong = "SELECT 1 FROM \(table) AS t WHERE \(name) IS NOT \(value)"
         }
         let count = try connection.integer("SELECT count(*) FROM (\(wrong))") ?? 0
-        try refuse(count > 0, "\(column.table).\(column.name)", "\(count) rows have another value than the model's")
+        try refuse(
+            count > 0, "\(column.table).\(column.name)",
+            "\(Quantity.count(count, "row has", plural: "rows have")) another value than the model's")
     }
 
     private func refuse(_ isWrong: Bool, _ place: String, _ what: String) throws {

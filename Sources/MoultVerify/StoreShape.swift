@@ -127,6 +127,8 @@ package struct StoreShape: Sendable, Equatable {
 
     package var objects: [Object]
     package var entities: [EntityNumber]
+    /// The tables of persistent history that have all their columns.
+    package var history: [EntityNumber] = []
     package var references: [Reference]
     package var oneToOnes: [OneToOne]
     package var reflexives: [Reflexive] = []

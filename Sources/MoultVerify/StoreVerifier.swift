@@ -13,8 +13,11 @@ package struct StoreVerifier {
     let shape: StoreShape
     /// The schema to look at: `main`, or the name an attached store goes by.
     let schema: String
+    /// Whether findings have the values of the rows that they name.
+    let withValues: Bool
 
-    package init(_ connection: Connection, shape: StoreShape, schema: String = "main") {
+    package init(_ connection: Connection, shape: StoreShape, schema: String = "main", withValues: Bool = false) {
+        self.withValues = withValues
         self.connection = connection
         self.shape = shape
         self.schema = schema
@@ -52,7 +55,7 @@ package struct StoreVerifier {
         let check = full ? "integrity_check" : "quick_check"
         return try connection.rows("PRAGMA \(schema.quotedName).\(check)(20)") { $0.text(0) ?? "" }
             .filter { $0 != "ok" }
-            .map { finding("damaged-page", .error, place: schema, $0, "Restore a backup of the store.") }
+            .map { finding("damaged-page", .error, place: schema, $0, MigrationError.damagedStoreRemedy) }
     }
 
     // MARK: - The catalogue
@@ -71,46 +74,66 @@ package struct StoreVerifier {
             guard sql == object.sql else {
                 return finding(
                     "schema-differs", .warning, place: object.name,
-                    "The \(object.kind) \(object.name) is not as a fresh store has it: \(sql ?? "") instead of \(object.sql)",
+                    "The \(object.kind) \(object.name) is not as a fresh store has it: "
+                        + "\((sql ?? "").withoutSQLLiterals()) instead of \(object.sql.withoutSQLLiterals())",
                     "Harmless after Core Data's own in-place migration; a migration by Moult makes it anew.")
             }
             return nil
         }
     }
 
+    private typealias PrimaryKeyRow = (name: String, superNumber: Int, max: Int64)
+
     /// `Z_PRIMARYKEY` numbers the entities as it should, and counts no fewer keys than there are.
     private func numbers() throws -> [Finding] {
-        var rows: [Int: (name: String, superNumber: Int, max: Int64)] = [:]
+        var rows: [Int: PrimaryKeyRow] = [:]
         try connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM \(table("Z_PRIMARYKEY"))") { row in
             rows[Int(clamping: row.integer(0))] = (row.text(1) ?? "", Int(clamping: row.integer(2)), row.integer(3))
         }
         return try shape.entities.compactMap { entity in
             guard let row = rows[entity.number], row.superNumber == entity.superNumber else {
-                return finding(
-                    "entity-number", .error, place: entity.name,
-                    "Z_PRIMARYKEY does not number \(entity.name) \(entity.number).", "Restore a backup of the store.")
+                return unnumbered(entity, MigrationError.damagedStoreRemedy)
             }
             guard entity.superNumber == 0 else { return nil }
-            let highest = try connection.integer("SELECT max(Z_PK) FROM \(table(entity.table))") ?? 0
-            guard row.max < highest else { return nil }
-            return finding(
-                "key-counter", .error, place: entity.name,
-                "Z_PRIMARYKEY counts \(row.max) keys of \(entity.name), but the highest is \(highest).",
-                "The next object would get a key that is taken: restore a backup of the store.")
+            return try counter(of: entity, row, "The next object")
         }
+            + shape.history.compactMap { entity in
+                if let row = rows[entity.number], row.name == entity.name {
+                    return try counter(of: entity, row, "The next one")
+                }
+                // Core Data numbers them with the first transaction.
+                let isEmpty = try connection.integer("SELECT 1 FROM \(table(entity.table)) LIMIT 1") == nil
+                return isEmpty ? nil : unnumbered(entity, "moult repair gives persistent history its number.")
+            }
+    }
+
+    private func unnumbered(_ entity: StoreShape.EntityNumber, _ remedy: String) -> Finding {
+        finding(
+            "entity-number", .error, place: entity.name,
+            "Z_PRIMARYKEY does not number \(entity.name) \(entity.number).", remedy)
+    }
+
+    private func counter(
+        of entity: StoreShape.EntityNumber, _ row: PrimaryKeyRow, _ next: String
+    ) throws -> Finding? {
+        let highest = try connection.integer("SELECT max(Z_PK) FROM \(table(entity.table))") ?? 0
+        guard row.max < highest else { return nil }
+        return finding(
+            "key-counter", .error, place: entity.name,
+            "Z_PRIMARYKEY counts \(Quantity.count(row.max, "key")) of \(entity.name), but the highest is \(highest).",
+            "\(next) would get a key that is taken: moult repair sets the counter right.")
     }
 
     /// Every row belongs to an entity of its table.
     private func strangers() throws -> [Violation] {
         try Dictionary(grouping: shape.entities, by: \.table).sorted { $0.key < $1.key }.compactMap { name, entities in
             let numbers = entities.map(\.number).sorted()
-            let count = try connection.integer(
-                "SELECT count(*) FROM \(table(name)) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(list(numbers)))")
-            guard let count, count > 0 else { return nil }
-            return violation(
-                count,
-                "stranger", .error, place: name, "\(count) rows of \(name) belong to no entity of that table.",
-                "Restore a backup of the store.")
+            let rows = "\(table(name)) AS r WHERE r.Z_ENT IS NULL OR r.Z_ENT NOT IN (\(list(numbers)))"
+            return try violation(
+                count(rows), "stranger", .error, place: name, "row of \(name) belongs",
+                plural: "rows of \(name) belong",
+                "to no entity of that table.", MigrationError.damagedStoreRemedy
+            )?.naming(keys(rows))
         }
     }
 
@@ -120,109 +143,101 @@ package struct StoreVerifier {
         try shape.references.compactMap { reference in
             let target = "t.Z_PK = r.\(reference.column.quotedName) AND t.Z_ENT IN (\(list(reference.targetNumbers)))"
             let agreement = reference.entityColumn.map { " AND t.Z_ENT IS r.\($0.quotedName)" } ?? ""
-            let rows = reference.numbers.isEmpty ? "" : " AND r.Z_ENT IN (\(list(reference.numbers)))"
-            let count = try connection.integer(
-                """
-                SELECT count(*) FROM \(table(reference.table)) AS r WHERE r.\(reference.column.quotedName) IS NOT NULL\(rows) \
+            let owners = reference.numbers.isEmpty ? "" : " AND r.Z_ENT IN (\(list(reference.numbers)))"
+            let rows = """
+                \(table(reference.table)) AS r WHERE r.\(reference.column.quotedName) IS NOT NULL\(owners) \
                 AND NOT EXISTS (SELECT 1 FROM \(table(reference.targetTable)) AS t WHERE \(target)\(agreement))
-                """)
-            guard let count, count > 0 else { return nil }
-            return violation(
-                count,
-                "dangling-reference", .error, place: reference.place,
-                "\(count) objects refer through \(reference.place) to an object that is not there.",
-                "Clear these references, or restore a backup.")
+                """
+            // The row of a join table has no key of its own.
+            let key = reference.numbers.isEmpty ? reference.column : "Z_PK"
+            return try violation(
+                count(rows), "dangling-reference", .error, place: reference.place, "object refers",
+                plural: "objects refer", "through \(reference.place) to an object that is not there.",
+                "moult repair clears these references."
+            )?.naming(keys(rows, key))
         }
     }
 
     private func inverses() throws -> [Violation] {
         try shape.oneToOnes.compactMap { pair in
-            let count = try connection.integer(
-                """
-                SELECT count(*) FROM \(table(pair.table)) AS r WHERE r.\(pair.column.quotedName) IS NOT NULL \
+            let rows = """
+                \(table(pair.table)) AS r WHERE r.\(pair.column.quotedName) IS NOT NULL \
                 AND r.Z_ENT IN (\(list(pair.numbers))) AND NOT EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) AS t \
                 WHERE t.Z_PK = r.\(pair.column.quotedName) AND t.\(pair.inverseColumn.quotedName) = r.Z_PK)
-                """)
-            guard let count, count > 0 else { return nil }
-            return violation(
-                count,
-                "inverse-disagrees", .error, place: pair.place,
-                "\(count) objects refer through \(pair.place) to an object that does not refer back.",
-                "Set one of the two sides again.")
+                """
+            return try violation(
+                count(rows), "inverse-disagrees", .error, place: pair.place, "object refers", plural: "objects refer",
+                "through \(pair.place) to an object that does not refer back.",
+                "moult repair makes the two sides agree."
+            )?.naming(keys(rows))
         }
     }
 
     /// Core Data reads such a pair from one of its ends alone.
     private func oneSidedPairs() throws -> [Violation] {
         try shape.reflexives.compactMap { pair in
-            let (own, other) = (pair.column.quotedName, pair.inverseColumn.quotedName)
-            let count = try connection.integer(
-                """
-                SELECT count(*) FROM \(table(pair.table)) AS p WHERE NOT EXISTS (SELECT 1 FROM \(table(pair.table)) AS q \
-                WHERE q.\(own) = p.\(other) AND q.\(other) = p.\(own))
-                """)
-            guard let count, count > 0 else { return nil }
-            return violation(
-                count,
-                "pair-one-sided", .note, place: pair.place,
-                "\(count) pairs of \(pair.place), its own inverse, are stored in one direction only.",
-                "They are kept as they are; set the relationship of these objects again to have both directions.")
+            let ends = ["r.\(pair.inverseColumn.quotedName)", "r.\(pair.column.quotedName)"]
+            let misses = Lookup.misses(ends, [pair.column, pair.inverseColumn], in: table(pair.table))
+            let rows = "\(table(pair.table)) AS r WHERE \(misses)"
+            return try violation(
+                count(rows), "pair-one-sided", .note, place: pair.place, "pair of \(pair.place), its own inverse, is",
+                plural: "pairs of \(pair.place), its own inverse, are", "stored in one direction only.",
+                "They are kept as they are; set the relationship of these objects again to have both directions."
+            )?.naming(keys(rows, pair.column))
         }
     }
 
     private func required() throws -> [Violation] {
         try shape.required.compactMap { column in
-            let count = try connection.integer(
+            let rows = """
+                \(table(column.table)) AS r WHERE r.\(column.column.quotedName) IS NULL \
+                AND r.Z_ENT IN (\(list(column.numbers)))
                 """
-                SELECT count(*) FROM \(table(column.table)) WHERE \(column.column.quotedName) IS NULL \
-                AND Z_ENT IN (\(list(column.numbers)))
-                """)
-            guard let count, count > 0 else { return nil }
-            return violation(
-                count,
-                "required-missing", .error, place: column.place,
-                "\(count) objects have no \(column.place), which is required.",
-                "Give them a value.")
+            return try violation(
+                count(rows), "required-missing", .error, place: column.place, "object has", plural: "objects have",
+                "no \(column.place), which is required.", "Give them a value."
+            )?.naming(keys(rows))
         }
     }
 
     private func unique() throws -> [Violation] {
         try shape.unique.compactMap { constraint in
             let columns = constraint.columns.map(\.quotedName).joined(separator: ", ")
-            let present = constraint.columns.map { "\($0.quotedName) IS NOT NULL" }.joined(separator: " AND ")
+            let present = constraint.columns.map { "\($0.quotedName) IS NOT NULL" }.conditions(joinedBy: "AND")
             let count = try connection.integer(
                 """
                 SELECT count(*) FROM (SELECT 1 FROM \(table(constraint.table)) WHERE Z_ENT IN (\(list(constraint.numbers))) \
                 AND \(present) GROUP BY \(columns) HAVING count(*) > 1)
                 """)
-            guard let count, count > 0 else { return nil }
-            return violation(
-                count,
-                "not-unique", .error, place: constraint.place,
-                "\(count) values of \(constraint.place) occur more than once.",
-                "Merge or change the objects that share a value.")
+            return try violation(
+                count, "not-unique", .error, place: constraint.place, "value of \(constraint.place) occurs",
+                plural: "values of \(constraint.place) occur", "more than once.",
+                "Merge or change the objects that share a value; moult repair keeps the first of them."
+            )?.naming(repeated(constraint))
         }
     }
 
     private func external(exists: (String) throws -> Bool) throws -> [Violation] {
         try shape.external.compactMap { column in
             var missing: Int64 = 0
+            var keys: [Int64] = []
             let name = column.column.quotedName
             try connection.forEachRow(
                 """
-                SELECT CAST(substr(\(name), 2) AS TEXT) FROM \(table(column.table)) \
+                SELECT CAST(substr(\(name), 2) AS TEXT), Z_PK FROM \(table(column.table)) \
                 WHERE Z_ENT IN (\(list(column.numbers))) AND hex(substr(\(name), 1, 1)) = '02'
                 """
             ) { row in
                 let file = (row.text(0) ?? "").prefix { $0 != "\0" }
-                if try !exists(String(file)) { missing += 1 }
+                guard try !exists(String(file)) else { return }
+                missing += 1
+                if keys.count < Finding.keyLimit { keys.append(row.integer(1)) }
             }
-            guard missing > 0 else { return nil }
             return violation(
-                missing,
-                "external-file-missing", .error, place: column.place,
-                "\(missing) objects keep \(column.place) in a file that is not there.",
-                "Put the store's support folder back beside it.")
+                missing, "external-file-missing", .error, place: column.place, "object keeps", plural: "objects keep",
+                "\(column.place) in a file that is not there.",
+                "Put the store's support folder back beside it."
+            )?.naming((keys, []))
         }
     }
 
@@ -230,13 +245,20 @@ package struct StoreVerifier {
 
     func table(_ name: String) -> String { "\(schema.quotedName).\(name.quotedName)" }
 
-    private func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
+    func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
 
-    private func violation(
-        _ count: Int64, _ code: String, _ severity: Finding.Severity, place: String, _ message: String,
-        _ remedy: String
-    ) -> Violation {
-        Violation(finding: finding(code, severity, place: place, message, remedy), count: count)
+    /// Nil where there is nothing to count.
+    ///
+    /// - Parameters:
+    ///   - one: what has the fault, with its verb, where there is one of it.
+    ///   - rest: the rest of the sentence.
+    func violation(
+        _ count: Int64?, _ code: String, _ severity: Finding.Severity, place: String, _ one: String, plural: String,
+        _ rest: String, _ remedy: String
+    ) -> Violation? {
+        guard let count, count > 0 else { return nil }
+        let message = "\(Quantity.count(count, one, plural: plural)) \(rest)"
+        return Violation(finding: finding(code, severity, place: place, message, remedy), count: count)
     }
 
     private func finding(

@@ -42,7 +42,7 @@ final class PhasePrinter: @unchecked Sendable {
 
 /// A machine that dies in the middle of every copy.
 struct HalfCopy: ForwardingSystem {
-    func copy(_ path: String, to copy: String) throws {
+    func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
         let size = Int(try status(of: path)?.size ?? 0)
         try write(try read(path, prefix: size / 2), to: copy)
         kill(getpid(), SIGKILL)

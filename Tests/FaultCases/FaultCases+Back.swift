@@ -7,9 +7,9 @@ import MoultTesting
 import MoultTransform
 import TestSupport
 
-/// The ways back: rollback, a backup over a damaged store, the quarantine in both directions.
+/// The ways back: rollback, the quarantine in both directions.
 extension FaultCases {
-    private static func backup(of store: String, version: String, _ migrator: Migrator) throws -> StoreBackup {
+    static func backup(of store: String, version: String, _ migrator: Migrator) throws -> StoreBackup {
         try migrator.backups(of: store).newest(ofVersion: version)
     }
 
@@ -26,29 +26,6 @@ extension FaultCases {
                 _ = try migrator.rollback(store, to: backup, currentVersion: "V3")
             }
             trial.contents = FlightVersions.witness
-            return trial
-        }
-    }
-
-    /// The store cannot be read any more: its first page is gone.
-    static var restored: FaultCase {
-        get throws {
-            var trial = FaultCase("backup restored over a damaged store") { store in
-                try FlightVersions.makeStore(at: store, count: 6, external: 1)
-                _ = try Migrator().backUp(store, version: "V1")
-                let system = POSIXSystem()
-                let bytes = try system.read(store)
-                try system.write([UInt8](repeating: 0xEE, count: 4_096) + bytes.dropFirst(4_096), to: store)
-            } run: { store, system in
-                let migrator = Migrator(options: .sequential, system: system)
-                _ = try migrator.rollback(store, to: try backup(of: store, version: "V1", migrator))
-            }
-            // There may be nothing yet that could be recovered.
-            trial.recover = { store, system in
-                do {
-                    _ = try Migrator(system: system).recover(store)
-                } catch let error as MigrationError where [.notAStore, .fileNotFound].contains(error.code) {}
-            }
             return trial
         }
     }
@@ -72,6 +49,7 @@ extension FaultCases {
     }
 
     private static func mend(_ store: String, _ system: any System) throws {
+        try Migrator(system: system).healed(store)
         let version = try BrokenForum.versions().versions[0]
         let audit = try RuleAudit(store, [homeless], version: version, system: system)
         guard let migration = try audit.mending() else { return }
@@ -88,6 +66,7 @@ extension FaultCases {
                 try makeForum(at: store)
                 try mend(store, POSIXSystem())
             } run: { store, system in
+                try Migrator(system: system).healed(store)
                 let version = try BrokenForum.versions().versions[0]
                 var isEmpty = true
                 try Quarantine(Sidecar(store: store), system).forEachEntry { _ in isEmpty = false }

@@ -12,11 +12,18 @@ package enum FaultCases {
     /// In the order of Documentation/Safety.md; a new kind of migration adds itself here.
     package static var all: [FaultCase] {
         get throws {
-            [
+            let all = [
                 try inferred(isWAL: true), try inferred(isWAL: false), try inPlace, try mapped, try policy, try passes,
-                try stops, try undone, try resumed, try rolledBack, try restored, try mended, try putBack,
-                try takenOutAgain, try completed, try deferred, try finished, try mirrored, try budgeted,
+                try stops, try undone, try resumed, try rolledBack, restored, restoredOverPage,
+                restoredOverCut, restoredWhereGone, try mended, try putBack, try takenOutAgain, try completed,
+                try repaired, try salvaged, try deferred, try finished, try mirrored, try mirrorBegun, backedUp,
+                exported, exportedFolder, imported, try budgeted,
             ]
+            return all.map { trial in
+                var trial = trial
+                if trial.ignoredTable == nil { trial.witness = ShellWitness.look }
+                return trial
+            }
         }
     }
 

@@ -34,13 +34,13 @@ struct FaultCampaign {
         if options.results != nil {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
-        let names = try FaultCases.all.filter { options.takes($0) }.map(\.name)
+        let cases = try FaultCases.all.filter { options.takes($0) }
         let kinds = TrialKind.all.filter { options.takes($0) && (countsAllocations || !$0.isOfMemory) }
         // By kinds of fault, so that a run that is interrupted has whole columns.
         series = kinds.flatMap { kind in
-            names.map { name in
-                let word = "\(name)-\(kind.name)".map { $0.isLetter || $0.isNumber ? $0 : "-" }
-                return Series(faultCase: name, kind: kind, path: "\(folder)/\(String(word)).json")
+            cases.filter { kind.befalls($0) }.map { faultCase in
+                let word = "\(faultCase.name)-\(kind.name)".map { $0.isLetter || $0.isNumber ? $0 : "-" }
+                return Series(faultCase: faultCase.name, kind: kind, path: "\(folder)/\(String(word)).json")
             }
         }
     }
@@ -77,7 +77,7 @@ struct FaultCampaign {
             while running.count < options.jobs, !waiting.isEmpty {
                 let next = waiting.removeFirst()
                 let folder = "\(scratch)/\(waiting.count)"
-                try POSIXSystem().makeFolder(folder)
+                try POSIXSystem().makeFolder(folder, .byUmask)
                 if options.results != nil, let row = FaultRow(keptAt: next.path) {
                     try row.keep(at: folder + "/row.json")
                 }

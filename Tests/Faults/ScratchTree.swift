@@ -8,7 +8,7 @@ enum ScratchTree {
         let system = POSIXSystem()
         let path = try system.resolve(system.temporaryFolder) + "/\(name)-\(getpid())"
         try remove(path)
-        try system.makeFolder(path)
+        try system.makeFolder(path, .byUmask)
         defer { try? remove(path) }
         return try body(path)
     }

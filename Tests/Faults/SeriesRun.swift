@@ -63,11 +63,11 @@ struct SeriesRun {
     private func run<Result>(
         _ kinds: [TrialKind], of faultCase: FaultCase, in folder: String, _ body: (any TrialSeries) throws -> Result
     ) throws -> [Result] {
-        try POSIXSystem().makeFolder(folder)
+        try POSIXSystem().makeFolder(folder, .byUmask)
         let isReal = kinds.first?.isReal == true
         let counts = countsAllocations && kinds.contains { $0.isOfMemory }
         let ground = try isReal ? nil : FaultGround(faultCase, in: folder, countsAllocations: counts)
-        return try kinds.compactMap { kind in
+        return try kinds.filter { $0.befalls(faultCase) }.compactMap { kind in
             switch kind {
             case .fault(let kind):
                 guard let ground else { return nil }

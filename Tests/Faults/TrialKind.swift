@@ -15,6 +15,10 @@ enum TrialKind {
         }
     }
 
+    func befalls(_ faultCase: FaultCase) -> Bool {
+        if case .real(let kind) = self { kind.befalls(faultCase) } else { true }
+    }
+
     var isOfMemory: Bool { if case .fault(let kind) = self { kind.isOfMemory } else { false } }
     var isReal: Bool { if case .real = self { true } else { false } }
 }

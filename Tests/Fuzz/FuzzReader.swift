@@ -8,7 +8,7 @@ import MoultTransform
 
 /// Everything of Moult that reads bytes which somebody else wrote.
 enum FuzzReader: String, CaseIterable, Sendable {
-    case xml, elements, compiled
+    case xml, elements, compiled, optimised
     case modelCache = "model-cache"
     case json
     case propertyList = "property-list"
@@ -36,6 +36,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
         case .xml: try Self.use(ManagedObjectModel(xmlContents: bytes, file: "contents", findings: &findings))
         case .elements: try Self.use(ManagedObjectModel(elements: bytes, findings: &findings))
         case .compiled: try Self.use(ManagedObjectModel(compiled: bytes, findings: &findings))
+        case .optimised: try Self.use(ManagedObjectModel(optimised: bytes))
         case .modelCache: try Self.use(ManagedObjectModel(modelCache: bytes, findings: &findings))
         case .json: try Self.use(ManagedObjectModel(json: bytes, file: "Model.json", findings: &findings))
         case .propertyList: try Self.propertyList(bytes)

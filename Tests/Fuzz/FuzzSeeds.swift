@@ -48,6 +48,10 @@ enum FuzzSeeds {
         switch reader {
         case .xml: return try models.map { try Array($0.xmlContents().utf8) }
         case .elements: return [elements()]
+        // Only Apple's compiler writes whole ones; this is what its newest begins with, and sections without content.
+        case .optimised:
+            let signature = "momv2$[]77y234078nf3490324nfauh7kf77y7pjfauy72-918reiaprehuhfrew"
+            return [Array(signature.utf8) + [UInt8](repeating: 0, count: 512)]
         case .compiled: return models.compactMap { try? $0.compiled() }
         case .modelCache: return models.compactMap { try? $0.modelCache() }
         case .json: return models.map { Array($0.json.compact.utf8) }
@@ -100,7 +104,7 @@ enum FuzzSeeds {
         ])
     }
 
-    /// An entity with an attribute, as Xcode 3 archived it (MAPPING_FORMAT, section 3).
+    /// An entity with an attribute, as Xcode 3 archived it.
     private static func elements() -> [UInt8] {
         var builder = KeyedArchive.Builder()
         let type = builder.object(classes: ["XDPMAttribute"], ["_default": builder.leaf(.integer(300))])
@@ -119,7 +123,7 @@ enum FuzzSeeds {
         return builder.archive(root: root)
     }
 
-    /// A mapping model from a model to itself, as Xcode keeps it (MAPPING_FORMAT, section 2).
+    /// A mapping model from a model to itself, as Xcode keeps it.
     private static func mapping() -> [UInt8] {
         let model = elements().base64
         let text = """
@@ -140,7 +144,7 @@ enum FuzzSeeds {
         return Array(text.utf8)
     }
 
-    /// An entity mapping with one attribute, as Xcode compiles it (MAPPING_FORMAT, sections 5 and 6).
+    /// An entity mapping with one attribute, as Xcode compiles it.
     private static func compiledMapping() -> [UInt8] {
         var builder = KeyedArchive.Builder()
         let variable = builder.object(classes: ["NSVariableExpression"], ["NSVariable": builder.string("source")])
@@ -223,6 +227,7 @@ enum FuzzSeeds {
         case .xml: return try files { $0.hasSuffix(".xcdatamodel/contents") }
         case .elements: return try files { $0.hasSuffix(".xcdatamodel/elements") }
         case .compiled: return try files { $0.hasSuffix(".mom") }
+        case .optimised: return try files { $0.hasSuffix(".omo") }
         case .propertyList: return try files { $0.hasSuffix(".plist") || $0.hasSuffix(".mom") }
         case .modelCache: return try snapshots().compactMap(\.modelCache).filter { $0.count <= greatestSize }
         case .metadata: return try snapshots().map(\.metadata.propertyList).filter { $0.count <= greatestSize }

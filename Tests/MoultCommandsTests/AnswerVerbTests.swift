@@ -28,7 +28,8 @@ struct AnswerVerbTests {
             let result = try moult.run(Tool.path, [verb, "forum.sqlite"] + model)
             #expect(result.exit == 3)
             #expect(
-                result.errors.contains("moult answer Forum.xcdatamodeld, such as --set Post.body=rename:text"),
+                result.errors.contains(
+                    "moult answer Forum.xcdatamodeld --for forum.sqlite --to 'Forum 2' --set Post.body=rename:text"),
                 "\(result.errors)")
         }
         let file = try moult.run(Tool.path, ["plan", "forum.sqlite", "--answers", "a.json"] + model)
@@ -38,7 +39,7 @@ struct AnswerVerbTests {
         #expect(recorded(moult).contains("\"property\": \"body\", \"is\": \"rename\", \"old\": \"text\""))
         // Found beside the model: nobody names the file.
         let plan = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
-        #expect(plan.exit == 0 && plan.output.contains("The attribute Post.body is the former text."))
+        #expect(plan.exit == 0 && plan.output.contains("The attribute Post.body is renamed from text."))
         #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
         let store = moult.folder.path + "/forum.sqlite"
         #expect(try SQLiteShell.run(store, "SELECT count(ZBODY) > 0 FROM ZPOST") == "1\n")
@@ -116,6 +117,82 @@ struct AnswerVerbTests {
         #expect(plan.exit == 0, "\(set.output)\(plan.errors)")
         #expect(plan.output.contains("The attribute Subject.subject is removed"), "\(plan.output)")
         #expect(plan.output.contains("[attribute-removed]"), "\(plan.output)")
+    }
+
+    // MARK: - Stores as models
+
+    /// Two stores whose versions have one name and other models, and a store to go to.
+    private func stores() throws -> Tool {
+        let moult = try undeclared()
+        let folder = moult.folder.path
+        #expect(try moult("create", "new.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum 2").exit == 0)
+        let contents = folder + "/Forum.xcdatamodeld/Forum.xcdatamodel/contents"
+        let text = try String(contentsOfFile: contents, encoding: .utf8)
+        let other = text.replacingOccurrences(
+            of: "<entity name=\"Post\"", with: "<entity name=\"Post\" versionHashModifier=\"other\"")
+        #expect(other != text)
+        try other.write(toFile: contents, atomically: true, encoding: .utf8)
+        try FileManager.default.createDirectory(atPath: folder + "/other", withIntermediateDirectories: false)
+        let made = try moult("create", "other/forum.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum")
+        #expect(made.exit == 0, "\(made.errors)")
+        return moult
+    }
+
+    private func text(_ moult: Tool) throws -> String {
+        try String(contentsOfFile: moult.folder.path + "/new.answers.json", encoding: .utf8)
+    }
+
+    @Test("an answer about two stores is about no other store whose version has the same name")
+    func boundToStores() throws {
+        let moult = try stores()
+        for store in ["forum.sqlite", "other/forum.sqlite"] {
+            let open = try moult("plan", store, "--model", "new.sqlite")
+            #expect(open.exit == 3 && open.errors.contains("moult answer new.sqlite --for \(store)"), "\(open.errors)")
+        }
+        #expect(try moult("answer", "new.sqlite", "--for", "forum.sqlite", "--set", "Post.body=rename:text").exit == 0)
+        let checksum = try #require(
+            (try moult("hash", "forum.sqlite", "--json").document["versions"] as? [String: [String: any Sendable]])?
+                .values.first?["checksum"] as? String)
+        #expect(try text(moult).contains("\"fromChecksum\": \"\(checksum)\""))
+        #expect(try moult("plan", "forum.sqlite", "--model", "new.sqlite").exit == 0)
+        let other = try moult("plan", "other/forum.sqlite", "--model", "new.sqlite")
+        #expect(other.exit == 3 && other.errors.contains("Ignored, as neither store is of such a version"))
+        // Each store has its own answer in the one file.
+        let set = try moult("answer", "new.sqlite", "--for", "other/forum.sqlite", "--set", "Post.body=new", "--json")
+        let recorded = try set.document["answers"] as? [any Sendable]
+        #expect(set.exit == 0 && recorded?.count == 2)
+        let kept = try text(moult)
+        #expect(kept.contains("\"rename\"") && kept.contains("\"new\""))
+        let plan = try moult("plan", "other/forum.sqlite", "--model", "new.sqlite")
+        #expect(plan.output.contains("The attribute Post.text is removed"), "\(plan)")
+        #expect(try moult("migrate", "forum.sqlite", "--model", "new.sqlite").exit == 0)
+        let store = moult.folder.path + "/forum.sqlite"
+        #expect(try SQLiteShell.run(store, "SELECT count(ZBODY) > 0 FROM ZPOST") == "1\n")
+        #expect(try moult("answer", "new.sqlite", "--for", "other/forum.sqlite", "--forget", "Post.body").exit == 3)
+        #expect(try text(moult).contains("\"rename\"") && !text(moult).contains("\"new\""))
+    }
+
+    @Test("an answer about stores that goes by names alone is refused with the command that records it again")
+    func unbound() throws {
+        let moult = try stores()
+        let path = moult.folder.path + "/new.answers.json"
+        let names = try moult("plan", "forum.sqlite", "--model", "new.sqlite", "--json").document
+        let message = try #require((names["error"] as? [String: any Sendable])?["message"] as? String)
+        let line = try #require(message.split(separator: "\n").first { $0.contains("\"rename\"") })
+        let bound = line.trimmingCharacters(in: .whitespaces)
+        let byNames = bound.replacing(#/"(from|to)Checksum": "[^"]*", /#, with: "")
+        #expect(byNames != bound)
+        try "{\"format\": 1, \"answers\": [\(byNames)]}".write(toFile: path, atomically: true, encoding: .utf8)
+        for verb in ["plan", "migrate"] {
+            let refused = try moult(verb, "forum.sqlite", "--model", "new.sqlite")
+            #expect(refused.exit == 2, "\(refused)")
+            let command = "moult answer new.sqlite --for forum.sqlite --set Post.body=rename:text"
+            #expect(refused.errors.contains(command), "\(refused.errors)")
+        }
+        let again = try moult("answer", "new.sqlite", "--for", "forum.sqlite", "--set", "Post.body=rename:text")
+        #expect(again.exit == 0, "\(again)")
+        #expect(try text(moult).contains(bound))
+        #expect(try moult("plan", "forum.sqlite", "--model", "new.sqlite").exit == 0)
     }
 
     // MARK: - At a terminal

@@ -1,5 +1,4 @@
 import Foundation
-import MoultCommands
 import TestSupport
 import Testing
 
@@ -131,32 +130,16 @@ struct LookingTests {
         #expect(try moult.run(Tool.path, ["answer"] + arguments + ["--set", "Post.body=rename:text"]).exit == 0)
         let answered = try moult.run(Tool.path, plan + ["--answers", "answers.json"])
         #expect(answered.exit == 0)
-        #expect(answered.output.contains("The attribute Post.body is the former text."))
+        #expect(answered.output.contains("The attribute Post.body is renamed from text."))
     }
 }
 
 @Suite("Examples of the help")
 struct ExampleTests {
-    @Test("every example runs as it stands, and its piped output has no escapes", arguments: UsageTests.leaves)
-    func examples(path: String) throws {
-        let words = path.split(separator: " ").map(String.init)
-        let verbs = Verb.all.flatMap { $0.subverbs.isEmpty ? [$0] : $0.subverbs }
-        let group = Verb.all.first { $0.name == words[0] }
-        let verb = try #require(words.count == 1 ? group : group?.subverbs.first { $0.name == words[1] })
-        #expect(verbs.contains { $0.name == verb.name })
-        for example in verb.examples {
-            let moult = try StoreVerbTests.besideForumStore()
-            // What rollback and restore go back to.
-            #expect(try moult("backup", "create", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
-            if verb.name != "start", path.hasPrefix("mirror") {
-                let start = ["mirror", "start", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--at", "new.sqlite"]
-                #expect(try moult.run(Tool.path, start).exit == 0)
-            }
-            if example.contains("--check") { #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0) }
-            let bin = "PATH=\"\(URL(fileURLWithPath: Tool.path).deletingLastPathComponent().path):$PATH\"; "
-            let result = try moult.run("/bin/bash", ["-c", bin + example])
-            #expect(result.exit == 0, "\(example): \(result.errors)")
-            #expect(!(result.output + result.errors).contains("\u{1B}"))
-        }
+    @Test("every example runs as it stands, and its piped output has no escapes", arguments: VerbExample.all)
+    func examples(example: VerbExample) throws {
+        let result = try example.fixture().shell(example.command)
+        #expect(result.exit == 0, "\(result.errors)")
+        #expect(!(result.output + result.errors).contains("\u{1B}"))
     }
 }

@@ -13,11 +13,39 @@ struct MigrationTests {
         let plan = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
         #expect(plan.exit == 0)
         #expect(plan.output.contains("Forum → Forum 2 → Forum 3"))
-        #expect(plan.output.contains("The entity Topic is the former Thread."))
+        #expect(plan.output.contains("The entity Topic is renamed from Thread."))
         #expect(!plan.output.contains("CREATE TABLE"))
         #expect(
             try moult.run(Tool.path, ["plan", "forum.sqlite", "--sql"] + model).output.contains("CREATE TABLE ZTOPIC"))
         #expect(try moult.listing() == before)
+    }
+
+    @Test(
+        "plan ends as migrate does, with the same error",
+        arguments: [
+            ["--in-place"], ["--in-place", "--to", "Forum 2"], ["--in-place", "--to", "Forum"], ["--deferred"],
+            ["--deferred", "--in-place"], ["--deferred", "--to", "Forum 2"], ["--in-place", "--stop-at-each-version"],
+            ["--stop-at-each-version"], ["--deferred", "--stop-at-each-version"],
+        ])
+    func planAsMigrate(options: [String]) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        func run(_ verb: String) throws -> Tool.Result {
+            try moult.run(Tool.path, [verb, "forum.sqlite", "--json"] + model + options)
+        }
+        let (plan, migrated) = (try run("plan"), try run("migrate"))
+        #expect(plan.exit == migrated.exit, "\(plan.output) \(migrated.output)")
+        let errors = try [plan, migrated].map { try $0.document["error"] as? [String: any Sendable] }
+        #expect(errors[0]?["code"] as? String == errors[1]?["code"] as? String)
+        #expect(errors[0]?["message"] as? String == errors[1]?["message"] as? String)
+        #expect((errors[0] == nil) == (plan.exit == 0))
+    }
+
+    @Test("in place, plan prints what it can do and refuses what it cannot, in words too")
+    func planInPlace() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let plan = try moult.run(Tool.path, ["plan", "forum.sqlite", "--in-place", "--sql"] + model)
+        #expect(plan.exit == 3 && plan.output.contains("Forum → Forum 2 → Forum 3"), "\(plan)")
+        #expect(plan.errors.contains("cannot run in place") && !plan.output.contains("CREATE TABLE"), "\(plan)")
     }
 
     @Test("migrate ends at the current version, with a backup, a run and every row; again there is nothing to do")

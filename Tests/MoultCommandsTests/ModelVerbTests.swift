@@ -36,7 +36,7 @@ struct ModelVerbTests {
         let moult = try Tool.besideForumModel()
         let plain = try moult("diff", "Forum", "Forum 2", "--model", "Forum.xcdatamodeld")
         #expect(plain.exit == 0)
-        #expect(plain.output.contains("The attribute Post.body is the former text."))
+        #expect(plain.output.contains("The attribute Post.body is renamed from text."))
         #expect(!plain.output.contains("\u{1B}"))
         let document = try moult("diff", "Forum", "Forum 2", "--model", "Forum.xcdatamodeld", "--check", "--json")
         #expect(document.exit == 1)

@@ -88,4 +88,41 @@ struct RecoveryVerbTests {
         #expect(
             try moult.run(Tool.path, ["status", "forum.sqlite", "--to", "Forum"] + model).output.contains("current"))
     }
+
+    @Test("what the way forward lost is printed, with commands that work as they stand")
+    func earlierLosses() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        for (version, entities) in [("1", ["Item", "Note"]), ("2", ["Item"])] {
+            let folder = moult.folder.path + "/App/\(version).xcdatamodel"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let list = entities.map {
+                "<entity name=\"\($0)\"><attribute name=\"body\" optional=\"YES\" attributeType=\"String\"/></entity>"
+            }
+            let kind = "type=\"com.apple.IDECoreDataModeler.DataModel\" documentVersion=\"1.0\""
+            try Data("<?xml version=\"1.0\"?><model \(kind)>\(list.joined())</model>".utf8)
+                .write(to: URL(fileURLWithPath: folder + "/contents"))
+        }
+        let made = try moult("create", "a b.sqlite", "--model", "App", "--version", "1", "--rows", "Item=3,Note=45")
+        try #require(made.exit == 0, "\(made.errors)")
+        try #require(try moult("migrate", "a b.sqlite", "--model", "App").exit == 0)
+        let dry = try moult("downgrade", "a b.sqlite", "--to", "1", "--model", "App", "--dry-run", "--json").document
+        let losses = try #require(dry["earlierLosses"] as? [[String: any Sendable]])
+        #expect(losses.count == 1)
+        let back = try moult("downgrade", "a b.sqlite", "--to", "1", "--model", "App")
+        #expect(back.exit == 0, "\(back.errors)")
+        #expect(back.output.contains("45 objects of Note") && !back.output.contains("nothing of it"), "\(back.output)")
+        // Each command line is copied as it is printed, into a shell.
+        func shell(_ line: String) throws -> Tool.Result {
+            let path = URL(fileURLWithPath: Tool.path).deletingLastPathComponent().path
+            return try moult.run("/bin/sh", ["-c", "PATH='\(path)':$PATH; \(line)"])
+        }
+        let lines = back.output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let show = try #require(lines.first { $0.hasPrefix("moult dump") })
+        let shown = try shell(show + " --entity Note --json")
+        #expect(shown.exit == 0 && shown.output.split(separator: "\n").count == 45, "\(shown.errors)")
+        let restore = try #require(lines.first { $0.hasPrefix("moult rollback") })
+        #expect(losses.first?["restore"] as? String == restore && losses.first?["show"] as? String == show)
+        #expect(try shell(restore).exit == 0)
+        #expect(try SQLiteShell.run(moult.folder.path + "/a b.sqlite", "SELECT count(*) FROM ZNOTE") == "45\n")
+    }
 }

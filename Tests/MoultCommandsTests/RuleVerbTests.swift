@@ -65,7 +65,7 @@ struct RuleVerbTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == bytes)
         #expect(try FileManager.default.contentsOfDirectory(atPath: moult.folder.path).sorted() == before)
 
-        let fixed = try moult.run(Tool.path, Self.validate + ["--fix"])
+        let fixed = try moult.run(Tool.path, Self.validate + ["--fix", "--values"])
         #expect(fixed.exit == 0, "\(fixed.output)\(fixed.errors)")
         #expect(fixed.output.contains("fixed: [homeless] 2 objects quarantined"))
         #expect(fixed.output.contains("  Forum 1: parent: Forum 2 → nil"))

@@ -57,8 +57,37 @@ struct SchemaRepairVerbTests {
         #expect(Set(codes).isSuperset(of: ["table-missing", "column-missing"]))
         let diagnosis = try moult("doctor", "forum.sqlite")
         #expect(diagnosis.exit == 1 && diagnosis.output.contains("moult repair forum.sqlite"))
-        #expect(diagnosis.output.contains("reads all 200 rows"))
+        #expect(diagnosis.output.contains("reads the whole table (200 rows)"))
         let refused = try moult("repair", "forum.sqlite", "--only", "dangling", "--json")
         #expect(refused.exit == 4 && refused.output.contains("Leave --only out"))
+    }
+
+    @Test("a unique index and the duplicates that keep it from being made are one repair, after which all is well")
+    func uniqueIndex() throws {
+        let moult = try Tool.besideForumModel()
+        let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum.xcdatamodel/contents"
+        let text = try String(contentsOfFile: contents, encoding: .utf8)
+        let entity = try #require(text.range(of: "<entity name=\"User\""))
+        let end = try #require(text.range(of: "</entity>", range: entity.upperBound..<text.endIndex))
+        let unique = """
+            <uniquenessConstraints><uniquenessConstraint><constraint value="name"/></uniquenessConstraint>\
+            </uniquenessConstraints>
+            """
+        try text.replacingCharacters(in: end.lowerBound..<end.lowerBound, with: unique)
+            .write(toFile: contents, atomically: true, encoding: .utf8)
+        let made = try moult(
+            "create", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum", "--rows", "User=20")
+        try #require(made.exit == 0, "\(made.errors)")
+        let store = moult.folder.path + "/forum.sqlite"
+        let index = "Z_User_UNIQUE_name"
+        _ = try SQLiteShell.run(
+            store,
+            "DROP INDEX \(index); UPDATE ZUSER SET ZNAME = (SELECT ZNAME FROM ZUSER WHERE Z_PK = 1) WHERE Z_PK = 2")
+        #expect(try moult("validate", "forum.sqlite").exit == 1)
+        let repaired = try moult("repair", "forum.sqlite")
+        #expect(repaired.exit == 0 && !repaired.output.contains("cannot be made"), "\(repaired)")
+        #expect(repaired.output.contains("duplicates") && repaired.output.contains(index))
+        #expect(try moult("validate", "forum.sqlite").exit == 0)
+        #expect(try SQLiteShell.run(store, "SELECT count(*) FROM sqlite_master WHERE name = '\(index)'") == "1\n")
     }
 }

@@ -55,6 +55,27 @@ struct StoreModelVerbTests {
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZPOST; PRAGMA quick_check") == "200\nok\n")
     }
 
+    @Test("inspect names its entities, with their rows, and does without a model where there is none")
+    func inspected() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        func rows() throws -> [String: Int] {
+            let result = try moult("inspect", "forum.sqlite", "--json")
+            #expect(result.exit == 0, "\(result)")
+            let entities = try #require(try result.document["entities"] as? [[String: any Sendable]])
+            return Dictionary(
+                uniqueKeysWithValues: entities.compactMap { entity in
+                    (entity["name"] as? String).flatMap { name in (entity["rows"] as? Int).map { (name, $0) } }
+                })
+        }
+        let expected = ["Forum": 3, "User": 20, "Thread": 30, "Post": 200]
+        #expect(try rows() == expected)
+        let version = try moult("inspect", "forum.sqlite", "--json").document["version"] as? [String: any Sendable]
+        #expect(version?["name"] as? String == "1.0")
+        _ = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", "DROP TABLE Z_MODELCACHE")
+        let without = try moult("inspect", "forum.sqlite")
+        #expect(without.exit == 0 && without.errors.contains("carries no model"), "\(without)")
+    }
+
     @Test("a damaged store whose metadata are gone is salvaged by it")
     func salvage() throws {
         let moult = try StoreVerbTests.besideForumStore()

@@ -5,12 +5,19 @@ import Testing
 @Suite("moult create, lock, backup, rollback, runs and log")
 struct StoreVerbTests {
     /// A tool beside the forum model and `forum.sqlite`, a store of its first version.
-    static func besideForumStore() throws -> Tool {
+    /// Made once and copied, which is faster than to make it each time.
+    private static let forum = Result {
         let moult = try Tool.besideForumModel()
         let made = try moult(
             "create", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum", "--rows",
             "Forum=3,User=20,Thread=30,Post=200")
         try #require(made.exit == 0, "\(made.errors)")
+        return moult
+    }
+
+    static func besideForumStore() throws -> Tool {
+        let moult = try Tool.besideForumModel()
+        _ = try moult.folder.copyStore(forum.get().folder.path + "/forum.sqlite")
         return moult
     }
 
@@ -79,6 +86,26 @@ struct StoreVerbTests {
         try file.close()
         #expect(try moult("backup", "verify", "forum.sqlite").exit == 1)
         #expect(try moult("rollback", "forum.sqlite").exit == 4)
-        #expect(try moult("rollback", "forum.sqlite", "--to", "nothing").exit == 4)
+        #expect(try moult("rollback", "forum.sqlite", "--to", "nothing").exit == 3)
+    }
+
+    @Test("a backup in a folder that an earlier run was given is found by its name")
+    func backupElsewhere() throws {
+        let moult = try Self.besideForumStore()
+        let model = ["--model", "Forum.xcdatamodeld"]
+        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite", "--backups", "elsewhere"] + model).exit == 0)
+        let listed = try moult("backup", "list", "forum.sqlite")
+        #expect(listed.output.contains("elsewhere"))
+        let all = try #require(
+            try moult("backup", "list", "forum.sqlite", "--json").document["backups"] as? [[String: any Sendable]])
+        let name = try #require(all.first?["name"] as? String)
+        #expect(all.count == 1 && listed.output.contains(name))
+        #expect(try moult("backup", "verify", "forum.sqlite", name).exit == 0)
+        #expect(try moult("backup", "export", "forum.sqlite", name, "out.tar").exit == 0)
+        #expect(try moult("backup", "restore", "forum.sqlite", name).exit == 0)
+        let store = moult.folder.path + "/forum.sqlite"
+        #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZTHREAD") == "30\n")
+        let unknown = try moult("backup", "restore", "forum.sqlite", "none")
+        #expect(unknown.exit == 3 && unknown.errors.contains(name), "\(unknown)")
     }
 }

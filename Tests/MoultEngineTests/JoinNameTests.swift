@@ -76,7 +76,7 @@ struct JoinNameTests {
         let audit = try StoreAudit(clients.path, model: clients.versions.versions[0].model)
         #expect(audit.isSound)
         #expect(audit.findings.map(\.code) == ["pair-one-sided"])
-        #expect(audit.findings.first?.message.contains("1 pairs of Client.friends") == true)
+        #expect(audit.findings.first?.message.contains("1 pair of Client.friends") == true)
     }
 
     @Test func `a repair ends dangling pairs of the table that the store has`() throws {

@@ -58,7 +58,7 @@ struct RollbackTests {
         default: for offset in 4096..<8192 { bytes[offset] = 0xEE }
         }
         try system.write(bytes, to: fixture.store)
-        // A WAL that belongs to nothing any more would be mixed into the restored store (B-25).
+        // A WAL that belongs to nothing any more would be mixed into the restored store.
         try system.write(bytes, to: fixture.store + "-wal")
         let outcome = try Migrator().rollback(fixture.store, to: backup)
         #expect(try fixture.logicalHash() == old)

@@ -112,7 +112,7 @@ struct RunProgressTests {
             store, HurriedSystem(),
             MigrationObserver(onProgress: { progress in
                 told.withLock { $0.append(progress) }
-                // What is said to be done was done before it was said (B-34).
+                // What is said to be done was done before it was said.
                 guard let name = progress.message.flatMap({ $0.wholeMatch(of: /Made the backup (.+)/)?.1 }) else {
                     return
                 }

@@ -106,6 +106,67 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
     }
 
+    @Test func `several conditions of one entity lead into one entity, each with its own values`() throws {
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        func prepare() throws -> PreparedMigration {
+            let version = try Self.before()
+            let next = try ManagedObjectModel(
+                entities: version.model.entities.map { entity in
+                    var entity = entity
+                    if entity.name == "Person" {
+                        entity.attributes.append(AttributeDescription(name: "former", type: .string))
+                    }
+                    return entity
+                })
+            let versions = ModelVersions(versions: [version, ModelVersion(names: ["2"], model: next)])
+            var adult = EntityMapping(
+                from: "Person", to: "Person", sourcePredicate: try Predicate(parsing: "age >= 18"))
+            adult.name = "Adults"
+            var child = EntityMapping(
+                from: "Person", to: "Person", sourcePredicate: try Predicate(parsing: "age < 18"))
+            child.name = "Children"
+            child.attributeMappings = [
+                try PropertyMapping("name", "uppercase:($source.name)"), try PropertyMapping("former", "$source.name"),
+            ]
+            let cats = EntityMapping(
+                from: "Pet", to: "Pet", sourcePredicate: try Predicate(parsing: "species == 'cat'"))
+            let mapping = MappingModel([adult, child, EntityMapping(from: "Company", to: "Company"), cats])
+                .completed(from: versions.versions[0], to: versions.versions[1])
+            var registry = MigrationRegistry()
+            registry.acceptedLosses = .all
+            return try PreparedMigration(
+                store, versions: versions,
+                options: .init(
+                    registered: [try RegisteredStage(mapping, named: "one", in: versions)], registry: registry))
+        }
+        let before = try Data(contentsOf: URL(fileURLWithPath: store))
+        // An adult with a child's values is as neither mapping says.
+        for spoil in [
+            "UPDATE main.ZPERSON SET ZAGE = 99 WHERE Z_PK = 3", "DELETE FROM main.ZPERSON WHERE Z_PK = 15",
+            "UPDATE main.ZPERSON SET ZFORMER = 'x', ZNAME = 'y' WHERE Z_PK = 12",
+        ] {
+            var migration = try #require(try prepare().migration())
+            migration.script.statements.append(.init(spoil, "Spoil it."))
+            let error = #expect(throws: MigrationError.self, "\(spoil)") { try Migrator().run(migration, on: store) }
+            #expect(error?.code == .verificationFailed, "\(spoil): \(String(describing: error))")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
+        _ = try Migrator().run(#require(try prepare().migration()), on: store)
+        let wrong = try SQLiteShell.run(
+            store,
+            """
+            ATTACH '\(folder.path)/before.sqlite' AS old;
+            SELECT count(*) FROM ZPERSON p JOIN old.ZPERSON o USING (Z_PK)
+              WHERE p.ZAGE = o.ZAGE AND p.ZEMPLOYER IS o.ZEMPLOYER
+              AND p.ZNAME = iif(o.ZAGE < 18, upper(o.ZNAME), o.ZNAME)
+              AND p.ZFORMER IS iif(o.ZAGE < 18, o.ZNAME, NULL);
+            SELECT (SELECT count(*) FROM ZPERSON) = 20, (SELECT count(*) FROM ZPET) =
+              (SELECT count(*) FROM old.ZPET WHERE ZSPECIES = 'cat');
+            """)
+        #expect(wrong == "20\n1|1\n")
+    }
+
     // MARK: The store
 
     private static func prepare(_ store: String) throws -> PreparedMigration {

@@ -5,7 +5,7 @@ import MoultStore
 import TestSupport
 import Testing
 
-/// Kills a migration of three stages with code between them at random moments (S-13, S-14); afterwards every aircraft
+/// Kills a migration of three stages with code between them at random moments; afterwards every aircraft
 /// has its data, whatever the version, and the next run finishes.
 struct StageKillTests {
     @Test(arguments: ["stages", "stops"])

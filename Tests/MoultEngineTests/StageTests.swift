@@ -14,7 +14,7 @@ import Testing
 
 /// Stages with code: what runs when, on what, and what becomes of it when something fails.
 struct StageTests {
-    /// The way of S-13, with more steps where a test wants them.
+    /// Two versions with an attribute that moves into an entity of its own, with more steps where a test wants them.
     private static func registry(
         before: [String: StepCode] = ["copy": StepCode(execute: FlightVersions.copyFlightData)],
         after: [String: StepCode] = [:]
@@ -170,9 +170,10 @@ struct StageTests {
         #expect(error?.place == "d")
         #expect(
             error?.message == """
-                The step d of decompose failed: no such tail number The step d was undone. The step c was undone. \
-                The undo of b failed: no such tail number The step a was undone.
+                The step d of decompose failed: It threw Refused. The step d was undone. The step c was undone. \
+                The undo of b failed: It threw Refused. The step a was undone.
                 """)
+        #expect(error?.cause == "no such tail number The undo of b: no such tail number")
         #expect(error?.remedy.contains("Undo by hand what b did") == true)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
         #expect(try FlightVersions.witness(path) == before)

@@ -66,6 +66,37 @@ struct StoreAuditTests {
         // No value at all is what a migration leaves that adds the enum.
         #expect(found.first?.severity == (assignment == "ZUSER = NULL" ? .note : .error))
         #expect(found.first?.message.contains("2 objects") == true)
+        #expect(found.first?.keys == [1, 2] && found.first?.values == [])
+        let shown = try StoreAudit(store, model: model, withValues: true).findings
+        let named = shown.first { $0.code == "enum-without-case" }
+        let stored = try SQLiteShell.run(
+            store,
+            """
+            SELECT quote(ZSYSTEMALL) || ', ' || quote(ZSYSTEMSTANDARD) || ', ' || quote(ZSYSTEMRECENTLYDELETED) || ', '
+                || quote(ZUSER)
+            FROM ZSDFOLDER WHERE Z_PK IN (1, 2) ORDER BY 1
+            """)
+        let values = try #require(named?.values)
+        #expect(values.map { $0.prefix(3) } == ["1: ", "2: "])
+        let parts = { (text: Substring) in text.components(separatedBy: ", ").sorted() }
+        #expect(values.map { parts($0.dropFirst(3)) } == stored.split(separator: "\n").map(parts))
+    }
+
+    @Test("a table, a view and an index of the app's own are no fault")
+    func foreignObjects() throws {
+        let original = try #require(Corpus.stores.first { $0.hasSuffix("/mock.store") })
+        let folder = try ScratchFolder()
+        let store = try folder.copyStore(original)
+        _ = try SQLiteShell.run(
+            store,
+            """
+            CREATE TABLE mine (a); CREATE VIEW seen AS SELECT a FROM mine; CREATE INDEX mine_a ON mine (a);
+            CREATE INDEX folders ON ZSDFOLDER (ZUSER)
+            """)
+        let model = try #require(try StoreProbe.read(store) { try StoreSnapshot($0.connection).cachedModel })
+        let audit = try StoreAudit(store, model: model)
+        #expect(audit.isSound && audit.findings.contains { $0.code == "table-unknown" && $0.place == "mine" })
+        #expect(StoreDiagnosis(store).isWell)
     }
 
     @Test("a page that was overwritten is found")

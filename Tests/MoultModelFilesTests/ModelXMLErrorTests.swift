@@ -127,11 +127,16 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", 1, "no element"), ("not xml", 1, "text outside"), ("<model>", 1, "ends inside <model>"),
-        ("<model></entity>", 1, "</entity> closes what is <model>"), ("<model/><model/>", 1, "second root"),
-        ("<model>\n<<<<<<< HEAD\n</model>", 2, "name is missing"), ("<model\nname>", 2, "has no value"),
-        ("<model name='a' name='b'/>", 1, "twice"), ("<model name='&nope;'/>", 1, "&nope; is no character"),
-        ("<!DOCTYPE m [<!ENTITY a 'b'>]><model/>", 1, "declares entities"), ("<model name='\u{1}'/>", 1, "control"),
+        ("", 1, "no element"), ("not xml", 1, "syntax error"), ("<model>", 1, "ends inside <model> of line 1"),
+        ("<model></entity>", 1, "mismatched tag inside <model>"), ("<model/><model/>", 1, "junk after"),
+        ("<model>\n<<<<<<< HEAD\n</model>", 2, "invalid token"), ("<model\nname>", 2, "invalid token"),
+        ("<model name='a' name='b'/>", 1, "duplicate attribute"), ("<model name='&nope;'/>", 1, "undefined entity"),
+        ("<!DOCTYPE m SYSTEM 'file:///etc/passwd'><model>&nope;</model>", 1, "&nope; is no character"),
+        ("<!DOCTYPE m SYSTEM 'file:///etc/passwd'><model name='&nope;'/>", 1, "&nope; is no character"),
+        ("<!DOCTYPE m [<!ENTITY a 'b'>]><model/>", 1, "declares entities"),
+        ("<model name='\u{1}'/>", 1, "invalid token"),
+        ("<?xml version='1.0' encoding='UTF-16'?><model>\u{E9}</modal>", 1, "mismatched tag"),
+        (String(repeating: "<model>", count: 65), 1, "nested too deeply"),
         ("<plist/>", 1, "root is <plist>"),
     ])
     func notAModel(text: String, line: Int, words: String) throws {

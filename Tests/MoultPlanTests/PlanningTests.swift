@@ -29,7 +29,7 @@ import Testing
         #expect(reason == "The attribute A.n is removed: Date.")
     }
 
-    /// B-32: every pair, not only the neighbours.
+    /// Every pair, not only the neighbours.
     @Test func `there is a plan for every pair of versions in their order`() throws {
         let all = try versions()
         for start in 0..<4 {
@@ -42,7 +42,6 @@ import Testing
         }
     }
 
-    /// B-05, B-31.
     @Test func `same, ahead, unknown and no path are four different answers`() throws {
         let all = try versions()
         #expect(try MigrationPlan(all, from: "V4").isEmpty)

@@ -88,4 +88,31 @@ import Testing
         #expect(error?.message.contains("Cat.a") == true)
         #expect(error?.message.contains("Cat.b") == true)
     }
+
+    @Test func `reasons are in the order of names, each time`() throws {
+        let names = (1...20).map { "a\(100 + $0)" }
+        let older = try version("V1", entity("Cat"), entity("Toy"))
+        let newer = try version(
+            "V2", entity("Cat", names.map { attribute($0, required: true) }, [toOne("toy", "Toy", required: true)]),
+            entity("Toy"))
+        let inferred = try InferredMapping(Correspondence(from: older, to: newer))
+        #expect(inferred.refusals.map(\.place) == names.map { "Cat.\($0)" } + ["Cat.toy"])
+    }
+
+    @Test(arguments: [RegisteredStage.Style.mapping, .handlers, .plan(from: "V1", to: "V2")])
+    func `the remedy for lost objects is in the words of the stage`(style: RegisteredStage.Style) throws {
+        let (older, newer) = (try version("V1", entity("Cat")), try version("V2", entity("Cat")))
+        var pass = MigrationPass(older: older, newer: newer, olderPosition: 0, newerPosition: 1, work: .none)
+        pass.style = style
+        let loss = MigrationLoss(.rows, .dropped, entity: "Cat", version: "V2")
+        let text = LossRemedy(loss, of: pass, older.model).text
+        let words =
+            switch style {
+            case .mapping: "EntityMapping(from: \"Cat\""
+            case .handlers: "willMigrateHandler"
+            case .plan: "FetchDescriptor<V1.Cat>"
+            }
+        #expect(text.contains(words) && text.contains("EntityMapping") == (style == .mapping), "\(text)")
+        #expect(text.contains("acceptedLosses = [\"Cat\"]"))
+    }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MoultPlan
 
-/// S-08, B-41: chains of renames in both spellings, over every pair of versions.
+/// Chains of renames in both spellings, over every pair of versions.
 @Suite struct RenamingTests {
     /// V1 color, V2 paintColor, V3 primaryColor, with the identifiers of V2 and V3.
     static let chains: [(second: String?, third: String)] = [
@@ -51,7 +51,7 @@ import Testing
         let back = try ModelDiff(all, from: "V4", to: "V2")
         #expect(
             back.changes.filter(\.isHashed).map(\.sentence) == [
-                "The attribute Aircraft.paintColor is the former primaryColor.",
+                "The attribute Aircraft.paintColor is renamed from primaryColor.",
                 "The attribute Aircraft.color is removed: String.",
             ])
         #expect(try ModelDiff(all, from: "V2", to: "V2").isEmpty)

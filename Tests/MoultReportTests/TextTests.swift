@@ -27,7 +27,7 @@ struct TextTests {
         "counts, sizes and durations",
         arguments: [
             (Quantity.count(0), "0"), (Quantity.count(-1_234_567), "-1,234,567"), (Quantity.count(999), "999"),
-            (Quantity.count(.min), "-9,223,372,036,854,775,808"), (Quantity.count(1, "row"), "1 row"),
+            (Quantity.count(Int.min), "-9,223,372,036,854,775,808"), (Quantity.count(1, "row"), "1 row"),
             (Quantity.count(1000, "entity", plural: "entities"), "1,000 entities"), (Quantity.bytes(999), "999 bytes"),
             (Quantity.bytes(1), "1 byte"), (Quantity.bytes(1000), "1.0 kB"), (Quantity.bytes(227_000_000), "227 MB"),
             (Quantity.bytes(999_999), "1.0 MB"), (Quantity.duration(0.0124), "12 ms"),

@@ -99,7 +99,7 @@ private struct Comparison {
 
     private static let addedByCompiler = "the model in the store has a second fetch index, which the source has not"
 
-    /// The differences that STORE_FORMAT 11 explains, each with its reason.
+    /// The known differences, each with its reason.
     private static let reasons: [(store: String, text: String, reason: String)] = [
         (
             "@6739d000/Tests/SampleModelV1.sqlite", "CREATE INDEX Z_Car_",

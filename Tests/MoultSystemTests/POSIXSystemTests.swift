@@ -22,6 +22,23 @@ struct POSIXSystemTests {
         }
     }
 
+    @Test func `a copy has the holes of its source, at the same places`() throws {
+        for (name, pieces) in [("holes", [0, 4 << 20]), ("begins", [3 << 20]), ("empty", [])] {
+            try system.write([], to: path(name))
+            #expect(truncate(path(name), 64 << 20) == 0)
+            for place in pieces {
+                let file = try #require(FileHandle(forUpdatingAtPath: path(name)))
+                try file.seek(toOffset: UInt64(place))
+                try file.write(contentsOf: Data((0..<5_000).map { UInt8(truncatingIfNeeded: $0 * 7 + place) }))
+                try file.close()
+            }
+            try system.copy(path(name), to: path(name + " copy"))
+            #expect(FileManager.default.contentsEqual(atPath: path(name), andPath: path(name + " copy")))
+            var record = stat()
+            #expect(stat(path(name + " copy"), &record) == 0 && record.st_blocks * 512 < 1 << 20)
+        }
+    }
+
     @Test func `a digest is what sha256sum prints`() throws {
         try system.write(Array("Moult\n".utf8), to: path("text"))
         let printed = try ChildProcess.run("sha256sum", [path("text")]).output
@@ -77,6 +94,118 @@ struct POSIXSystemTests {
         #expect(error?.code == .fileNotFound)
         #expect(error?.place == path("nothing"))
         #expect(error?.cause == "No such file or directory")
+    }
+}
+
+/// What other users may find, or may have put, where files are made and read.
+struct SharedFolderTests {
+    private struct LaterSystem: ForwardingSystem {
+        var now: Timestamp { Timestamp(seconds: real.now.seconds + 3_600) }
+    }
+
+    let system = POSIXSystem()
+    let folder: ScratchFolder
+
+    init() throws { folder = try ScratchFolder() }
+
+    private func path(_ name: String) -> String { folder.path + "/" + name }
+
+    private func mode(_ name: String) throws -> UInt32? { try system.status(of: path(name))?.mode }
+
+    @Test func `what is made is this user's alone, or for the readers of another file`() throws {
+        try system.write([1], to: path("own"))
+        try system.append([1], to: path("added"))
+        try system.makeFolder(path("folder"))
+        try system.copy(path("own"), to: path("copy"))
+        _ = try system.lock(path("lock"))
+        for name in ["own", "added", "copy", "lock"] { #expect(try mode(name) == 0o600) }
+        #expect(try mode("folder") == 0o700)
+        for (given, file, inner) in [
+            (0o640, 0o640, 0o750), (0o664, 0o664, 0o775), (0o400, 0o600, 0o700), (0o755, 0o644, 0o755),
+        ] {
+            let rights = FileRights.like(path("own"))
+            try system.setMode(UInt32(given), of: path("own"))
+            for name in ["file", "made", "inner", "other"] { try system.remove(path(name)) }
+            try system.write([1], to: path("file"), rights)
+            try system.makeFile(path("made"), rights)
+            try system.makeFolder(path("inner"), rights)
+            try system.copy(path("folder/../copy"), to: path("other"), rights)
+            for name in ["file", "made", "other"] { #expect(try mode(name) == UInt32(file)) }
+            #expect(try mode("inner") == UInt32(inner))
+        }
+        try system.write([1], to: path("alone"), .like(path("nothing")))
+        #expect(try mode("alone") == 0o600)
+    }
+
+    @Test func `nothing is written through a link, and nothing is read below a sidecar through one`() throws {
+        try system.write([7], to: path("victim"))
+        #expect(symlink(path("victim"), path("link")) == 0)
+        #expect(throws: MigrationError.self) { try system.write([1], to: path("link")) }
+        #expect(throws: MigrationError.self) { try system.append([1], to: path("link")) }
+        #expect(throws: MigrationError.self) { try system.lock(path("link")) }
+        #expect(throws: MigrationError.self) { try system.makeFile(path("link"), .own) }
+        #expect(throws: MigrationError.self) { try system.copy(path("link"), to: path("copy")) }
+        #expect(try system.read(path("link")) == [7])
+        try system.makeFolder(path("a.sqlite.moult"))
+        #expect(symlink(path("victim"), path("a.sqlite.moult/log.txt")) == 0)
+        #expect(symlink(folder.path, path("a.sqlite.moult/backups")) == 0)
+        #expect(symlink(folder.path, path("b.sqlite.moult")) == 0)
+        for name in ["a.sqlite.moult/log.txt", "a.sqlite.moult/backups/victim", "b.sqlite.moult/victim"] {
+            let error = #expect(throws: MigrationError.self) { try system.read(path(name)) }
+            #expect(error?.code == .fileNotReadable && error?.message.contains("symbolic link") == true)
+            #expect(throws: MigrationError.self) { try system.write([1], to: path(name)) }
+        }
+        #expect(try system.read(path("victim")) == [7])
+    }
+
+    @Test func `a pipe, a device and a folder are no files, and nobody waits for them`() throws {
+        #expect(mkfifo(path("pipe"), 0o600) == 0)
+        for path in [path("pipe"), "/dev/zero", folder.path] {
+            let error = #expect(throws: MigrationError.self) { try system.read(path) }
+            #expect(error?.code == .fileNotReadable && error?.place == path)
+            #expect(throws: MigrationError.self) { try system.digest(of: path) }
+            #expect(throws: MigrationError.self) { try system.append([1], to: path) }
+            #expect(throws: MigrationError.self) { try system.lock(path) }
+            #expect(throws: MigrationError.self) { try system.copy(path, to: self.path("copy")) }
+        }
+    }
+
+    @Test func `a file that is larger than the limit is not read`() throws {
+        try system.write([1, 2, 3], to: path("file"))
+        #expect(try system.read(path("file"), limit: 3) == [1, 2, 3])
+        let error = #expect(throws: MigrationError.self) {
+            try system.read(path("file"), limit: 2, as: .metadataInvalid)
+        }
+        #expect(error?.code == .metadataInvalid && error?.message.contains("3 bytes") == true)
+        #expect(truncate(path("file"), 6 << 30) == 0)
+        #expect(throws: MigrationError.self) { try system.read(path("file")) }
+        // What /proc shows has no size.
+        #expect(try !system.read("/proc/self/stat").isEmpty)
+    }
+
+    @Test func `a dead process's temporary folder goes, and never that of a living one`() throws {
+        let living = try TemporaryFolder("rehearsal", in: folder.path, system)
+        // The lock is in the folder, and goes with the process.
+        for (name, hasLock) in [("moult-rehearsal-dead", true), ("moult-probe-begun", false), ("other", true)] {
+            try system.makeFolder(path(name))
+            try system.write([1], to: path(name + "/source"))
+            if hasLock { try system.write([], to: path(name + "/.moult-lock")) }
+        }
+        #expect(symlink(folder.path, path("moult-test-link")) == 0)
+        try TemporaryFolder("test", in: folder.path, system).remove()
+        #expect(try system.exists(path("moult-rehearsal-dead")))
+        try TemporaryFolder("test", in: folder.path, LaterSystem()).remove()
+        let left = ["moult-probe-begun", Path.name(of: living.path), "moult-test-link", "other"]
+        #expect(try system.list(folder.path) == left.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+        living.remove()
+        #expect(try !system.exists(living.path))
+    }
+
+    @Test func `an error of the disk, a full one and a full table of files are called by their names`() {
+        #expect(
+            MigrationError.system("read", "x", error: EIO).message == "The disk failed while Moult tried to read x.")
+        #expect(MigrationError.system("make", "x", error: ENOSPC).code == .insufficientStorage)
+        #expect(MigrationError.system("make", "x", error: EDQUOT).code == .insufficientStorage)
     }
 }
 

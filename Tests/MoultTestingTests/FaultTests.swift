@@ -15,10 +15,10 @@ struct FaultTests {
     func `a fault leaves the old store or the new one, and the next run finishes`(number: Int) throws {
         let folder = try ScratchFolder()
         let ground = try FaultGround(Self.cases[number], in: POSIXSystem().resolve(folder.path))
-        for kind in [0, 1, 3].map({ Self.kinds[(number + $0) % Self.kinds.count] }) {
+        for kind in [0, 3].map({ Self.kinds[(number + $0) % Self.kinds.count] }) {
             let row = try FaultSeries(ground, kind, seeds: [UInt64(number % 4)]).run(seconds: 0)
             #expect(row.broken == [])
-            #expect(row.tried > 0)
+            #expect(row.tried > 0 || row.moments == 0, "\(row)")
             #expect(row.untouched == 0, "the run makes other calls than the undisturbed one")
         }
     }

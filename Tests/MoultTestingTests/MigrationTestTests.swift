@@ -1,10 +1,11 @@
 import Foundation
 import MoultModel
-import MoultTesting
 import MoultTransform
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import MoultTesting
 
 /// The test kit as a user's own tests call it.
 struct MigrationTestTests {
@@ -35,7 +36,22 @@ struct MigrationTestTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["Shop.sqlite"])
     }
 
-    /// Gives each object what is left of a number that no run begins anew.
+    private func report(_ policy: @escaping @Sendable () -> EntityMigrationPolicy, seconds: Double) throws
+        -> FaultReport
+    {
+        let folder = try ScratchFolder()
+        let store = try Self.makeStore(in: folder)
+        var registry = Self.registry()
+        registry.register(policy: policy, named: "Policy")
+        registry.register(
+            mapping: MappingModel([
+                EntityMapping(from: "Item", to: "Item", entityMigrationPolicyClassName: "Policy"),
+                EntityMapping(from: "Link", to: "Link"), EntityMapping(from: "Author", to: "Author"),
+            ]), from: "1", to: "2")
+        return try MigrationTest(ofStoreAt: store, registry: registry).withFaults(seconds: seconds)
+    }
+
+    /// Leaves out each seventh object, and no run begins the count anew.
     private final class Counting: EntityMigrationPolicy {
         private static let number = Atomic<Int>(0)
 
@@ -43,22 +59,53 @@ struct MigrationTestTests {
             forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
         ) throws {
             let number = Self.number.add(1, ordering: .relaxed).newValue
-            try manager.makeDestinationInstance(forSource: source)["name"] = .string("number \(number)")
+            guard number.isMultiple(of: 7) else {
+                _ = try manager.makeDestinationInstance(forSource: source)
+                return
+            }
+            source.outcome = .dropped(reason: "a seventh")
         }
     }
 
     @Test func `a migration that does not make the same store again is reported`() throws {
+        let report = try report({ Counting() }, seconds: 0.2)
+        #expect(report.broken.contains { $0.contains("new store") }, "\(report)")
+    }
+
+    /// What apps write.
+    private final class Stamping: EntityMigrationPolicy {
+        override func createDestinationInstances(
+            forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
+        ) throws {
+            let made = try manager.makeDestinationInstance(forSource: source)
+            made["name"] = .string(UUID().uuidString)
+            // Whole seconds, which two quick runs share.
+            made["rate"] = .double(Date().timeIntervalSinceReferenceDate.rounded())
+        }
+    }
+
+    @Test func `code may ask the clock and make identifiers`() throws {
+        let report = try report({ Stamping() }, seconds: 0.5)
+        #expect(report.broken == [], "\(report)")
+        #expect(report.tried >= 8)
+        #expect(report.changingColumns == ["ZITEM.ZNAME", "ZITEM.ZRATE"])
+        #expect(report.description.contains("ZITEM.ZRATE"))
+    }
+
+    /// Of a column that changes from run to run it still counts whether there is a value.
+    @Test func `a value that is missing is seen in a column that changes`() throws {
         let folder = try ScratchFolder()
         let store = try Self.makeStore(in: folder)
-        var registry = Self.registry()
-        registry.register(policy: { Counting() }, named: "Counting")
-        registry.register(
-            mapping: MappingModel([
-                EntityMapping(from: "Item", to: "Item", entityMigrationPolicyClassName: "Counting"),
-                EntityMapping(from: "Link", to: "Link"), EntityMapping(from: "Author", to: "Author"),
-            ]), from: "1", to: "2")
-        let report = try MigrationTest(ofStoreAt: store, registry: registry).withFaults(seconds: 0.2)
-        #expect(report.broken.contains { $0.contains("new store") }, "\(report)")
+        let changing: Set = [ChangingColumn(table: "ZITEM", name: "ZNAME")]
+        func rows() throws -> [String] {
+            try LogicalState(of: store, scratch: folder.path + "/look", changing: changing).rows
+        }
+        let before = try rows()
+        _ = try SQLiteShell.run(store, "UPDATE ZITEM SET ZNAME = 'another' || Z_PK WHERE ZNAME NOT NULL")
+        #expect(try rows() == before)
+        _ = try SQLiteShell.run(
+            store, "UPDATE ZITEM SET ZNAME = NULL WHERE Z_PK = (SELECT max(Z_PK) FROM ZITEM WHERE ZNAME NOT NULL)")
+        #expect(try rows() != before)
     }
 
     @Test func `contents tell two stores apart by what they hold, not by their pages`() throws {

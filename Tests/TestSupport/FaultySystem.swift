@@ -24,13 +24,13 @@ package final class FaultySystem: ForwardingSystem, @unchecked Sendable {
         throw MigrationError.system("write", path, error: error)
     }
 
-    package func write(_ bytes: [UInt8], to path: String) throws {
+    package func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
         try check(path)
-        try real.write(bytes, to: path)
+        try real.write(bytes, to: path, rights)
     }
-    package func append(_ bytes: [UInt8], to path: String) throws {
+    package func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
         try check(path)
-        try real.append(bytes, to: path)
+        try real.append(bytes, to: path, rights)
     }
     package func synchronise(_ path: String) throws {
         try check(path)
@@ -40,9 +40,9 @@ package final class FaultySystem: ForwardingSystem, @unchecked Sendable {
         try check(path)
         try real.rename(path, to: newPath)
     }
-    package func copy(_ path: String, to copy: String) throws {
+    package func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
         try check(path)
-        try real.copy(path, to: copy)
+        try real.copy(path, to: copy, rights)
     }
     package func remove(_ path: String) throws -> Bool {
         try check(path)

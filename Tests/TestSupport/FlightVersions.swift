@@ -4,7 +4,7 @@ import MoultObjects
 import MoultStore
 import MoultSystem
 
-/// An attribute moves into an entity of its own in three stages (S-13): version 2 adds the entity and the relationship,
+/// An attribute moves into an entity of its own in three stages: version 2 adds the entity and the relationship,
 /// code copies the values, version 3 drops the attribute.
 package enum FlightVersions {
     package static func make() throws -> ModelVersions {

@@ -8,24 +8,32 @@ package protocol ForwardingSystem: System {
 
 extension ForwardingSystem {
     package var real: POSIXSystem { POSIXSystem() }
-    package func copy(_ path: String, to copy: String) throws { try real.copy(path, to: copy) }
+    package func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
+        try real.copy(path, to: copy, rights)
+    }
+    package func isLink(_ path: String) throws -> Bool { try real.isLink(path) }
     package func status(of path: String) throws -> FileStatus? { try real.status(of: path) }
     package func resolve(_ path: String) throws -> String { try real.resolve(path) }
     package func list(_ folder: String) throws -> [String] { try real.list(folder) }
-    package func read(_ path: String) throws -> [UInt8] { try real.read(path) }
     package func read(_ path: String, prefix count: Int) throws -> [UInt8] { try real.read(path, prefix: count) }
     package func isWritable(_ path: String) -> Bool { real.isWritable(path) }
     package func space(at path: String) throws -> VolumeSpace { try real.space(at: path) }
     package func digest(of path: String) throws -> [UInt8] { try real.digest(of: path) }
-    package func write(_ bytes: [UInt8], to path: String) throws { try real.write(bytes, to: path) }
-    package func append(_ bytes: [UInt8], to path: String) throws { try real.append(bytes, to: path) }
+    package func makeFile(_ path: String, _ rights: FileRights) throws { try real.makeFile(path, rights) }
+    package func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+        try real.write(bytes, to: path, rights)
+    }
+    package func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+        try real.append(bytes, to: path, rights)
+    }
     package func synchronise(_ path: String) throws { try real.synchronise(path) }
     package func rename(_ path: String, to newPath: String) throws { try real.rename(path, to: newPath) }
     package func remove(_ path: String) throws -> Bool { try real.remove(path) }
-    package func makeFolder(_ path: String) throws { try real.makeFolder(path) }
+    package func makeFolder(_ path: String, _ rights: FileRights) throws { try real.makeFolder(path, rights) }
     package func setMode(_ mode: UInt32, of path: String) throws { try real.setMode(mode, of: path) }
-    package func lock(_ path: String) throws -> FileLock? { try real.lock(path) }
+    package func lock(_ path: String, _ rights: FileRights) throws -> FileLock? { try real.lock(path, rights) }
     package var processIdentifier: Int32 { real.processIdentifier }
+    package var user: UInt32 { real.user }
     package func startTime(ofProcess identifier: Int32) -> String? { real.startTime(ofProcess: identifier) }
     package func holders(of path: String) -> [RunningProcess] { real.holders(of: path) }
     package var now: Timestamp { real.now }

@@ -36,6 +36,15 @@ struct ForumMigrationTests {
         #expect(forum.span.contains(now))
     }
 
+    @Test("the tool is killed in the middle, whatever time its policy asks for")
+    func kills() throws {
+        let forum = try ForumStore()
+        let result = try forum.tool("test", "--kill", "4", "old.sqlite")
+        #expect(result.exit == 0, "\(result.output)")
+        #expect(result.output.contains("ZTHREAD.ZLASTMODIFIEDDATE"))
+        #expect(result.output.contains("broken 0 times"))
+    }
+
     @Test("a thread's author is the one user of that userID, and an unknown one leaves only the userID")
     func authors() throws {
         let forum = try ForumStore()

@@ -32,27 +32,42 @@ package final class Console: Sendable {
     package let errors: Stream
     /// Whether the verb prints JSON.
     package let isJSON: Bool
+    /// Whether a program reads standard error: one JSON object a line, and nothing else.
+    package let tellsEvents: Bool
+    /// What completes the commands in remedies, once the arguments are known.
+    private let advice = Mutex<Advice?>(nil)
     private let pending = Mutex<[UInt8]>([])
-    private let closed = Mutex(false)
+    private let broken = Mutex<Int32?>(nil)
 
-    package init(isJSON: Bool) {
+    package init(isJSON: Bool, tellsEvents: Bool = false) {
         self.isJSON = isJSON
+        self.tellsEvents = tellsEvents
         output = Stream(STDOUT_FILENO)
         errors = Stream(STDERR_FILENO)
     }
 
-    /// Whether nobody reads standard output any more, as after `| head`.
-    package var isClosed: Bool { closed.withLock { $0 } }
+    /// The system's number of the error that has ended standard output, such as `EPIPE` after `| head`; nil while it takes
+    /// what is written.
+    package var outputError: Int32? { broken.withLock { $0 } }
 
-    /// A verb's result: the document with `--json`, else the lines.
+    func advise(by advice: Advice) { self.advice.withLock { $0 = advice } }
+
+    /// A text of Moult's own with every command in it complete.
+    func advised(_ text: String) -> String {
+        Program.named(advice.withLock { $0 }?.filled(text) ?? text)
+    }
+
+    /// A verb's result: the document with `--json`, else the lines. Commands in remedies are completed.
     package func print(_ document: @autoclosure () -> JSONValue, _ lines: (TextStyle) -> [String]) {
-        isJSON ? line(document().compact) : self.lines(lines(output.style))
+        guard !isJSON else { return line(document().advised(by: advice.withLock { $0 }).compact) }
+        self.lines(lines(output.style).map { $0.hasPrefix("  ") && $0.contains("→") ? advised($0) : $0 })
     }
 
     package func lines(_ lines: [String]) { lines.forEach(line) }
 
     /// One line on standard output; it leaves when the buffer is full or at the end.
     package func line(_ text: String) {
+        let text = isJSON ? text : text.safeForTerminal(style: output.style)
         let isFull = pending.withLock { bytes in
             bytes += text.utf8
             bytes.append(UInt8(ascii: "\n"))
@@ -62,19 +77,45 @@ package final class Console: Sendable {
     }
 
     /// One line on standard error, at once.
-    package func say(_ text: String) { sayRaw(text + "\n") }
+    package func say(_ text: String) {
+        guard !tellsEvents else {
+            return tell("message", [.init("message", .string(text))])
+        }
+        sayRaw(text.safeForTerminal(style: errors.style) + "\n")
+    }
 
     /// Findings on standard error; notes are left out.
     package func say(_ findings: [Finding]) {
         for finding in findings where finding.severity > .note {
-            finding.lines(style: errors.style).forEach(say)
+            var finding = finding
+            finding.remedy = advised(finding.remedy)
+            if tellsEvents {
+                tell("finding", [.init("finding", finding.document)])
+            } else {
+                finding.lines(style: errors.style).forEach(say)
+            }
         }
+    }
+
+    /// An error on standard error.
+    func say(_ error: MigrationError) {
+        if tellsEvents {
+            tell("error", [.init("error", error.document["error"] ?? .null)])
+        } else {
+            say(error.lines(style: errors.style).joined(separator: "\n"))
+        }
+    }
+
+    /// One object on standard error, for a program.
+    func tell(_ event: String, _ members: [JSONValue.Member]) {
+        sayRaw(JSONValue.object([.init("format", 1), .init("event", .string(event))] + members).compact + "\n")
     }
 
     /// Text on standard error as it is, for a line that is drawn again and again.
     package func sayRaw(_ text: String) {
         flush()
-        Self.write(Array(text.utf8), to: errors.descriptor)
+        // Nothing may depend on whether somebody reads it.
+        _ = Self.write(Array(text.utf8), to: errors.descriptor)
     }
 
     package func flush() {
@@ -82,17 +123,25 @@ package final class Console: Sendable {
             defer { bytes.removeAll(keepingCapacity: true) }
             return bytes
         }
-        if !Self.write(bytes, to: output.descriptor) { closed.withLock { $0 = true } }
+        // What follows a gap would be taken for the whole.
+        guard outputError == nil, let number = Self.write(bytes, to: output.descriptor) else { return }
+        broken.withLock { $0 = number }
     }
 
-    /// - Returns: false when the reader is gone or the disk is full.
-    @discardableResult
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    /// - Returns: the system's number of the error where the reader is gone or the disk is full.
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR && errno != EAGAIN { return false }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&wait, 1, 1_000)
+            } else if errno != EINTR {
+                return errno
+            }
         }
-        return true
+        return nil
     }
 }

@@ -1,5 +1,6 @@
 import MoultEngine
 import MoultModel
+import MoultReport
 
 extension MirrorRecord {
     var document: JSONValue {
@@ -45,10 +46,11 @@ extension MirrorStatus {
         case (_, nil, let transactions?): behind = "It is \(transactions) transactions behind."
         case (_, nil, nil): behind = "Every row has to be compared to know whether it is behind."
         case (_, let objects?, let transactions?):
-            behind = "It is \(transactions) transactions behind, which wrote to \(objects) objects."
-        case (_, let objects?, nil): behind = "It is \(objects) objects behind."
+            behind =
+                "It is \(Quantity.count(transactions, "transaction")) behind, which wrote to \(Quantity.count(objects, "object"))."
+        case (_, let objects?, nil): behind = "It is \(Quantity.count(objects, "object")) behind."
         }
-        return ["Apps write to \(primary).", "\(replica) follows. \(behind)"]
+        return ["Apps write to \(primary.printable).", "\(replica.printable) follows. \(behind)"]
             + (reason.map { ["Each sync compares every row: \($0)"] } ?? [])
     }
 }
@@ -69,11 +71,13 @@ extension MirrorVerification {
     }
 
     var lines: [String] {
-        if isEqual { return ["Equal: \(rows) rows compared, value by value, with a fresh migration."] }
+        if isEqual {
+            return ["Equal: \(Quantity.count(rows, "row")) compared, value by value, with a fresh migration."]
+        }
         return (obstacle.map { ["Not brought up to date: \($0)"] } ?? [])
             + differences.map { difference in
-                "\(difference.table): \(difference.missing) rows only as a fresh migration has them, "
-                    + "\(difference.surplus) only as the store that follows has them; keys "
+                "\(difference.table): \(Quantity.count(difference.missing, "row")) only in a fresh migration, "
+                    + "\(Quantity.count(difference.surplus)) only as the store that follows has them; keys "
                     + difference.keys.map(String.init).joined(separator: ", ")
             } + others.map { "\($0) differs." }
     }

@@ -17,26 +17,21 @@ final class ProgressDisplay: Sendable {
 
     private let console: Console
     private let isDebugging: Bool
-    private let tellsEvents: Bool
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - isDebugging: whether to say what Core Data says under its migration debug flag.
-    ///   - tellsEvents: whether a program reads what is told.
-    init(_ console: Console, isDebugging: Bool = Environment.isDebuggingMigration, tellsEvents: Bool = false) {
+    /// - Parameter isDebugging: whether to say what Core Data says under its migration debug flag.
+    init(_ console: Console, isDebugging: Bool = Environment.isDebuggingMigration) {
         self.console = console
-        self.isDebugging = isDebugging && !tellsEvents
-        self.tellsEvents = tellsEvents
+        self.isDebugging = isDebugging && !console.tellsEvents
     }
 
     /// An observer that shows, and that ends the run when somebody wishes so.
     var observer: MigrationObserver {
-        Interruption.listen()
-        return MigrationObserver(onProgress: { self.show($0) }, isCancelled: { Interruption.isWished })
+        MigrationObserver(onProgress: { self.show($0) }, isCancelled: Interruption.heard)
     }
 
     private func show(_ progress: MigrationProgress) {
-        guard !tellsEvents else { return console.say(progress.document.compact) }
+        guard !console.tellsEvents else { return console.tell("progress", progress.members) }
         state.withLock { state in
             let now = ContinuousClock.now
             if progress.rows > 0, state.firstRow == nil { state.firstRow = now }
@@ -104,12 +99,12 @@ final class ProgressDisplay: Sendable {
 
 extension MigrationProgress {
     /// One report, for a program that reads them line by line.
-    fileprivate var document: JSONValue {
+    fileprivate var members: [JSONValue.Member] {
         [
-            "format": 1, "event": "progress", "phase": .string(phase.rawValue), "fraction": .double(fraction),
-            "rows": .integer(rows), "totalRows": .integer(totalRows), "bytes": .integer(bytes),
-            "estimatedTimeRemaining": estimatedTimeRemaining.map(JSONValue.double) ?? .null,
-            "message": JSONValue(message),
+            .init("phase", .string(phase.rawValue)), .init("fraction", .double(fraction)),
+            .init("rows", .integer(rows)), .init("totalRows", .integer(totalRows)), .init("bytes", .integer(bytes)),
+            .init("estimatedTimeRemaining", estimatedTimeRemaining.map(JSONValue.double) ?? .null),
+            .init("message", JSONValue(message)),
         ]
     }
 }

@@ -1,6 +1,7 @@
 import MoultModel
 import MoultPlan
 import MoultReport
+import MoultStore
 import MoultSystem
 
 extension Verb {
@@ -12,24 +13,44 @@ extension Verb {
             --set answers one, such as --set Person.fullName=rename:name, or =new, =keep, =drop; given again, it changes
             the answer. --forget takes one back. On a terminal, without either, each open question is asked. Exits with
             3 while questions are open.
+
+            --for names a store: the questions are then those on its way, from its version on. It is needed where MODEL
+            is a store too, as the way then begins with the model inside the first.
             """,
-        operands: [.model], options: [.answers, set, forget, from, to, .order],
-        examples: ["moult answer Forum.xcdatamodeld", "moult answer Forum.xcdatamodeld --answers answers.json"]
+        operands: [.model], options: [.answers, set, forget, forStore, from, to, .order],
+        examples: [
+            "moult answer Forum.xcdatamodeld", "moult answer Forum.xcdatamodeld --answers answers.json",
+            "moult answer Forum.xcdatamodeld --for forum.sqlite",
+        ]
     ) { invocation, console in
-        let versions = try invocation.operandVersions(console)
+        var versions = try invocation.operandVersions(console)
+        let store = invocation[value: forStore]
+        if let store, let model = invocation[Operand.model] {
+            versions = try invocation.onTheWay(versions, of: store, to: model)
+        }
+        if store == nil, !invocation.all(set).isEmpty, let model = invocation[Operand.model],
+            try StoreProbe.isDatabase(model)
+        {
+            throw invocation.wrong(
+                "The model inside a store is one version, about which nothing is asked. Name the store that is to be "
+                    + "migrated to it: --for STORE.")
+        }
         let path = invocation.answersPath
         let exists = try path.map { try POSIXSystem().exists($0) } ?? false
+        let first =
+            try invocation[value: from].map { try versions.knownPosition(of: $0) }
+            ?? store.flatMap { try invocation.position(of: $0, in: versions) } ?? 0
+        let last = try invocation[value: to].map { try versions.knownPosition(of: $0) }
         var session = try AnswerSession(
-            versions, from: invocation[value: from].map { try versions.knownPosition(of: $0) } ?? 0,
-            to: invocation[value: to].map { try versions.knownPosition(of: $0) } ?? max(0, versions.versions.count - 1),
+            versions, from: first, to: last ?? max(0, versions.versions.count - 1),
             answers: exists ? invocation.answers() : .none, path: path)
-        let before = session.answers
+        let before = session.kept
         for place in invocation.all(forget) { try session.forget(place, invocation) }
         for text in invocation.all(set) { try session.record(text, invocation) }
         if invocation.all(set).isEmpty, invocation.all(forget).isEmpty, AnswerSession.canAsk(console) {
             try session.ask(console)
         }
-        if session.answers != before { try session.save() }
+        if session.kept != before { try session.save() }
         console.print(session.document) { session.lines(style: $0) }
         return session.questions.isEmpty ? .done : .refused
     }
@@ -38,6 +59,8 @@ extension Verb {
         "set", "PLACE=ANSWER", "Answer a question, or change the answer: rename:OLD, new, keep or drop.")
     private static let forget = Option.value(
         "forget", "PLACE", "Take back what was answered about an entity or property.")
+    private static let forStore = Option.value(
+        "for", "STORE", "The store that is to be migrated: the questions on its way.", completes: .files)
     private static let from = Option.value("from", "VERSION", "The version to begin at; the oldest by default.")
     private static let to = Option.value("to", "VERSION", "The version to end at; the newest by default.")
 }
@@ -46,13 +69,13 @@ extension AnswerSession {
     fileprivate var document: JSONValue {
         [
             "format": 1, "recorded": JSONValue(recorded.count), "file": JSONValue(path),
-            "questions": .array(questions.map(\.document)), "answers": .array(answers.list.map(\.document)),
+            "questions": .array(questions.map(\.document)), "answers": .array(kept.list.map(\.document)),
             "dropped": .array(dropped.map(\.document)),
         ]
     }
 
     fileprivate func lines(style: TextStyle) -> [String] {
-        var lines = answers.list.map { "\($0.from) → \($0.to)  \($0.place)=\($0.choice)".printable }
+        var lines = kept.list.map { "\($0.from) → \($0.to)  \($0.place)=\($0.choice)".printable }
         if !lines.isEmpty { lines.insert("Answered\(path.map { " in \($0)" } ?? ""):".printable, at: 0) }
         lines += dropped.map { "Taken back, as it answers nothing any more: \($0.place)=\($0.choice)".printable }
         if !lines.isEmpty { lines.append("") }

@@ -11,10 +11,10 @@ extension Verb {
             "moult backup export forum.sqlite \"$(moult backup list forum.sqlite | tail -1 | cut -d' ' -f1)\" forum.tar"
         ]
     ) { invocation, console in
-        let folder = try invocation.migrator.backups(of: try invocation.required(Operand.store))
-        let backup = try folder.backup(named: try invocation.required(backupName))
+        let store = try invocation.required(Operand.store)
+        let backup = try invocation.backupFolders(of: store).backup(named: try invocation.required(backupName))
         let path = try invocation.required(Operand("PATH", ""))
-        try folder.export(backup, to: path)
+        try invocation.migrator.backups(of: store).export(backup, to: path)
         console.print(["format": 1, "exported": backup.document, "path": .string(path)]) { _ in
             ["\(backup.name) is in \(path.printable), proven."]
         }
@@ -33,9 +33,9 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(Operand("PATH", ""))
-        let folder = try invocation.migrator.backups(of: store)
-        let backup = try folder.take(
-            path, version: invocation.knownVersionName(of: path, console), wasClosed: invocation[wasClosed])
+        let backup = try invocation.migrator.takeIn(
+            path, for: store, version: invocation.knownVersionName(of: path, console),
+            wasClosed: invocation[wasClosed])
         console.print(["format": 1, "backup": backup.document]) { _ in ["Took in \(backup.name), proven."] }
         return .done
     }

@@ -8,7 +8,8 @@ extension Verb {
         "backup", "Make, list, verify, restore, carry and prune backups of a store.",
         discussion: """
             A backup is a whole store in a folder of its own under its original names, made through SQLite and proven.
-            Every migration makes one before it changes anything.
+            Every migration makes one before it changes anything. Without --backups they are looked for beside the store,
+            and in the folders that earlier runs were given with --backups; prune looks beside the store alone.
             """,
         subverbs: [
             createBackup, listBackups, verifyBackups, restoreBackup, exportBackup, importBackup, pruneBackups,
@@ -36,22 +37,25 @@ extension Verb {
         "list", "List the backups of a store, oldest first.", operands: [.store], options: [.backups],
         examples: ["moult backup list forum.sqlite"]
     ) { invocation, console in
-        let folder = try invocation.migrator.backups(of: try invocation.required(Operand.store))
-        let (backups, unreadable) = try folder.contents()
+        let folders = try invocation.backupFolders(of: try invocation.required(Operand.store))
+        let (backups, unreadable) = try folders.contents()
         let document: JSONValue = [
             "format": 1, "backups": .array(backups.map(\.document)), "unreadable": JSONValue(unreadable.map(\.name)),
         ]
         console.print(document) { style in
             let others = unreadable.flatMap { ["\(style.red("unreadable")) \($0.name)"] + $0.error.lines(style: style) }
             if backups.isEmpty { return others.isEmpty ? ["There are no backups."] : others }
-            var table = TextTable([
-                .left("backup"), .left("version"), .left("made"), .left("for"), .right("size"), .right("rows"),
-            ])
+            let isElsewhere = backups.contains { Path.folder(of: $0.folder) != folders.first?.folder }
+            var table = TextTable(
+                [
+                    .left("backup"), .left("version"), .left("made"), .left("for"), .right("size"), .right("rows"),
+                ] + (isElsewhere ? [.left("folder")] : []))
             for backup in backups {
                 table.add(
                     backup.name, backup.manifest.version, backup.manifest.createdAt.iso8601,
                     backup.manifest.reason?.rawValue ?? "",
-                    Quantity.bytes(Int(clamping: backup.manifest.size)), Quantity.count(Int(clamping: backup.rowCount)))
+                    Quantity.bytes(Int(clamping: backup.manifest.size)), Quantity.count(Int(clamping: backup.rowCount)),
+                    Path.folder(of: backup.folder))
             }
             return table.lines(style: style) + others
         }
@@ -63,9 +67,10 @@ extension Verb {
         discussion: "Exits with 1 where one of them is not.", operands: [.store, name], options: [.backups],
         examples: ["moult backup verify forum.sqlite"]
     ) { invocation, console in
-        let folder = try invocation.migrator.backups(of: try invocation.required(Operand.store))
+        let store = try invocation.required(Operand.store)
+        let (folders, folder) = (try invocation.backupFolders(of: store), try invocation.migrator.backups(of: store))
         let (backups, unreadable) =
-            try invocation[name].map { ([try folder.backup(named: $0)], []) } ?? folder.contents()
+            try invocation[name].map { ([try folders.backup(named: $0)], []) } ?? folders.contents()
         var checked = backups.map { backup in
             (
                 backup.name,
@@ -97,7 +102,7 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let name = try invocation.required(Operand("BACKUP", ""))
-        let backup = try invocation.migrator.backups(of: store).backup(named: name)
+        let backup = try invocation.backupFolders(of: store).backup(named: name)
         return try restore(backup, invocation, console)
     }
 
@@ -112,7 +117,7 @@ extension Verb {
             keepAllDays: try invocation.number(keepAll) ?? standard.keepAllDays,
             keepWeeklyDays: try invocation.number(keepWeekly) ?? standard.keepWeeklyDays,
             minimumCount: try invocation.number(minimum, atLeast: 1) ?? standard.minimumCount)
-        let gone = try invocation.migrator.backups(of: try invocation.required(Operand.store)).prune(policy)
+        let gone = try invocation.backupFolders(of: try invocation.required(Operand.store)).first?.prune(policy) ?? []
         console.print(["format": 1, "removed": JSONValue(gone.map(\.name))]) { _ in
             gone.isEmpty ? ["Nothing was removed."] : gone.map { "Removed \($0.name)." }
         }

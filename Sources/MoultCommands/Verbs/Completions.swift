@@ -1,3 +1,5 @@
+import MoultModel
+
 extension Verb {
     static let completions = Verb(
         "completions", "Print completions for a shell.",
@@ -12,7 +14,10 @@ extension Verb {
         guard let script = CompletionScript.all[name] else {
             throw invocation.wrong("\(Program.name) completions knows bash, zsh and fish, not \(name).")
         }
-        console.lines(script(Verb.all, Program.name))
+        let lines = script(Verb.all, Program.name)
+        console.print([
+            "format": 1, "shell": .string(name), "script": .string(lines.map { $0 + "\n" }.joined()),
+        ]) { _ in lines }
         return .done
     }
 

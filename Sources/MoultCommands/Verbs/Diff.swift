@@ -19,7 +19,7 @@ extension Verb {
         let (older, newer) = try versions(invocation, console)
         let correspondence = try Correspondence(from: older, to: newer, answers: try invocation.answers())
         let inferred = try InferredMapping(correspondence)
-        let diff = DiffReport(ModelDiff(correspondence), inferred)
+        let diff = DiffReport(ModelDiff(correspondence), inferred, from: older, to: newer)
         console.print(diff.document) { diff.lines(style: $0) }
         return invocation[.check] && !diff.isEmpty ? .findings : .done
     }

@@ -25,8 +25,9 @@ extension Verb {
             invocation[value: .model] == nil
             ? try invocation.versionsIfKnown(console) : try invocation.versionsOnTheWay(console)
         let diagnosis = StoreDiagnosis(
-            store, versions: versions, model: invocation[value: .model], to: invocation[value: .target],
-            answers: try invocation.answers(), migrator: invocation.migrator)
+            store, versions: versions, to: invocation[value: .target],
+            answers: try versions.map { try invocation.answers(for: $0, console) } ?? .none,
+            migrator: invocation.migrator)
         var files: [String] = []
         if let path = invocation[value: bundle] {
             let report = try BugReportBundle(store, withValues: invocation[values])
@@ -61,7 +62,7 @@ extension Verb {
         do {
             let prepared = try PreparedMigration(
                 invocation.required(Operand.store), versions: versions, to: invocation[value: .target],
-                options: .init(answers: invocation.answers()))
+                options: .init(answers: invocation.answers(for: versions, console)))
             extra.append(("plan.json", PlanReport(prepared).document.indented + "\n"))
         } catch {
             extra.append(("plan.json", "\(error)\n"))

@@ -4,7 +4,7 @@ import MoultReport
 import MoultStore
 
 /// The reader of the output went away, as `| head` does.
-private struct NobodyReads: Error {}
+private struct NoReader: Error {}
 
 extension Verb {
     static let dump = Verb(
@@ -28,10 +28,10 @@ extension Verb {
             for entity in try entities(invocation, layout.model) {
                 try reader.forEachObject(of: entity, includingSubentities: invocation[withSubentities]) { row in
                     console.isJSON ? console.line(row.document.compact) : console.lines(row.lines(style: style))
-                    if console.isClosed { throw NobodyReads() }
+                    if console.outputError != nil { throw NoReader() }
                 }
             }
-        } catch is NobodyReads {
+        } catch is NoReader {
             return .done
         }
         // Lines that are printed cannot be taken back, so the caller is told.

@@ -8,8 +8,8 @@ extension Verb {
         "finish", "Do what a deferred migration has left: drop columns and tables, put columns in order, make indexes.",
         discussion: """
             Each task is one transaction of the store: interrupted at any moment, it is done or not begun, and the next
-            call goes on. Before the first task that drops values the store is backed up, unless --frugal is given; until
-            then moult downgrade brings the older version back. Without --model the store's own model is used.
+            call continues. Before the first task that drops values the store is backed up, unless --frugal is given;
+            until then moult downgrade brings the older version back. Without --model the model inside the store is used.
             """,
         operands: [.store], options: [.model, one, .budget, .frugal, .backups, .order, .events],
         examples: ["moult finish forum.sqlite --one", "moult finish forum.sqlite --budget 5s"]
@@ -21,11 +21,11 @@ extension Verb {
             throw invocation.wrong("--one and --budget exclude each other.")
         }
         let limit = budget.map(DeferredLimit.seconds) ?? (invocation[one] ? .one : .all)
-        let progress = ProgressDisplay(console, tellsEvents: invocation[.events])
+        let progress = ProgressDisplay(console)
         defer { progress.end() }
         let outcome = try invocation.migrator.finishDeferred(store, versions: versions, limit, progress.observer)
         progress.end()
-        console.print(outcome.document) { outcome.lines(style: $0) }
+        console.print(outcome.document) { outcome.lines(style: $0).map(console.advised) }
         return .done
     }
 

@@ -9,26 +9,40 @@ extension Verb {
     static let inspect = Verb(
         "inspect", "Show what a store is: its version, entities with rows, framework, metadata.",
         discussion: """
-            Without --model the model that the store carries inside itself tells the entities.
+            Of the entries that the app keeps in the metadata only the keys are shown, unless --values is given.
+            Without --model the entities are those of the model inside the store.
             STORE may also be a mapping model (.xcmappingmodel, .cdm): what it maps, and with --model between which \
             versions and what it leaves out.
             """,
-        operands: [.store], options: [.model, .order],
+        operands: [.store], options: [.model, values, .order],
         examples: ["moult inspect forum.sqlite", "moult inspect forum.sqlite --model Forum.xcdatamodeld --json"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         if MappingModelFile.isMappingModel(store) { return try inspect(mapping: store, invocation, console) }
-        let versions = try invocation.versionsIfKnown(console) ?? ModelVersions(versions: [])
+        let versions = try versions(invocation, console)
         // Before any connection is open, whose locks reading the file would undo.
         let header = try? POSIXSystem().read(store, prefix: 100)
         let report = try StoreProbe.read(store) { probe in
             let snapshot = try StoreSnapshot(probe.connection, header: header)
             let recognition = try StoreRecognition(of: snapshot, in: versions)
             let counts = try snapshot.objectCounts(of: recognition.model, over: probe.connection)
-            return InspectReport(snapshot, recognition, in: versions, counts: counts)
+            return InspectReport(snapshot, recognition, in: versions, counts: counts, withValues: invocation[values])
         }
         console.print(report.document) { report.lines(style: $0) }
         return .done
+    }
+
+    private static let values = Option.flag("values", "Show what the app keeps in the metadata, too.")
+
+    /// A store is shown without a model, too: a fault of its own model is printed on standard error.
+    private static func versions(_ invocation: Invocation, _ console: Console) throws -> ModelVersions {
+        if let named = try invocation.versionsIfKnown(console) { return named }
+        do {
+            return try invocation.versions(console)
+        } catch let error as MigrationError where [.modelNotFound, .modelInvalid].contains(error.code) {
+            console.say("\(error.message) \(error.remedy)")
+            return ModelVersions(versions: [])
+        }
     }
 
     private static func inspect(

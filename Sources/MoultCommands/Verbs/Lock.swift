@@ -8,7 +8,7 @@ extension Verb {
         "lock", "Pin every version of a model in moult.lock, so that a released one cannot change unnoticed.",
         discussion: """
             Run it when a version is released, and commit the file. It also keeps the order of the versions. A version
-            that was locked and has changed is refused, unless --again says that it never left your desk.
+            that was locked and has changed is refused, unless --again says that it was never released.
             An app's own tool that has the model itself keeps the lock in the folder where it runs.
             With --check nothing is written; exits with 1 where the model and the lock differ.
             """,
@@ -24,7 +24,7 @@ extension Verb {
             if !invocation[again] { try refuseChanges(findings, path) }
             var lock = bundle.lock ?? ModelLock()
             try lock.pin(bundle)
-            try POSIXSystem().writeAtomically(Array(lock.contents.utf8), to: path)
+            try POSIXSystem().writeAtomically(Array(lock.contents.utf8), to: path, .byUmask)
             findings = []
         }
         console.print([

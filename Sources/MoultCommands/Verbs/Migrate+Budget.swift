@@ -17,6 +17,7 @@ extension Verb {
         try kept?.checkCode(invocation.registry)
         let prepared = try invocation.preparedMigration(console)
         try kept?.check(prepared)
+        console.say(prepared.warnings)
         let progress = ProgressDisplay(console)
         defer { progress.end() }
         let outcome = try invocation.migrator.run(
@@ -52,7 +53,7 @@ extension MigrationPause {
     fileprivate func lines(style: TextStyle) -> [String] {
         startedOver.line + [
             "\(style.yellow("Not finished:")) \(Int(fraction * 100)) % of \(from.printable) → \(to.printable), "
-                + "\(calls) \(calls == 1 ? "call" : "calls") so far. Call again to go on.",
+                + "\(Quantity.count(calls, "call")) so far. Run the same command again to continue.",
             "Next: \(next.printable)",
         ]
     }

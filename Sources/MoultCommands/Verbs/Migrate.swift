@@ -13,21 +13,22 @@ extension Verb {
             done and verified on a copy in a scratch folder, and the store and its folder stay as they are.
 
             All versions on the way are one commit, all or nothing. With --stop-at-each-version each is a backup and a
-            commit of its own: a chain that was interrupted goes on from the last one when it is run again.
+            commit of its own: a chain that was interrupted continues from the last one when it is run again.
 
             With --deferred the store is changed in place, in milliseconds whatever its size and without a backup, where
-            no row has to be written; what takes long waits for moult finish, and until then nothing is lost. Where rows
-            have to be written, all is done at once, as without it; moult plan --deferred says which and why.
+            no row has to be written; what takes long waits for moult finish, and until then nothing is lost. Where an
+            object of the app's own, or persistent history, goes at once, a backup is made first. Where rows have to
+            be written, all is done at once, as without it; moult plan --deferred says which and why.
 
-            With --budget the call ends inside the time given, with the exit code 6 where the migration is not finished;
-            the same call goes on from there, and the last one puts the new store in place. A store that was written to
-            in between is migrated from the start. moult plan says the shortest budget.
+            With --budget the call ends inside the time given, with the exit code 6 where the migration is not finished.
+            The same command continues from there, and its last call puts the new store in place. A store that was
+            written to in between is migrated from the start. moult plan says the shortest budget.
 
-            What is lost is counted, in the result, in moult runs and in moult log. A stage that loses what both versions
-            have, and whose code has not read it, is refused; the message has the code to write. --accept-losses declares
-            the loss.
+            What is lost is counted, and what goes of an app's own tables, indexes, triggers and views is named: in the
+            result, in moult runs and in moult log. A stage that loses what both versions have, and whose code has not
+            read it, is refused; the message has the code to write. --accept-losses declares the loss.
             """,
-        operands: [.store], options: migrateOptions + [.rules, .fix],
+        operands: [.store], options: migrateOptions + [.rules, .fix, .allowLargeQuarantine],
         examples: [
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --dry-run",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld",
@@ -49,14 +50,16 @@ extension Verb {
         if let budget = try invocation.seconds(.budget) { return try migrate(invocation, within: budget, console) }
         let kept = try invocation.keptPlan()
         try kept?.checkCode(invocation.registry)
+        try invocation.heal(try invocation.required(Operand.store))
         let prepared = try invocation.preparedMigration(console)
         try kept?.check(prepared)
+        console.say(prepared.warnings)
         let plan = prepared.plan
         guard let migration = try prepared.migration(inPlace: invocation[.inPlace]) else {
             console.print(OutcomeReport(nothingToDoAt: plan.to.name).document) { PlanReport(prepared).lines(style: $0) }
             return .done
         }
-        let progress = ProgressDisplay(console, tellsEvents: invocation[.events])
+        let progress = ProgressDisplay(console)
         defer { progress.end() }
         progress.debug("Migrating from version \(plan.from.name) to version \(plan.to.name)")
         progress.debug("Inferred mapping model")
@@ -78,7 +81,7 @@ extension Verb {
         }
         progress.debug("Completed successfully")
         progress.end()
-        console.print(report.document) { report.lines(style: $0) }
+        console.print(report.document) { report.lines(style: $0).map(console.advised) }
         return .done
     }
 
@@ -89,7 +92,7 @@ extension Verb {
     ) throws -> [MigrationOutcome] {
         guard invocation[.makeRoom] else { return try body(invocation.migrator) }
         let (outcomes, made) = try invocation.migrator.makingRoom(for: store, body)
-        for name in made.pruned { console.say("Removed the backup \(name), which the retention policy lets go.") }
+        for name in made.pruned { console.say("Removed the backup \(name), which the retention policy does not keep.") }
         if made.isFrugal, !invocation[.frugal] {
             console.say("There was no room for a backup: the migration has kept none.")
         }
@@ -113,4 +116,9 @@ extension Option {
     static let acceptLosses = flag(
         "accept-losses", "Migrate although a stage loses values or objects that both versions have.")
     static let frugal = flag("frugal", "Keep no backup after the run, which needs less room.")
+}
+
+extension PreparedMigration {
+    /// What the store says against it without standing in its way.
+    var warnings: [Finding] { (bound?.rowFindings ?? []).filter { $0.severity == .warning } }
 }

@@ -8,8 +8,9 @@ extension Verb {
         "mirror", "Keep a second store, of another version, in step with a store that is in use.",
         discussion: """
             The second store begins as a migration of the first. What apps write to the first afterwards is taken over by
-            each sync: from persistent history where it is on, else by a scan of keys and lock counters. Cutting over turns
-            that round: apps write to the second, the first follows, and --undo takes it back with what was written since.
+            each sync: from persistent history where it is on, else by a scan of keys and lock counters. Cutting over
+            reverses this: apps write to the second, and the first follows. --undo reverses it again, with what was written
+            since.
             """,
         subverbs: [startMirror, syncMirror, mirrorStatus, verifyMirror, cutOverMirror, stopMirror])
 
@@ -22,9 +23,13 @@ extension Verb {
         let (versions, options) = try invocation.migrationInput(console)
         let mirror = try StoreMirror.start(
             try invocation.required(Operand.store), versions: versions, to: invocation[value: .target],
-            at: try invocation.required(place), options: options, input: try invocation.mirrorInput())
+            at: try invocation.required(place), options: options, input: try invocation.mirrorInput(),
+            isCancelled: Interruption.heard)
         console.print(mirror.record.document) { _ in
-            ["\(mirror.record.second) is of \(mirror.record.to) and follows \(mirror.store)."]
+            [
+                "\(mirror.record.second.printable) is of \(mirror.record.to.printable) and follows "
+                    + "\(mirror.store.printable)."
+            ]
         }
         return .done
     }
@@ -81,16 +86,21 @@ extension Verb {
         var mirror = try invocation.mirror(console)
         if invocation[undo] {
             try mirror.undoCutOver()
-            console.print(mirror.record.document) { _ in ["Apps write to \(mirror.store) again; nothing was lost."] }
+            console.print(mirror.record.document) { _ in
+                ["Apps write to \(mirror.store.printable) again; nothing was lost."]
+            }
             return .done
         }
         let losses = try mirror.cutOver(acceptingLosses: invocation[accepts])
         console.print(mirror.record.document) { _ in
-            ["Apps write to \(mirror.record.second) from now on."]
+            ["Apps write to \(mirror.record.second.printable) from now on."]
                 + (mirror.record.isOneWay
                     ? ["This is not taken back:"] + losses.map { "  \($0)" }
-                    : ["\(mirror.store) follows; moult mirror cutover --undo takes it back."]
-                        + (losses.isEmpty ? [] : ["Not taken back would be:"] + losses.map { "  \($0)" }))
+                    : [
+                        "\(mirror.store.printable) follows; "
+                            + console.advised("moult mirror cutover --undo takes it back.")
+                    ]
+                        + (losses.isEmpty ? [] : ["Taking it back would lose:"] + losses.map { "  \($0)" }))
         }
         return .done
     }
@@ -100,9 +110,15 @@ extension Verb {
         examples: ["moult mirror stop forum.sqlite"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        let (path, record) = try StoreMirror.record(of: store)
+        let (path, record) = try StoreMirror.record(of: store, isStarting: true)
         try StoreMirror.stop(store)
-        console.print(record.document) { _ in ["\(path) and \(record.second) go their own ways."] }
+        console.print(record.document) { _ in
+            [
+                record.state == .starting
+                    ? "Removed what a start of the mirror that died had left."
+                    : "\(path.printable) and \(record.second.printable) no longer follow each other."
+            ]
+        }
         return .done
     }
 
@@ -144,6 +160,6 @@ extension Invocation {
             Verb("mirror", "", operands: [.store], options: Verb.mirrorInput, examples: []) { _, _ in .done },
             path: path, arguments: [store] + arguments, registry: registry)
         let (versions, options) = try whole.migrationInput(console)
-        return try StoreMirror(of: store, versions: versions, options: options)
+        return try StoreMirror(of: store, versions: versions, options: options, isCancelled: Interruption.heard)
     }
 }

@@ -19,12 +19,13 @@ extension Verb {
             --model may name another store: the way then leads from the model inside STORE to the model inside that one.
             Without --model there is only the model inside STORE, and so nothing to do.
 
-            Exits with 3 where the migration would be refused, such as for a loss that --accept-losses has to declare.
+            Exits as the migration would where it would be refused: with 3 for a loss that --accept-losses has to declare,
+            for rows that do not fit the new version, or for --in-place where rows have to be written.
             """,
         operands: [.store],
         options: [
             .model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .deferred, .cloudKit, .experimental,
-            .acceptLosses, .order,
+            .acceptLosses, values, .order,
         ],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
@@ -32,18 +33,23 @@ extension Verb {
         ]
     ) { invocation, console in
         let prepared = try invocation.preparedMigration(console)
-        let script = try prepared.bound.flatMap { bound in
-            invocation[showsSQL] ? try StoreScript(bound, inPlace: invocation[.inPlace]) : nil
-        }
         let losses = try prepared.foreseenLosses()
-        let report = PlanReport(prepared, script: script, losses: losses)
+        let obstacle = try prepared.refusal(inPlace: invocation[.inPlace])
+        let refusal = obstacle ?? losses.first { $0.fate == .refused }?.refusal
+        let script = try prepared.bound.flatMap { bound in
+            invocation[showsSQL] && obstacle == nil ? try StoreScript(bound, inPlace: invocation[.inPlace]) : nil
+        }
+        let report = PlanReport(
+            prepared, script: script, losses: losses, refusal: refusal, withValues: invocation[values])
         console.print(report.document) { report.lines(style: $0) }
-        if let obstacle = prepared.bound?.obstacle, !console.isJSON { throw obstacle }
-        let isRefused = prepared.bound?.obstacle != nil || losses.contains { $0.fate == .refused }
-        return isRefused ? .refused : .done
+        // A loss is among the lines.
+        if let obstacle, obstacle.code != .lossNotAccepted, !console.isJSON { throw obstacle }
+        return refusal.map { ExitCode(number: $0.exitCode) } ?? .done
     }
 
     private static let showsSQL = Option.flag("sql", "Show the statements.")
+    private static let values = Option.flag(
+        "values", "With --sql: the store's metadata and the literals of the app's own indexes and triggers too.")
 }
 
 extension Option {
@@ -59,7 +65,7 @@ extension Invocation {
     /// Looks at the store and plans; findings about the model are said on standard error.
     ///
     /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws; `question` where
-    ///   nobody can be asked.
+    ///   there is no terminal.
     func preparedMigration(_ console: Console) throws -> PreparedMigration {
         let (versions, options) = try migrationInput(console)
         return try preparing(versions, options, console)
@@ -67,24 +73,32 @@ extension Invocation {
 
     /// The versions of the model and all that the arguments say of a migration, but for the store.
     func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
+        if self[.inPlace], self[.stops] { throw wrong("--in-place and --stop-at-each-version exclude each other.") }
         let versions = try versionsOnTheWay(console)
         if let change = versions.findings.first(where: { $0.code == "released-version-changed" }) {
             throw MigrationError(
                 .lockFileMismatch, change.message, place: change.place, remedy: change.remedy)
         }
         let mappings = try self[value: .mapping].map { try MappingModelFile.all(at: $0) } ?? []
+        if let folder = self[value: .mapping], mappings.isEmpty {
+            throw MigrationError(
+                .modelNotFound, "The folder holds no mapping model.", place: folder,
+                remedy: "Give an .xcmappingmodel folder, a compiled .cdm, or a folder of them.")
+        }
         let registered = try mappings.map {
             try RegisteredStage(
                 $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(self.registry.policies.keys))
         }
         var registry = self.registry
         if self[.fix] { registry.appliesFixes = true }
+        if self[.allowLargeQuarantine] { registry.allowsLargeQuarantine = true }
         if self[.acceptLosses] { registry.acceptedLosses = .all }
         if let path = self[value: .rules] {
             registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
         }
         var options = PreparedMigration.Options(
-            answers: try answers(), registered: registered, registry: registry, stopsAtEachVersion: self[.stops],
+            answers: try answers(for: versions, console), registered: registered, registry: registry,
+            stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
         options.defersWork = self[.deferred]
         options.goesOn = self[value: .budget] != nil

@@ -9,9 +9,9 @@ extension Verb {
         "restore", "Put objects of the quarantine back into their store.",
         discussion: """
             An object goes back where it fits the version that the store has now: with its key where that is free, with
-            its links where what they lead to is there and is nobody else's. What does not fit stays in the quarantine,
-            and the reason is told. It is done as a migration is: backed up, on a copy, verified, and only then in place.
-            --dry-run does all of that on a copy that nobody keeps. Exits with 1 where an object had to stay.
+            its links where what they lead to is there and belongs to no other object. What does not fit stays in the
+            quarantine, and the reason is printed. It is done as a migration is: backed up, on a copy, verified, and only
+            then in place. --dry-run does all of that on a copy that is not kept. Exits with 1 where an object had to stay.
             """,
         operands: [.store, entryNumber], options: [.model, everything, run, .dryRun, .backups, .order],
         examples: [
@@ -21,6 +21,7 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let entries = try invocation.entriesToRestore()
+        try invocation.heal(store)
         let version = try invocation.versions(console).version(ofStore: store)
         if entries == nil, try Quarantine(invocation.sidecar(of: store)).newest() == nil {
             console.print(RestorationReport().document(of: nil)) { _ in ["The quarantine is empty."] }

@@ -22,8 +22,13 @@ extension Verb {
             switch outcome {
             case .nothing: ["No run was left unfinished."]
             case .undone:
-                ["The run had not committed: the store is as it was. Run moult migrate again."]
+                ["The run had not committed: the store is as it was. Run the same command again."]
                     + (leftOutside.map { [$0.printable] } ?? [])
+            case .replaced:
+                [
+                    "The run was to restore a backup, and another store has been put in its place since: it is as it was.",
+                    "Run moult rollback again for the backup; what is there is backed up first.",
+                ]
             case .completed: ["The run had committed: the store is the new one."]
             }
         }

@@ -8,32 +8,52 @@ extension Verb {
         "rollback", "Put back the store as it was before: the backup of the last migration, or the one that is named.",
         discussion: """
             The backup is proven first, and the present state is backed up before it goes. The restored store's rows are
-            counted against the backup's manifest.
+            counted against the backup's manifest. Without --backups they are looked for beside the store, and where the
+            runs that are in its history have put them.
             """,
         operands: [.store], options: [to, .model, .order, .backups],
         examples: ["moult rollback forum.sqlite", "moult rollback forum.sqlite --to Forum"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        return try restore(try backup(of: store, invocation), invocation, console)
+        return try restore(try backup(of: store, invocation, console), invocation, console)
     }
 
     private static let to = Option.value("to", "BACKUP|VERSION", "A backup, or a version: the newest backup of it.")
 
-    /// The backup that `--to` names, by its own name or as the newest of a version; else the one that the last
-    /// migration made, else the newest.
-    private static func backup(of store: String, _ invocation: Invocation) throws -> StoreBackup {
-        let folder = try invocation.migrator.backups(of: store)
-        let all = try folder.list()
+    /// The backup that `--to` names, by its own name or as the newest of a version; else the one that the last run has
+    /// made which changed the store, else the newest.
+    private static func backup(of store: String, _ invocation: Invocation, _ console: Console) throws -> StoreBackup {
+        let folders = try invocation.backupFolders(of: store)
+        let all = try folders.flatMap { try $0.list() }
         guard let wanted = invocation[value: to] else {
-            let migrations = try invocation.runs(of: store).filter { $0.operation == .migrate && $0.result == .done }
-            try checkHasBackup(migrations.last, store)
-            let last = migrations.last?.backup.flatMap { name in all.first { $0.name == name } }
-            return try last ?? folder.newest()
+            let runs = try invocation.runs(of: store).filter {
+                ![.rollback, .finish].contains($0.operation) && [.done, .recovered].contains($0.result)
+            }
+            try checkHasBackup(runs.last, store)
+            let last = runs.last?.backup.flatMap { name in all.first { $0.name == name } }
+            if let backup = last ?? newest(all) { return backup }
+            throw noBackup("There is no backup of this store.", in: folders)
         }
-        if wanted.contains("/") || all.contains(where: { $0.name == wanted }) {
-            return try folder.backup(named: wanted)
+        if wanted.contains("/") { return try folders.backup(named: wanted) }
+        if let named = all.last(where: { $0.name == wanted }) { return named }
+        // A backup whose version had no name when it was made is known by its hashes.
+        let hashes = try? invocation.versionsIfKnown(console)?.versions.first { $0.names.contains(wanted) }?
+            .hashes.entities.mapValues(\.base64)
+        let matching = all.filter { backup in
+            backup.manifest.version == wanted || hashes.map { $0 == backup.manifest.versionHashes } == true
         }
-        return try folder.newest(ofVersion: wanted)
+        if let backup = newest(matching) { return backup }
+        throw noBackup("There is no backup \(wanted), and none of a version of that name.", in: folders)
+    }
+
+    private static func newest(_ backups: [StoreBackup]) -> StoreBackup? {
+        backups.max { $0.manifest.createdAt < $1.manifest.createdAt }
+    }
+
+    private static func noBackup(_ message: String, in folders: [BackupFolder]) -> MigrationError {
+        MigrationError(
+            .backupNotFound, message, place: folders.map(\.folder).joined(separator: ", "),
+            remedy: "moult backup list shows those there are; name their folder with --backups if they are elsewhere.")
     }
 
     /// A deferred migration makes no backup, for nothing is gone before its work is done; an older one would take back
@@ -42,7 +62,7 @@ extension Verb {
         guard let last, last.backup == nil, Migrator().hasDeferredWork(store) else { return }
         throw MigrationError(
             .deferredWork, "The last migration has made no backup: what it left is still in the store.", place: store,
-            remedy: "Use moult downgrade --to \(last.from), or name a backup with --to.")
+            remedy: "Use moult downgrade --to \(last.from.shellQuoted), or name a backup with --to.")
     }
 
     static func restore(_ backup: StoreBackup, _ invocation: Invocation, _ console: Console) throws -> ExitCode {

@@ -16,7 +16,7 @@ extension Verb {
             ])
             for run in runs {
                 table.add(
-                    run.startedAt, run.operation.rawValue, run.from, run.to, run.result.rawValue,
+                    run.startedAt, run.operation.verb, run.from, run.to, run.result.rawValue,
                     Quantity.count(Int(clamping: run.rows)), Quantity.duration(run.seconds), run.backup ?? "")
             }
             let losses = runs.flatMap { run in
@@ -28,13 +28,25 @@ extension Verb {
     }
 }
 
+extension Journal.Operation {
+    /// The verb that does it, as a person types it.
+    fileprivate var verb: String {
+        switch self {
+        case .validate: "validate --fix"
+        case .quarantine: "quarantine restore"
+        case .migrate, .rollback, .finish, .repair, .downgrade: rawValue
+        }
+    }
+}
+
 extension RunRecord {
     var document: JSONValue {
         [
             "run": .string(run), "operation": .string(operation.rawValue), "result": .string(result.rawValue),
             "from": .string(from), "to": .string(to), "startedAt": .string(startedAt), "endedAt": .string(endedAt),
             "seconds": .double(seconds), "rows": .integer(rows), "bytes": .integer(bytes),
-            "backup": JSONValue(backup), "error": JSONValue(error), "quarantined": .integer(quarantined),
+            "backup": JSONValue(backup), "backups": JSONValue(backups), "error": JSONValue(error),
+            "quarantined": .integer(quarantined),
             "fixed": .integer(fixed), "losses": .array(losses.map(\.document)),
         ]
     }

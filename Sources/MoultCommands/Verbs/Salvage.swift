@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultModel
 import MoultReport
+import MoultStore
 
 extension Verb {
     static let salvage = Verb(
@@ -8,9 +9,10 @@ extension Verb {
         discussion: """
             For a store that SQLite calls malformed and that has no backup. The damaged store is not changed. The new
             one has the tables of the model, and every row that can be read, with the keys and the UUID of the old one;
-            what could not be read is listed by table and key. Exits with 1 where something is missing. Afterwards see
-            moult repair NEW --dry-run for what leads to rows that are lost. Without --model the model inside the damaged
-            store is taken, where it can still be read.
+            what could not be read is listed by table and key. Rows and columns that the model has no place for are kept
+            in NEW.aside.sqlite. Exits with 1 where something is missing in NEW. Afterwards see moult repair NEW --dry-run
+            for what leads to rows that are lost. Without --model the model inside the damaged store is taken, where it
+            can still be read.
             """,
         operands: [.store, Operand("NEW", "The path of the new store; nothing may be there.")],
         options: [.model, sourceVersion, .order],
@@ -21,8 +23,9 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(Operand("NEW", ""))
+        try StoreProbe.checkKind(store)
         let version = try version(of: store, invocation, console)
-        let report = try StoreSalvage(version).run(store, into: path)
+        let report = try StoreSalvage(version).run(store, into: path, isCancelled: Interruption.heard)
         let option = invocation[value: .model].map { " --model \($0.shellQuoted)" } ?? ""
         let next = "\(Program.name) repair \(path.shellQuoted)\(option)"
         console.print(report.document) { report.lines(next: next, style: $0) }
@@ -57,36 +60,91 @@ extension SalvageReport {
     fileprivate var document: JSONValue {
         [
             "format": 1, "store": .string(store), "version": .string(version), "whole": .bool(isWhole),
-            "rows": .integer(rows), "externalFiles": JSONValue(externalFiles), "notes": JSONValue(notes),
-            "tables": .array(
-                tables.map { table in
+            "read": .bool(isEverythingRead), "rows": .integer(rows), "externalFiles": JSONValue(externalFiles),
+            "notes": JSONValue(notes), "remarks": JSONValue(remarks), "tables": .array(tables.map(\.document)),
+            "unplaced": .array(
+                unplaced.map { one in
                     [
-                        "name": .string(table.name), "rows": .integer(table.rows), "partial": .integer(table.partial),
-                        "lost": .array(
-                            table.lost.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) }),
-                        "cause": JSONValue(table.cause), "cutShort": .bool(table.isCutShort),
+                        "table": .string(one.table), "reason": .string(one.reason.rawValue),
+                        "detail": JSONValue(one.detail), "rows": .integer(one.rows),
                     ]
                 }),
+            "aside": JSONValue(aside),
+            "pages": [
+                "count": JSONValue(pages.count), "size": JSONValue(pages.size), "read": JSONValue(pages.read),
+                "free": JSONValue(pages.free), "damaged": pages.damaged.document,
+                "unexplained": JSONValue(pages.unexplained), "missing": JSONValue(pages.missing),
+            ],
         ]
     }
 
     /// - Parameter next: the command that looks for what leads to rows that are lost.
     fileprivate func lines(next: String, style: TextStyle) -> [String] {
-        var table = TextTable([.left("table"), .right("rows"), .right("in part"), .left("keys that could not be read")])
+        var table = TextTable([
+            .left("table"), .right("rows"), .right("by index"), .right("in part"), .left("keys that could not be read"),
+        ])
         for one in tables {
-            let shown = one.lost.prefix(5).map {
-                $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)"
-            }
-            let more = one.lost.count > 5 ? ", … (\(one.lost.count) ranges)" : ""
-            table.add(
-                one.name, "\(one.rows)", "\(one.partial)",
-                shown.joined(separator: ", ") + more + (one.isCutShort ? " (given up)" : ""))
+            let lost = one.isMissing ? "no such table" : one.lost.text
+            table.add(one.name, "\(one.rows)", one.listed.map { "\($0)" } ?? "", "\(one.partialRows)", lost)
         }
-        let verdict = isWhole ? style.green("Everything was read") : style.yellow("Not everything could be read")
-        return table.lines(style: style) + notes + [
-            "\(verdict): \(Quantity.count(Int(clamping: rows), "row")) of version \(version.printable) in "
-                + "\(store.printable). The damaged store is as it was.",
-            "Next: \(next) --dry-run",
+        let verdict =
+            switch (isEverythingRead, unplaced.isEmpty) {
+            case (true, true): style.green("Everything was read")
+            case (true, false): style.yellow("Everything was read, and not everything has a place in this version")
+            case (false, _): style.yellow("Not everything could be read")
+            }
+        let damaged = pages.damaged.isEmpty ? "" : ", damaged: \(pages.damaged.text)"
+        let missing = pages.missing == 0 ? "" : ", missing: \(pages.missing)"
+        return table.lines(style: style) + notes + remarks + unplaced.map(\.sentence)
+            + [
+                "\(Quantity.count(pages.count, "page")): \(Quantity.count(pages.read)) read, "
+                    + "\(Quantity.count(pages.free)) free\(damaged)\(missing)."
+            ]
+            + (aside.map { ["What has no place is kept in \($0.printable)."] } ?? []) + [
+                "\(verdict): \(Quantity.count(Int(clamping: rows), "row")) of version \(version.printable) in "
+                    + "\(store.printable). The damaged store is as it was.",
+                "Next: \(next) --dry-run",
+            ]
+    }
+}
+
+extension SalvageReport.Table {
+    /// Each of these keys was read: their number is that of rows.
+    fileprivate var partialRows: Int64 { partial.reduce(0) { $0 + $1.upperBound - $1.lowerBound + 1 } }
+
+    fileprivate var document: JSONValue {
+        [
+            "name": .string(name), "rows": .integer(rows), "partial": .integer(partialRows),
+            "partialKeys": partial.document, "lost": lost.document, "cutShort": .bool(false),
+            "listed": listed.map(JSONValue.integer) ?? .null, "counter": counter.map(JSONValue.integer) ?? .null,
+            "cause": JSONValue(cause), "missing": .bool(isMissing),
         ]
+    }
+}
+
+extension SalvageReport.Unplaced {
+    fileprivate var sentence: String {
+        let rows = Quantity.count(Int(clamping: rows), "row")
+        let (table, detail) = (table.printable, (detail ?? "").printable)
+        return switch reason {
+        case .table: "\(table): the version has no such table; \(rows)."
+        case .entity: "\(table): the version has no entity \(detail); \(rows)."
+        case .column: "\(table): the version has no column \(detail); \(rows) with a value."
+        case .rule: "\(table): a rule of the version refuses \(rows), such as a uniqueness constraint."
+        case .page: "\(rows) cannot be told to be of one table."
+        }
+    }
+}
+
+extension [ClosedRange<Int64>] {
+    fileprivate var document: JSONValue {
+        .array(map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
+    }
+
+    fileprivate var text: String {
+        let shown = prefix(5).map {
+            $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)"
+        }
+        return shown.joined(separator: ", ") + (count > 5 ? ", … (\(count) ranges)" : "")
     }
 }

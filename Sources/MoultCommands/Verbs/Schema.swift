@@ -1,6 +1,7 @@
 import MoultModel
 import MoultModelFiles
 import MoultReport
+import MoultStore
 import MoultSystem
 
 extension Verb {
@@ -13,9 +14,10 @@ extension Verb {
             In an app's own tool the versions are the app's: what Swift types say becomes files, which every other verb
             takes as --model where the app is not at hand, and which lock pins. With a store as --model it is the model
             inside that store. FOLDER gets one NAME.json for each version
-            and a bundle with all of them as Xcode has them. Files of the same names are replaced, others stay.
+            and a bundle with all of them as Xcode has them. Other files stay. A file of the same name is replaced where it
+            holds the same entities, and is refused where a store would not open with both, unless --replace is given.
             """,
-        operands: [folder], options: [.model, .order, name],
+        operands: [folder], options: [.model, .order, name, replaces],
         examples: [
             "moult schema export schema --model Forum.xcdatamodeld",
             "moult schema export schema --model Forum.xcdatamodeld --name Forum --json",
@@ -26,7 +28,10 @@ extension Verb {
         let folder = try invocation.required(folder)
         let bundle = Path.join(folder, "\(invocation[value: name] ?? "Model").xcdatamodeld")
         let files = try SchemaFiles(versions, in: folder, bundle: bundle)
-        try files.write(POSIXSystem())
+        if !invocation[replaces] { try files.checkReplaced(by: versions, in: folder, POSIXSystem()) }
+        let source = invocation[value: .model] ?? ""
+        let rights: FileRights = try StoreProbe.isDatabase(source) ? .like(source) : .byUmask
+        try files.write(rights, POSIXSystem())
         console.print([
             "format": 1, "folder": .string(folder), "bundle": .string(bundle),
             "versions": JSONValue(files.names),
@@ -38,6 +43,7 @@ extension Verb {
     }
 
     private static let folder = Operand("FOLDER", "Where the files go; it is made.")
+    private static let replaces = Option.flag("replace", "Replace files of the same names, whatever they hold.")
     private static let name = Option.value("name", "NAME", "What the bundle of .xcdatamodels is called; Model.")
 }
 
@@ -90,16 +96,33 @@ private struct SchemaFiles {
             remedy: "Give the version a name without slashes.")
     }
 
-    func write(_ system: POSIXSystem) throws {
-        for (path, text) in files {
-            try makeFolder(Path.folder(of: path), system)
-            try system.writeAtomically(Array(text.utf8), to: path)
+    /// Two models may call their versions the same, such as "1.0" of two stores.
+    ///
+    /// - Throws: `wouldReplace` for a file that holds another model, or cannot be read as one.
+    func checkReplaced(by versions: ModelVersions, in folder: String, _ system: POSIXSystem) throws {
+        for version in versions.versions {
+            for name in version.names {
+                let path = Path.join(folder, "\(name).json")
+                guard try system.exists(path) else { continue }
+                let old = try? ModelVersions(ModelBundle(contentsOf: path)).versions.first
+                guard old?.hashes.entities != version.hashes.entities else { continue }
+                throw MigrationError(
+                    .wouldReplace, "The file holds another model that is called \(name). Nothing was written.",
+                    place: path, remedy: "Export to another folder, or pass --replace.")
+            }
         }
     }
 
-    private func makeFolder(_ path: String, _ system: POSIXSystem) throws {
+    func write(_ rights: FileRights, _ system: POSIXSystem) throws {
+        for (path, text) in files {
+            try makeFolder(Path.folder(of: path), rights, system)
+            try system.writeAtomically(Array(text.utf8), to: path, rights)
+        }
+    }
+
+    private func makeFolder(_ path: String, _ rights: FileRights, _ system: POSIXSystem) throws {
         guard try !system.exists(path) else { return }
-        try makeFolder(Path.folder(of: path), system)
-        try system.makeFolder(path)
+        try makeFolder(Path.folder(of: path), rights, system)
+        try system.makeFolder(path, rights)
     }
 }

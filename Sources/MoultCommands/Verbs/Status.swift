@@ -21,7 +21,7 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         let versions = try invocation.versionsOnTheWay(console)
         let report = try statusReport(of: store, versions, target: invocation[value: .target])
-        console.print(report.document) { report.lines(style: $0) }
+        console.print(report.document) { report.lines(style: $0).map(console.advised) }
         switch report.status {
         case .current: return .done
         case .behind: return invocation[.check] ? .findings : .done
@@ -38,11 +38,13 @@ extension Verb {
                 let snapshot = try StoreSnapshot(probe.connection)
                 return (snapshot, try StoreRecognition(of: snapshot, in: versions, target: target))
             }
-            let isUnfinished = try Migrator().isUnfinished(store)
+            let underWay = try Migrator().underWay(store)
+            let isUnfinished = try underWay == nil && Migrator().isUnfinished(store)
             // Of a store that is of no version, or has another tool's work, the mark is all there is to say.
             let tasks = (try? Migrator().deferredTasks(of: store, versions: versions)) ?? []
             return try StatusReport(
                 recognition, of: snapshot, in: versions, target: target, isRunUnfinished: isUnfinished,
+                underWay: underWay,
                 deferredTasks: tasks,
                 leftOutside: try Migrator().leftOutside(store), paused: try Migrator().paused(store))
         } catch let error as MigrationError {

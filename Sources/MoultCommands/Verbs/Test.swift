@@ -15,11 +15,14 @@ extension Verb {
             After each, the store must be the old one or the new one by its rows, heal, and become the new one when the
             migration is run again; its backups must be sound. Exits with 1 where one of these is not so.
 
-            The code of an app's own tool runs each time, with all that it does outside of the store.
+            The code of an app's own tool runs each time, with all that it does outside of the store. It may ask the
+            clock and make identifiers: where two undisturbed runs leave other values in a column, of that column only
+            whether a row has a value is compared, and the report names it.
             """,
         operands: [.store],
         options: [
             crash, kill, seconds, .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix,
+            .allowLargeQuarantine,
             .acceptLosses,
         ],
         examples: [
@@ -32,7 +35,6 @@ extension Verb {
             throw invocation.wrong("\(Program.name) test needs --crash, or --kill and a number of kills.")
         }
         let seconds = try invocation.number(Verb.seconds, atLeast: 1).map { Double($0) } ?? 60
-        Interruption.listen()
         var isKept = true
         // First, while SQLite has not been used and its allocations can be made to fail.
         if invocation[Verb.crash] { isKept = try testCrashes(invocation, seconds, console) }
@@ -54,7 +56,7 @@ extension Verb {
             _ = try Migrator(options: .sequential, system: system).run(prepared)
         }
         let matrix = try test.run(
-            seconds: seconds, isWanted: { !Interruption.isWished },
+            seconds: seconds, isWanted: { [isStopped = Interruption.heard] in !isStopped() },
             report: { console.say("\($0.fault): \($0.tried) of \($0.moments) tried") })
         console.print(matrix.document) { matrix.lines(style: $0) }
         return matrix.broken.isEmpty
@@ -63,10 +65,11 @@ extension Verb {
     private static func testKills(_ invocation: Invocation, _ kills: Int, _ console: Console) throws -> Bool {
         let program = try POSIXSystem().resolve("/proc/self/exe")
         let passed = invocation.arguments(of: [
-            .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix, .acceptLosses,
+            .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix, .allowLargeQuarantine,
+            .acceptLosses,
         ])
         let test = KillTest(of: try invocation.required(Operand.store), program: program) { ["migrate", $0] + passed }
-        let tally = try test.run(kills: kills, isWanted: { !Interruption.isWished })
+        let tally = try test.run(kills: kills, isWanted: { [isStopped = Interruption.heard] in !isStopped() })
         console.print(tally.document) { _ in tally.lines }
         return tally.broken.isEmpty
     }
@@ -86,6 +89,7 @@ extension FaultMatrix {
     fileprivate var document: JSONValue {
         [
             "format": 1, "tried": .integer(Int64(tried)), "broken": JSONValue(broken),
+            "changing": JSONValue(changing.sorted().map(\.place)),
             "faults": .array(
                 rows.map { row -> JSONValue in
                     [
@@ -110,7 +114,7 @@ extension FaultMatrix {
             broken.isEmpty
             ? "After each of \(Quantity.count(tried, "fault")) the store was the old one or the new one, and whole."
             : "\(Quantity.count(broken.count, "promise")) broken; please report this."
-        return table.lines(style: style) + broken + [end]
+        return table.lines(style: style) + [ChangingColumn.sentence(changing)].compactMap { $0 } + broken + [end]
     }
 }
 
@@ -119,11 +123,12 @@ extension KillTest.Tally {
         [
             "format": 1, "killed": .integer(Int64(killed)), "ended": .integer(Int64(ended)),
             "old": .integer(Int64(old)), "new": .integer(Int64(new)), "broken": JSONValue(broken),
+            "changing": JSONValue(changing.sorted().map(\.place)),
         ]
     }
 
     fileprivate var lines: [String] {
-        broken + [
+        [ChangingColumn.sentence(changing)].compactMap { $0 } + broken + [
             "\(Quantity.count(killed, "process", plural: "processes")) killed, \(ended) had ended before: the store was the old one "
                 + "\(Quantity.count(old, "time")), the new one \(Quantity.count(new, "time")), broken "
                 + "\(Quantity.count(broken.count, "time"))."

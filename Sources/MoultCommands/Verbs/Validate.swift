@@ -10,19 +10,24 @@ extension Verb {
     static let validate = Verb(
         "validate", "Read a whole store and report every fault in it; with rules, what breaks them.",
         discussion: """
-            Pages, tables, entity numbers, references and their inverses, required values, uniqueness, external files;
-            with --rules, the rules of a file too. Exits with 0 where the store is sound and no rule of severity error
-            is broken, 1 with findings, 4 where it cannot be read. With --fix, objects that break a rule which has a fix
-            are mended as a migration would: backed up, on a copy, verified, and only then in place. --fix --dry-run
-            says what would change and leaves everything as it is.
+            Pages, tables, indexes, persistent history, entity numbers, references and their inverses, values that do not
+            fit their type, required values, uniqueness, external files; each fault with the keys of the first rows, and
+            with --values what they hold. With --rules, the rules of a file too. Exits with 0 where the store is sound and
+            no rule of severity error is broken, 1 with findings, 4 where it cannot be read. With --fix, objects that
+            break a rule which has a fix are repaired as a migration would: backed up, on a copy, verified, and only then
+            in place. --fix --dry-run says what would change and leaves everything as it is.
             """,
-        operands: [.store], options: [.model, full, .rules, source, .fix, .dryRun, .frugal, .backups, .order],
+        operands: [.store],
+        options: [
+            .model, full, values, .rules, source, .fix, .allowLargeQuarantine, .dryRun, .frugal, .backups, .order,
+        ],
         examples: [
             "moult validate forum.sqlite --model Forum.xcdatamodeld",
             "moult validate forum.sqlite --model Forum.xcdatamodeld --rules Forum.rules.json --fix",
         ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
+        if invocation[.fix] { try invocation.heal(store) }
         let versions = try invocation.versions(console)
         let version = try versions.version(ofStore: store)
         let (rules, place) = try invocation.rulesToCheck()
@@ -36,10 +41,12 @@ extension Verb {
         // What does not fit the model is said before the store is read.
         var names = RuleModelCheck(version.model)
         try names.check(rules, place: place)
-        let audit = try StoreAudit(store, model: version.model, full: invocation[full])
+        let audit = try StoreAudit(store, model: version.model, full: invocation[full], withValues: invocation[values])
         let ruled = try RuleAudit(store, rules, version: version, source: compared, place: place)
-        var report = ValidationReport(version: version.name, audit: audit, rules: ruled.findings)
-        if invocation[.fix], let migration = try ruled.mending() {
+        var report = ValidationReport(
+            version: version.name, audit: audit, rules: ruled.findings, withValues: invocation[values])
+        if invocation[.fix], let migration = try ruled.mending(allowsLargeQuarantine: invocation[.allowLargeQuarantine])
+        {
             try report.mend(migration, store, invocation, console)
         }
         console.print(report.document) { report.lines(style: $0) }
@@ -47,6 +54,8 @@ extension Verb {
     }
 
     private static let full = Option.flag("full", "Compare every index with its table too, which takes longer.")
+    private static let values = Option.flag(
+        "values", "Print what the rows at fault hold, not only their keys.")
     private static let source = Option.value(
         "source", "STORE", "A store to compare numbers of objects with, such as a backup's.", completes: .files)
 }
@@ -55,6 +64,8 @@ extension Option {
     static let rules = value(
         "rules", "FILE", "Rules of the app as JSON (Documentation/Rules.md).", completes: .files)
     static let fix = flag("fix", "Apply the fixes that rules have; opt-in, for they change data.")
+    static let allowLargeQuarantine = flag(
+        "allow-large-quarantine", "Let fixes put more than a quarter of an entity's objects into the quarantine.")
 }
 
 extension Invocation {
@@ -82,12 +93,15 @@ private struct ValidationReport {
     let version: String
     let audit: StoreAudit
     let rules: [RuleFinding]
+    private let withValues: Bool
     private var mended: (report: RuleReport, run: String?, quarantined: Int64, backup: String?)?
 
-    init(version: String, audit: StoreAudit, rules: [RuleFinding]) {
+    /// - Parameter withValues: whether the objects that break rules are shown with their values.
+    init(version: String, audit: StoreAudit, rules: [RuleFinding], withValues: Bool) {
         self.version = version
         self.audit = audit
-        self.rules = rules
+        self.withValues = withValues
+        self.rules = withValues ? rules.map(\.showingValues) : rules
     }
 
     private var present: [RuleFinding] {
@@ -111,6 +125,10 @@ private struct ValidationReport {
             let outcome = try migrator.run(migration, on: store, progress.observer)
             mended = outcome.rules.last.map { ($0, outcome.run, outcome.quarantined, outcome.backup?.name) }
         }
+        guard withValues, var report = mended?.report else { return }
+        report.fixes = report.fixes.map(\.showingValues)
+        report.remaining = report.remaining.map(\.showingValues)
+        mended?.report = report
     }
 
     private var counts: [(key: String, value: Int64)] {

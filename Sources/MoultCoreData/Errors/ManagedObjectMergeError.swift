@@ -17,7 +17,7 @@ public struct ManagedObjectMergeError: CoreDataError, Sendable {
         /// The version that the changes were made over, and the one that the store holds; nil where there is none.
         public let oldVersionNumber: Int?
         public let newVersionNumber: Int?
-        /// Both sides in one sentence.
+        /// What differs, in one sentence without values.
         public let description: String
     }
 }
@@ -43,7 +43,7 @@ extension ManagedObjectMergeError {
                 Conflict(
                     objectIDs: [id], constraint: [], oldVersionNumber: Int(expected),
                     newVersionNumber: stored.map { Int($0.version) },
-                    description: "\(id) was changed by somebody else.")
+                    description: "\(id) was changed elsewhere.")
             case .missingDestination(let owner, let relationship, let destination):
                 Conflict(
                     objectIDs: [owner], constraint: [], oldVersionNumber: nil, newVersionNumber: nil,

@@ -4,7 +4,7 @@ import MoultModel
 /// Where models lie in a folder or a bundle.
 enum ModelLocation {
     /// In the order of preference: a bundle of versions can migrate, a lone version cannot.
-    private static let extensions = ["momd", "xcdatamodeld", "mom", "xcdatamodel"]
+    private static let extensions = ["momd", "xcdatamodeld", "mom", "xcdatamodel", "omo"]
 
     /// The models in these folders, each once, in the order of their names.
     static func models(in folders: [URL]) -> [URL] {

@@ -11,7 +11,7 @@ extension AttributeValueConvertible {
         guard let value = try object.access({ try object.object.attribute(key) }) else { return nil }
         if let converted = Self(value) { return converted }
         throw MigrationError(
-            .wrongType, "\(object.object.entityName).\(key) holds \(value), which is no \(Self.self).",
+            .wrongType, "\(object.object.entityName).\(key) holds \(value.kindPhrase), which is no \(Self.self).",
             place: "\(object.object.entityName).\(key)", remedy: "Read it as the type that the model gives it.")
     }
 

@@ -48,9 +48,11 @@ struct StoreCopy {
 
     /// Under another name until it is whole.
     private func makeNew(from connection: Connection) throws {
-        let part = "\(destination).\(system.uniqueName()).part"
+        try UnfinishedPath.removeAbandoned(for: destination, system)
+        let part = UnfinishedPath.make(for: destination, system)
         do {
-            let target = try Connection(part, mode: .create)
+            try system.makeFile(part, .like(source))
+            let target = try Connection(part, mode: .readWrite)
             defer { target.close() }
             try Backup(from: connection, to: target).run(stepPages: -1) { _, _ in true }
         } catch {
@@ -60,6 +62,8 @@ struct StoreCopy {
         for suffix in ["-wal", "-shm"] { try system.remove(part + suffix) }
         try system.synchronise(part)
         for suffix in ["-wal", "-shm", "-journal"] { try system.remove(destination + suffix) }
+        // After a power cut none of them may come back beside the new store.
+        try system.synchronise(Path.folder(of: destination))
         try system.rename(part, to: destination)
         try system.synchronise(Path.folder(of: destination))
     }
@@ -74,9 +78,10 @@ struct StoreCopy {
         guard !names.isEmpty else { return [] }
         let (from, to) = (ExternalStorage(store: source), ExternalStorage(store: destination))
         if try !system.exists(to.folder) { try to.makeFolder(on: system) }
+        for path in try UnfinishedPath.abandoned(in: to.folder, system) { try system.remove(path) }
         for name in names where try !system.exists(Path.join(to.folder, name)) {
-            let part = Path.join(to.folder, ".\(system.uniqueName()).part")
-            try system.copy(Path.join(from.folder, name), to: part)
+            let part = UnfinishedPath.make(for: Path.join(to.folder, name), system)
+            try system.copy(Path.join(from.folder, name), to: part, to.rights)
             try system.synchronise(part)
             try system.rename(part, to: Path.join(to.folder, name))
         }

@@ -141,7 +141,9 @@ extension StoreOpening {
         if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
         let migrator = Migrator(options: engine, system: system)
         // A call with a budget heals what it does not go on from.
-        if try !goesOn && !options.isReadOnly && migrator.isUnfinished(path) { _ = try migrator.recover(path) }
+        if !goesOn && !options.isReadOnly {
+            if try migrator.isUnfinished(path) { _ = try migrator.recover(path) } else { try migrator.healed(path) }
+        }
         let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
         var registry = description?.migrationRegistry ?? MigrationRegistry()
         let versions = try versions(for: snapshot, addingStagesTo: &registry)

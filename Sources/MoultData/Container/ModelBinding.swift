@@ -137,7 +137,7 @@ extension Schema.PropertyMetadata {
         guard case .attribute(let attribute) = shape, attribute.type == .composite else {
             return .isNull(.keyPath(name))
         }
-        if attribute.userInfo["EnumType"] != nil { return .and(paths.map { .isNull(.keyPath($0)) }) }
+        if attribute.isEnum { return .and(paths.map { .isNull(.keyPath($0)) }) }
         let required = attribute.requiredPaths
         return required.isEmpty ? nil : .or(required.map { .isNull(.keyPath($0)) })
     }

@@ -74,33 +74,31 @@ extension MigrationError {
             .dataConflict,
             "\(object.id) cannot be shown: a required value of its row, or of one that it leads to, cannot be read.",
             place: object.id.description,
-            remedy: "Fetch it, and the models that it leads to: the error names the property. Then mend that row.")
+            remedy: "Fetch it, and the models that it leads to: the error names the property. Then correct that row.")
     }
 
     static func unreadable(_ property: String, of object: Object, _ graph: ModelGraph) -> MigrationError {
         let place = "\(object.entityName).\(property)"
-        let held = graph.storedLiteral(property, of: object) ?? "no value"
+        let held = graph.storedKind(property, of: object) ?? "no value"
         return MigrationError(
             .dataConflict, "The row of \(object.id) holds \(held), which \(place) cannot have.", place: place,
             remedy: held == "NULL" || held == "no value"
                 ? "Make the property optional in a new version of the model, or give the row a value."
-                : "Set another value, delete the object, or mend the row in the store.")
+                : "Set another value, delete the object, or correct the row in the store.")
     }
 }
 
 extension ModelGraph {
-    /// What the row of an object holds of a property, of each column where there are several.
-    fileprivate func storedLiteral(_ property: String, of object: Object) -> String? {
+    /// What kind of value the row of an object holds of a property, of each column where there are several.
+    fileprivate func storedKind(_ property: String, of object: Object) -> String? {
         let paths = (try? binding(object.entityName))?.type.schemaMetadata.propertiesByName[property]?.paths
         guard let paths, paths != [property] else {
-            return stack.coordinator.storedLiteral(property, of: object.id)
+            return stack.coordinator.storedKind(property, of: object.id)
         }
-        let literals = paths.compactMap { path in
-            stack.coordinator.storedLiteral(path, of: object.id).map { (path.dropFirst(property.count + 1), $0) }
+        let kinds = paths.compactMap { path in
+            stack.coordinator.storedKind(path, of: object.id).map { (path.dropFirst(property.count + 1), $0) }
         }
-        if literals.count < 2 || literals.allSatisfy({ $0.1 == "NULL" }) { return literals.first?.1 }
-        let isOfCases = literals.allSatisfy { $0.1 == "NULL" || $0.1 == "'\($0.0)'" }
-        let told = literals.filter { !isOfCases || $0.1 != "NULL" }.prefix(8)
-        return told.map { "\($0) = \($1)" }.joined(separator: ", ")
+        if kinds.count < 2 || kinds.allSatisfy({ $0.1 == "NULL" }) { return kinds.first?.1 }
+        return kinds.prefix(8).map { "\($0): \($1)" }.joined(separator: ", ")
     }
 }

@@ -1,7 +1,7 @@
 import MoultModel
 
 extension Schema {
-    /// The model that SwiftData makes of the same classes (STORE_FORMAT 9), so that version hashes are the same, but
+    /// The model that SwiftData makes of the same classes, so that version hashes are the same, but
     /// for the entities in ``unknownMappings``.
     ///
     /// - Throws: `MigrationError` with code `modelInvalid`, for the first fault of the models.
@@ -65,7 +65,7 @@ extension Schema {
         return described
     }
 
-    /// A to-one relationship that is not optional has minimum 0 all the same (STORE_FORMAT 9).
+    /// A to-one relationship that is not optional has minimum 0 all the same.
     private static func description(of relationship: Relationship) -> RelationshipDescription {
         RelationshipDescription(
             name: relationship.name, destinationEntityName: relationship.destination,
@@ -76,7 +76,7 @@ extension Schema {
             versionHashModifier: relationship.hashModifier)
     }
 
-    /// Named as SwiftData names them (STORE_FORMAT 5).
+    /// Named as SwiftData names them.
     private static func description(of index: Entity.Indexed) -> FetchIndexDescription {
         FetchIndexDescription(
             name: "SwiftDataIndexOn\(index.isRTree ? "RTree" : "Binary")\(index.properties.joined())",

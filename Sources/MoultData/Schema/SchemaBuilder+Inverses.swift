@@ -2,7 +2,7 @@ import MoultModel
 
 extension SchemaBuilder {
     /// Gives both sides of every pair each other's name: those that a model names, then those that can only belong
-    /// together (STORE_FORMAT 9).
+    /// together.
     mutating func pairRelationships() {
         pairNamed()
         pairObvious()

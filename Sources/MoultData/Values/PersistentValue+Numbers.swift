@@ -1,6 +1,6 @@
 import MoultModel
 
-// STORE_FORMAT 9: an unsigned number has the attribute type of the signed one of its width, but UInt8 fits Integer 16.
+// An unsigned number has the attribute type of the signed one of its width, but UInt8 fits Integer 16.
 // A number above the signed range is kept as the same bits.
 
 extension PersistentValue where Self: FixedWidthInteger {

@@ -91,8 +91,7 @@ extension TapeArchive {
         }
 
         private func bytes(at place: Int64, _ count: Int) throws -> [UInt8] {
-            var bytes: [UInt8] = []
-            try system.readPieces(of: path, from: place, count: Int64(count)) { bytes += $0 }
+            let bytes = try system.bytes(of: path, from: place, count: Int64(count))
             guard bytes.count == count else { throw TapeArchive.invalid("it is cut off at byte \(place).", path) }
             return bytes
         }

@@ -8,14 +8,12 @@ extension TapeArchive {
         private let part: String
         private let system: any System
 
-        /// - Throws: `usage` where the path is taken, `fileNotFound` where its folder is not there.
+        /// - Throws: `usage` where the path is taken, `locked` where another process writes there, `fileNotFound` where its folder is not there.
         package init(_ path: String, _ system: any System) throws {
-            try system.checkNewPath(path)
             self.path = path
             self.system = system
-            part = "\(path).\(system.uniqueName()).part"
-            try system.write([], to: part)
-            try system.setMode(0o600, of: part)
+            part = try UnfinishedPath.begin(path, system)
+            try system.makeFile(part, .own)
         }
 
         /// - Parameter name: the path inside the archive.
@@ -32,16 +30,19 @@ extension TapeArchive {
             guard read == size else {
                 throw MigrationError(
                     .inputOutput, "\(file) became shorter while it was read.", place: file,
-                    remedy: "Run the command again when nobody writes to it.")
+                    remedy: "Run the command again when no process writes to it.")
             }
             try system.append(zeros(TapeArchive.padding(of: size)), to: part)
         }
 
         /// Ends the archive, makes it durable and gives it its name.
-        package func finish() throws {
+        ///
+        /// - Parameter proof: throws where what was written is not what it should be.
+        package func finish(_ proof: (_ part: String) throws -> Void = { _ in }) throws {
             try system.append(zeros(Int64(2 * TapeArchive.blockSize)), to: part)
             try system.synchronise(part)
-            try system.rename(part, to: path)
+            try proof(part)
+            try UnfinishedPath.end(part, as: path, system)
             try system.synchronise(Path.folder(of: path))
         }
 

@@ -6,7 +6,7 @@ extension BackupFolder {
     /// Copies a backup out of the folder, proven before and after: into a folder, or an archive where the path ends with
     /// `.tar`.
     ///
-    /// - Throws: `usage` where the path is taken; `backupInvalid`.
+    /// - Throws: `usage` where the path is taken; `locked` where another process writes there; `backupInvalid`.
     package func export(_ backup: StoreBackup, to path: String) throws {
         try verify(backup)
         guard path.hasSuffix(".tar") else { return try exportFolder(backup, to: path) }
@@ -16,21 +16,22 @@ extension BackupFolder {
             for file in backup.manifest.files + [StoreBackup.manifestName] {
                 try archive.add(file: Path.join(backup.folder, file), as: file)
             }
-            try archive.finish()
+            // Nothing has the name before it is proven.
+            try archive.finish { part in
+                try withUnpacked(part, in: UnfinishedPath.make(for: path, system)) { _ in }
+            }
         } catch {
             archive.discard()
             throw error
         }
-        try withUnpacked(path) { _ in }
     }
 
     private func exportFolder(_ backup: StoreBackup, to path: String) throws {
-        try system.checkNewPath(path)
-        let part = "\(path).\(system.uniqueName())\(Self.draftSuffix)"
+        let part = try UnfinishedPath.begin(path, system)
         do {
             try copyFiles(of: backup, to: part)
             try verify(StoreBackup(reading: part, system))
-            try system.rename(part, to: path)
+            try UnfinishedPath.end(part, as: path, system)
         } catch {
             _ = try? system.removeTree(part)
             throw error
@@ -43,6 +44,9 @@ extension BackupFolder {
     /// - Parameters:
     ///   - version: the name of the version of a store that was copied by hand.
     ///   - wasClosed: whether the app had closed that store, so that a missing WAL is nothing that was left behind.
+    /// What it makes under temporary names is removed by the next run; whoever calls it holds the lock of the store's
+    /// sidecar (``Migrator/takeIn(_:for:version:wasClosed:)``).
+    ///
     /// - Throws: `backupInvalid` with the reason where it is not whole.
     package func take(_ path: String, version: String = "", wasClosed: Bool = false) throws -> StoreBackup {
         guard let status = try system.status(of: path) else {
@@ -54,13 +58,14 @@ extension BackupFolder {
         if header.starts(with: Array("SQLite format 3\0".utf8)) || !path.hasSuffix(".tar") {
             return try takeCopy(path, version, wasClosed: wasClosed)
         }
-        return try withUnpacked(path) { try take($0) }
+        try makeFolder(.like(Path.folder(of: folder)))
+        return try withUnpacked(path, in: draftPath()) { try take($0) }
     }
 
     private func take(_ backup: StoreBackup) throws -> StoreBackup {
         try verify(backup)
-        try makeFolder()
-        let part = Path.join(folder, ".\(system.uniqueName())\(Self.draftSuffix)")
+        try makeFolder(.like(Path.folder(of: folder)))
+        let part = draftPath()
         do {
             try copyFiles(of: backup, to: part)
             try verify(StoreBackup(reading: part, system))
@@ -76,25 +81,29 @@ extension BackupFolder {
 
     /// Copies what the manifest names and nothing else, and makes it durable; the manifest comes last.
     private func copyFiles(of backup: StoreBackup, to folder: String) throws {
-        try system.makeFolder(folder)
+        let rights = FileRights.like(backup.store)
+        try system.makeFolder(folder, rights)
         var folders: Set<String> = [folder]
         for file in backup.manifest.files + [StoreBackup.manifestName] {
             var parent = folder
             for part in file.split(separator: "/").dropLast() {
                 parent = Path.join(parent, String(part))
-                if folders.insert(parent).inserted { try system.makeFolder(parent) }
+                if folders.insert(parent).inserted { try system.makeFolder(parent, rights) }
             }
             let copy = Path.join(folder, file)
-            try system.copy(Path.join(backup.folder, file), to: copy)
+            try system.copy(Path.join(backup.folder, file), to: copy, rights)
             try system.synchronise(copy)
         }
         for folder in folders.sorted(by: >) { try system.synchronise(folder) }
     }
 
-    /// Proves what an archive holds, in a scratch folder beside the backups.
+    private func draftPath() -> String { Path.join(folder, ".\(system.uniqueName())\(Self.draftSuffix)") }
+
+    /// Proves what an archive holds, in a scratch folder.
     @discardableResult
-    private func withUnpacked<Result>(_ archive: String, _ body: (StoreBackup) throws -> Result) throws -> Result {
-        let scratch = "\(archive).\(system.uniqueName())\(Self.draftSuffix)"
+    private func withUnpacked<Result>(
+        _ archive: String, in scratch: String, _ body: (StoreBackup) throws -> Result
+    ) throws -> Result {
         try system.makeFolder(scratch)
         defer { _ = try? system.removeTree(scratch) }
         let reader = TapeArchive.Reader(archive, system)
@@ -110,7 +119,7 @@ extension BackupFolder {
     private func takeCopy(_ path: String, _ version: String, wasClosed: Bool) throws -> StoreBackup {
         let copy = try CopiedStore(path, wasClosed: wasClosed, system)
         return try copy.withConnection { connection in
-            try makeFolder()
+            try makeFolder(.like(Path.folder(of: folder)))
             let draft = try draft(
                 of: connection, named: Path.name(of: path), beside: path, version: version, for: .imported,
                 copyingExternalData: true, .none)

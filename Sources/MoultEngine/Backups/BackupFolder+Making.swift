@@ -50,15 +50,16 @@ extension BackupFolder {
         }
     }
 
-    func makeFolder() throws {
+    /// - Parameter rights: those of the store that is backed up.
+    func makeFolder(_ rights: FileRights) throws {
         guard try !system.exists(folder) else { return }
         // The sidecar of a store that was never changed.
-        try system.makeFolder(Path.folder(of: folder))
-        try system.makeFolder(folder)
+        try system.makeFolder(Path.folder(of: folder), rights)
+        try system.makeFolder(folder, rights)
         try system.synchronise(Path.folder(of: folder))
     }
 
-    /// Copies every page through SQLite, which sees what lies in a WAL, and the external files (DESIGN 5.4).
+    /// Copies every page through SQLite, which sees what lies in a WAL, and the external files.
     func draft(
         of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool,
         _ observer: MigrationObserver
@@ -76,19 +77,20 @@ extension BackupFolder {
         for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ observer: MigrationObserver
     ) throws -> Draft {
         let support = Sidecar(store: store).support
-        try makeFolder()
+        let rights = FileRights.like(store)
+        try makeFolder(rights)
         let createdAt = system.now.inMilliseconds
+        let state = try StoreState(connection)
         let name = ".\(system.uniqueName())\(Self.draftSuffix)"
         let draft = Draft(
-            folder: Path.join(folder, name), storeName: storeName, version: version, createdAt: createdAt,
-            state: try StoreState(connection), rows: try connection.rowCounts(), reason: reason)
-        try system.makeFolder(draft.folder)
+            folder: Path.join(folder, name), storeName: storeName,
+            version: version.isEmpty ? state.unnamedVersion : version, createdAt: createdAt, state: state,
+            rows: try connection.rowCounts(), reason: reason)
+        try system.makeFolder(draft.folder, rights)
         do {
-            try copyPages(from: connection, to: draft.store, observer)
-            let mode = try system.status(of: store)?.mode ?? 0o644
-            try system.setMode(mode, of: draft.store)
+            try copyPages(from: connection, to: draft.store, rights, observer)
             if copyingExternalData, try system.exists(support) {
-                try system.copyTree(support, to: Path.join(draft.folder, Path.name(of: support)))
+                try system.copyTree(support, to: Path.join(draft.folder, Path.name(of: support)), rights)
             }
             return draft
         } catch {
@@ -97,8 +99,11 @@ extension BackupFolder {
         }
     }
 
-    func copyPages(from source: Connection, to path: String, _ observer: MigrationObserver) throws {
-        let copy = try Connection(path, mode: .create)
+    func copyPages(
+        from source: Connection, to path: String, _ rights: FileRights, _ observer: MigrationObserver
+    ) throws {
+        try system.makeFile(path, rights)
+        let copy = try Connection(path, mode: .readWrite)
         defer { copy.close() }
         // Nobody reads a draft that was not finished, so it needs no journal; the finished file is synchronised once.
         try copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
@@ -148,7 +153,7 @@ extension BackupFolder {
 
     func discard(_ draft: Draft) { _ = try? system.removeTree(draft.folder) }
 
-    /// `<UTC time>-<version>-<n>`: two in one second, or of one version, never meet (B-22, B-38).
+    /// `<UTC time>-<version>-<n>`: two in one second, or of one version, never meet.
     func freeName(version: String, at time: Timestamp) throws -> String {
         let version = String(version.map { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" ? $0 : "_" })
         let stem = "\(time.iso8601Basic)-\(version.isEmpty ? "unknown" : String(version.prefix(60)))"
@@ -157,14 +162,24 @@ extension BackupFolder {
         return Path.join(folder, "\(stem)-\(number)")
     }
 
+    /// Removes what runs that died left unfinished, except what the next call of a migration continues with. Only whoever
+    /// holds the lock of the store's sidecar may call it.
+    func removeDrafts(of sidecar: Sidecar) throws {
+        try removeDrafts(except: MigrationCheckpoint.read(sidecar, system)?.draft?.name)
+    }
+
     /// Removes what runs that died left unfinished. Only whoever holds the store's lock may call it.
     ///
     /// - Parameter kept: the name of a draft that somebody goes on with.
     func removeDrafts(except kept: String? = nil) throws {
-        guard try system.exists(folder) else { return }
-        for name in try system.list(folder)
-        where name.hasPrefix(".") && name.hasSuffix(Self.draftSuffix) && name != kept {
-            try system.removeTree(Path.join(folder, name))
-        }
+        for path in try drafts(except: kept) { try system.removeTree(path) }
+    }
+
+    /// The paths of backups that are not finished.
+    func drafts(except kept: String? = nil) throws -> [String] {
+        guard try system.exists(folder) else { return [] }
+        return try system.list(folder).filter { name in
+            name.hasPrefix(".") && name.hasSuffix(Self.draftSuffix) && name != kept
+        }.map { Path.join(folder, $0) }
     }
 }

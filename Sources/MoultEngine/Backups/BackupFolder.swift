@@ -35,25 +35,16 @@ package struct BackupFolder: Sendable {
     }
 
     /// The backup of that name, or of that path.
-    package func backup(named name: String) throws -> StoreBackup {
-        let path = name.contains("/") ? name : Path.join(folder, name)
-        guard try system.exists(path) else {
-            let names = try list().map(\.name)
-            throw MigrationError(
-                .backupNotFound, "There is no backup \(name).", place: folder,
-                remedy: names.isEmpty ? "No backup has been made yet." : "Name one of \(names.joined(separator: ", "))."
-            )
-        }
-        return try StoreBackup(reading: path, system)
-    }
+    package func backup(named name: String) throws -> StoreBackup { try [self].backup(named: name) }
 
-    /// The newest backup, of that version when one is named (W-30).
+    /// The newest backup, of that version when one is named.
     package func newest(ofVersion version: String? = nil) throws -> StoreBackup {
         let candidates = try list().filter { version == nil || $0.manifest.version == version }
         guard let newest = candidates.last else {
             throw MigrationError(
                 .backupNotFound, "There is no backup\(version.map { " of version \($0)" } ?? "").", place: folder,
-                remedy: "Look at the list of backups for another.")
+                remedy: try list().isEmpty
+                    ? "Make one with moult backup create." : "moult backup list shows the others.")
         }
         return newest
     }
@@ -96,7 +87,8 @@ package struct BackupFolder: Sendable {
             throw StoreBackup.invalid("\(path) is no plain file of the backup.", path)
         }
         guard status.size == size else {
-            throw StoreBackup.invalid("\(path) has \(status.size) bytes; its manifest says \(size).", path)
+            throw StoreBackup.invalid(
+                "\(path) has \(Quantity.count(status.size, "byte")); its manifest says \(Quantity.count(size)).", path)
         }
         guard try system.digest(of: path).hexadecimal == sha256 else {
             throw StoreBackup.invalid("The contents of \(path) are not those that its manifest names.", path)
@@ -120,5 +112,26 @@ package struct BackupFolder: Sendable {
         // Without its manifest it is no backup any more, should the removal stop half-way.
         try system.remove(Path.join(backup.folder, StoreBackup.manifestName))
         try system.removeTree(backup.folder)
+    }
+}
+
+/// The folders that hold the backups of one store.
+extension [BackupFolder] {
+    /// As ``BackupFolder/contents()``, of all of them.
+    package func contents() throws -> (backups: [StoreBackup], unreadable: [(name: String, error: MigrationError)]) {
+        let contents = try map { try $0.contents() }
+        return (contents.flatMap(\.backups).sorted { $0.isOlder(than: $1) }, contents.flatMap(\.unreadable))
+    }
+
+    /// The backup of that name, or of that path.
+    package func backup(named name: String) throws -> StoreBackup {
+        for folder in self {
+            let path = name.contains("/") ? name : Path.join(folder.folder, name)
+            if try folder.system.exists(path) { return try StoreBackup(reading: path, folder.system) }
+        }
+        let names = try contents().backups.map(\.name)
+        throw MigrationError(
+            .backupNotFound, "There is no backup \(name).", place: map(\.folder).joined(separator: ", "),
+            remedy: names.isEmpty ? "No backup has been made yet." : "Name one of \(names.joined(separator: ", ")).")
     }
 }

@@ -6,7 +6,7 @@ import MoultSystem
 /// A store that somebody copied file by file, looked at before it is trusted.
 ///
 /// A store in WAL mode is two files. Of the main file alone SQLite says that it is sound, and shows an old state, or
-/// none; beside a WAL of another state it shows a third (B-21, B-25).
+/// none; beside a WAL of another state it shows a third.
 package struct CopiedStore {
     private let path: String
     private let system: any System
@@ -19,7 +19,7 @@ package struct CopiedStore {
         let log = try WriteAheadLog(beside: self.path, system)
         guard try log != nil || wasClosed || !Self.usesWAL(self.path, system) else {
             throw Self.invalid(
-                "\(path) was in WAL mode, and no \(Path.name(of: path))-wal lies beside it: whatever the app wrote since "
+                "\(path) was in WAL mode, and no \(Path.name(of: path))-wal is next to it: whatever the app wrote since "
                     + "the last checkpoint is not in it.", path,
                 "Copy the -wal together with it, or let moult backup create make the backup. If the app had closed the "
                     + "store before, say so with --was-closed.")

@@ -24,6 +24,25 @@ extension Migrator {
         return backup
     }
 
+    /// Takes a backup in that was exported, or a store that was copied by hand, as a backup of a store that may be gone.
+    ///
+    /// - Throws: `locked` while another run of Moult changes the store; as ``BackupFolder/take(_:version:wasClosed:)``.
+    package func takeIn(
+        _ path: String, for store: String, version: String = "", wasClosed: Bool = false
+    ) throws -> StoreBackup {
+        let sidecar = try sidecar(of: store)
+        if try system.exists(sidecar.store) { try StoreProbe.checkKind(sidecar.store, system) }
+        try sidecar.make(system)
+        let owner = try RunOwner.take(sidecar, system)
+        return try withExtendedLifetime(owner) {
+            let folder = try backups(of: store)
+            try folder.removeDrafts(of: sidecar)
+            let backup = try folder.take(path, version: version, wasClosed: wasClosed)
+            MigrationLog(sidecar, system).append("Took in the backup \(backup.name).")
+            return backup
+        }
+    }
+
     /// Nil where somebody has the store open.
     private func exclusively(
         _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
@@ -52,6 +71,7 @@ extension Migrator {
             let draft: BackupFolder.Draft
             do {
                 defer { lock.release() }
+                try folder.removeDrafts(of: lock.sidecar)
                 let files = try before.union(externalFiles(support))
                 draft = try folder.draft(
                     of: lock, version: version, for: reason, copyingExternalData: true, observer)

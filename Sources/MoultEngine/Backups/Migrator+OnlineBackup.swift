@@ -23,6 +23,7 @@ extension Migrator {
             defer { reader.close() }
             let version = try StoreSnapshot(reader).metadata.versionIdentifiers.first ?? ""
             let folder = try backups(of: path)
+            try folder.removeDrafts(of: sidecar)
             let backup = try folder.proven(
                 folder.draft(
                     of: reader, named: Path.name(of: path), beside: path, version: version, for: .request,

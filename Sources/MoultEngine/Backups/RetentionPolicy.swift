@@ -1,6 +1,6 @@
 import MoultSystem
 
-/// Which backups are kept (W-34, K-03): all of the last week, one a week up to a month, none older, but never fewer
+/// Which backups are kept: all of the last week, one a week up to a month, none older, but never fewer
 /// than ``minimumCount``, and never is the newest good one removed.
 package struct RetentionPolicy: Sendable, Equatable {
     package var keepAllDays: Int
@@ -16,7 +16,7 @@ package struct RetentionPolicy: Sendable, Equatable {
     /// Keeps everything.
     package static let everything = RetentionPolicy(keepAllDays: .max, keepWeeklyDays: .max)
 
-    /// The backups that may go, oldest first. Ages are from the manifests, never from the file system (B-40).
+    /// The backups that may go, oldest first. Ages are from the manifests, never from the file system.
     package func expired(of backups: [StoreBackup], now: Timestamp) -> [StoreBackup] {
         let newestFirst = backups.sorted { $1.isOlder(than: $0) }
         var weeks: Set<Int64> = []

@@ -21,7 +21,7 @@ package struct StoreBackup: Sendable, Equatable {
         (manifest.createdAt, name.utf8.count, name) < (other.manifest.createdAt, other.name.utf8.count, other.name)
     }
 
-    /// What a backup holds, so that it can be proven years later without anything else (B-52).
+    /// What a backup holds, so that it can be proven years later without anything else.
     package struct Manifest: Sendable, Equatable {
         package var storeName: String
         /// The version's name as the run knew it.
@@ -102,7 +102,9 @@ extension StoreBackup {
         guard status.kind == .file, status.size <= Self.largestManifest else {
             throw Self.invalid("The manifest of \(folder) is no file of at most \(Self.largestManifest) bytes.", path)
         }
-        let json = try JSONValue(parsing: try system.read(path), place: path, code: .backupInvalid)
+        let json = try JSONValue(
+            parsing: try system.read(path, limit: Self.largestManifest, as: .backupInvalid), place: path,
+            code: .backupInvalid)
         guard let manifest = Manifest(json) else {
             throw Self.invalid("The manifest of \(folder) is none that Moult writes.", path)
         }
@@ -126,7 +128,7 @@ extension StoreBackup {
                 .unsupported, "The store has \(manifest.externalFiles.count) external files, which are too many.",
                 place: folder, remedy: "Copy the store and its folder of external data by hand.")
         }
-        try system.writeAtomically(bytes, to: Path.join(folder, manifestName))
+        try system.writeAtomically(bytes, to: Path.join(folder, manifestName), .like(folder))
     }
 
     static func invalid(_ message: String, _ place: String, cause: String? = nil) -> MigrationError {

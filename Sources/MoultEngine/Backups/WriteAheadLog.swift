@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSQLite
 import MoultSystem
 
 /// A `-wal` file as bytes, to tell whether it belongs to the file that it lies beside (the WAL file format of SQLite,
@@ -32,12 +33,8 @@ package struct WriteAheadLog {
     /// Why it cannot be the store's own; nil where nothing speaks against it.
     package func strangeness() throws -> String? {
         guard pageSize >= 512, !salts.isEmpty else { return "it does not begin like a WAL." }
-        let header = try system.read(store, prefix: 18)
-        guard header.count == 18 else { return "the store has no header." }
-        let own = Int64(header[16]) << 8 | Int64(header[17])
-        guard (own == 1 ? 65_536 : own) == pageSize else {
-            return "its pages have \(pageSize) bytes, those of the store \(own == 1 ? 65_536 : own)."
-        }
+        guard let own = try system.read(store, prefix: 18).databasePageSize else { return "the store has no header." }
+        guard own == pageSize else { return "its pages have \(pageSize) bytes, those of the store \(own)." }
         guard let main = try system.status(of: store), let log = try system.status(of: path),
             main.modified > log.modified
         else { return nil }
@@ -45,8 +42,10 @@ package struct WriteAheadLog {
         // first page that the log holds, in one of the versions that are there.
         let frames = try frames()
         guard let first = frames.first else { return nil }
-        let versions = try frames.filter { $0.page == first.page }.map { try bytes(path, $0.place, pageSize) }
-        let present = try bytes(store, (first.page - 1) * pageSize, pageSize)
+        let versions = try frames.filter { $0.page == first.page }.map {
+            try system.bytes(of: path, from: $0.place, count: pageSize)
+        }
+        let present = try system.bytes(of: store, from: (first.page - 1) * pageSize, count: pageSize)
         guard !versions.contains(present) else { return nil }
         return "the store was written after it, and holds nothing of what it says of page \(first.page)."
     }
@@ -62,7 +61,7 @@ package struct WriteAheadLog {
         var frames: [Frame] = []
         var place = Self.headerSize
         while place + Self.frameHeaderSize + pageSize <= size, frames.count < 100_000 {
-            let header = try bytes(path, place, Self.frameHeaderSize)
+            let header = try system.bytes(of: path, from: place, count: Self.frameHeaderSize)
             guard header.count == Int(Self.frameHeaderSize), Array(header[8..<16]) == salts else { break }
             let page = Self.number(header, 0)
             guard page > 0 else { break }
@@ -70,12 +69,6 @@ package struct WriteAheadLog {
             place += Self.frameHeaderSize + pageSize
         }
         return frames
-    }
-
-    private func bytes(_ path: String, _ place: Int64, _ count: Int64) throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        try system.readPieces(of: path, from: place, count: count) { bytes += $0 }
-        return bytes
     }
 
     private static func number(_ bytes: [UInt8], _ place: Int) -> Int64 {

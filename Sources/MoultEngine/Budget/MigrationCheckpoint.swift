@@ -84,7 +84,7 @@ extension StoreScript {
 
 extension MigrationCheckpoint {
     func write(_ sidecar: Sidecar, _ system: any System) throws {
-        try system.writeAtomically(Array((json.indented + "\n").utf8), to: Self.path(sidecar, run: run))
+        try system.writeAtomically(Array((json.indented + "\n").utf8), to: Self.path(sidecar, run: run), sidecar.rights)
     }
 
     /// The checkpoint that a run has left beside its store; nil where there is none that can be read.

@@ -20,7 +20,10 @@ extension Migrator {
         _ observer: MigrationObserver = .none, adjusting: (Migration) -> Migration = { $0 }
     ) throws -> BudgetOutcome {
         let started = started ?? system.monotonicNanoseconds
-        guard let migration = try prepared.migration() else { return .nothingToDo }
+        guard let migration = try prepared.migration() else {
+            try healed(prepared.store)
+            return .nothingToDo
+        }
         if prepared.stopsAtEachVersion {
             throw MigrationError(
                 .usage, "A budget and a stop at each version exclude each other.", place: prepared.store,
@@ -52,7 +55,7 @@ extension Migrator {
         let recovery = try checkpoint == nil ? Recovery.heal(lock, system) : .nothing
         try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
         observer.report(
-            .lock, 1, obstacle.map { "\($0) The migration starts over." } ?? "Nobody else has the store open")
+            .lock, 1, obstacle.map { "\($0) The migration starts over." } ?? "No other process has the store open")
         let budget = MigrationBudget(limit: limit, started: started, checkpoint: checkpoint)
         do {
             let run = try MigrationRun(migration, lock, recovery, options, system, observer, within: budget)
@@ -77,10 +80,13 @@ extension Migrator {
             return (nil, obstacle)
         }
         if hasDied {
-            // The call counts as one that died; what it had done until then is as good as what a pause leaves.
+            // Unless a person has stopped it, the call counts as one that died; what it had done until then is as good as what a pause leaves.
             for path in try checkpoint.workingFiles(sidecar, backups, system) { try system.synchronise(path) }
-            try RunHistory(sidecar, system).append(.undone(journal, endedAt: system.now))
-            MigrationLog(sidecar, system).append("Run \(journal.run) died; it goes on from its last checkpoint.")
+            let wasStopped = try journal.wasStopped(sidecar, system)
+            try RunHistory(sidecar, system).append(
+                .ended(wasStopped ? .cancelled : .undone, journal, endedAt: system.now))
+            let end = wasStopped ? "was stopped" : "died"
+            MigrationLog(sidecar, system).append("Run \(journal.run) \(end); it continues from its last checkpoint.")
             journal.state = .paused
             try journal.write(sidecar, system)
         }
@@ -104,10 +110,10 @@ extension MigrationCheckpoint {
 }
 
 extension RunRecord {
-    /// Of a call that died before its commit.
-    fileprivate static func undone(_ journal: Journal, endedAt: Timestamp) -> RunRecord {
+    /// Of a call that died before its commit, or was stopped.
+    fileprivate static func ended(_ result: Result, _ journal: Journal, endedAt: Timestamp) -> RunRecord {
         RunRecord(
-            run: journal.run, operation: .migrate, result: .undone, from: journal.from, to: journal.to,
+            run: journal.run, operation: .migrate, result: result, from: journal.from, to: journal.to,
             startedAt: journal.startedAt, endedAt: endedAt.iso8601, seconds: 0, backup: journal.backup, rows: 0,
             bytes: 0, error: nil)
     }

@@ -16,6 +16,10 @@ final class DeferredRun {
     var done: [DeferredTask] = []
     private var backup: StoreBackup?
     private var losses: [MigrationLoss] = []
+    /// Whether anything of an app's own goes with the tasks.
+    private var losesObjects = false
+    /// What this call has left to do, and the number of the schema that it left.
+    private var known: (work: DeferredWork, schema: Int64)?
 
     var system: any System { migrator.system }
     var connection: Connection { lock.connection }
@@ -40,7 +44,9 @@ final class DeferredRun {
             try limit.check(against: (0, "Nothing waits in this store."))
             return outcome(left: [])
         }
-        let tasks = try DeferredWork(snapshot, version: version, measuredOver: connection).tasks
+        let work = try DeferredWork(snapshot, version: version, measuredOver: connection)
+        let tasks = work.tasks
+        losesObjects = try work.losesObjects()
         try limit.check(against: longestUnit(of: tasks))
         let planned = Array(limit == .one ? tasks.prefix(1) : tasks[...])
         observer = endingInTime(observer).timed(
@@ -95,7 +101,7 @@ final class DeferredRun {
 
 extension DeferredRun {
     private func run(_ task: DeferredTask, among all: [DeferredTask]) throws {
-        let work = try DeferredWork(StoreSnapshot(connection), version: version)
+        let work = try currentWork()
         let script = try work.script(for: task)
         let lost = try work.losses(of: task, over: connection)
         try checkSpace(for: task)
@@ -108,7 +114,7 @@ extension DeferredRun {
         }
         try connection.registerCoreDataStubs()
         do {
-            try connection.transaction { try perform(task, script, observer) }
+            known = try connection.transaction { try perform(task, of: work, script, observer) }
             losses += lost
         } catch {
             // A log whose synchronisation failed holds the commit all the same: the next process would find it there.
@@ -117,8 +123,19 @@ extension DeferredRun {
         }
     }
 
+    /// The work of the store as it is. A task changes its own table alone, or is read anew itself, so only what
+    /// somebody else has changed is read anew here.
+    private func currentWork() throws -> DeferredWork {
+        if let known, try connection.schemaVersion() == known.schema { return known.work }
+        return try DeferredWork(StoreSnapshot(connection), version: version)
+    }
+
     /// In the transaction that is open.
-    private func perform(_ task: DeferredTask, _ script: DeferredWork.Script, _ observer: MigrationObserver) throws {
+    ///
+    /// - Returns: what is left, and the number of the schema then.
+    private func perform(
+        _ task: DeferredTask, of work: DeferredWork, _ script: DeferredWork.Script, _ observer: MigrationObserver
+    ) throws -> (work: DeferredWork, schema: Int64) {
         let parts = task.parts.ends
         try run(script.making, observer.spanning(0...parts.made))
         var observer = observer
@@ -137,12 +154,14 @@ extension DeferredRun {
         rest.statements.removeFirst(min(rest.statements.count, 1))
         try run(first, observer.spanning(parts.proven...parts.left))
         try run(rest, observer.spanning(parts.left...parts.indexed))
-        let now = try DeferredWork(StoreSnapshot(connection), version: version)
-        guard !now.tasks.contains(where: { $0.kind == task.kind && $0.name == task.name }) else {
-            throw Self.unchanged(task)
+        guard var left = try work.without(task, doneOver: connection) else { throw Self.unchanged(task) }
+        // What the task has dropped is in no catalogue any more.
+        if left.tasks.isEmpty || script.dropsObjects {
+            left = try DeferredWork(StoreSnapshot(connection), version: version)
+            if left.tasks.isEmpty { try settle() }
         }
-        if now.tasks.isEmpty { try settle() }
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(connection.path) }
+        return (left, try connection.schemaVersion())
     }
 
     private func run(_ script: StoreScript, _ observer: MigrationObserver) throws {
@@ -160,7 +179,9 @@ extension DeferredRun {
         }
         var metadata = try StoreMetadata(from: connection)
         metadata.hasDeferredWork = false
-        try metadata.write(to: connection)
+        // An app's trigger may refuse the write, or ignore it.
+        let triggers = try connection.catalogue().triggers.map(\.entry).filter { $0.tableName == "Z_METADATA" }
+        try connection.withoutTriggers(triggers) { try metadata.write(to: connection) }
     }
 
     private static func unchanged(_ task: DeferredTask) -> MigrationError {
@@ -172,10 +193,12 @@ extension DeferredRun {
     /// The rows of a table are there twice, and pass through the log once more.
     private func checkSpace(for task: DeferredTask) throws {
         guard task.kind == .rebuildTable, let bytes = task.bytes else { return }
-        let folder = Path.folder(of: connection.path)
+        let (folder, pageSize) = (Path.folder(of: connection.path), try StoreState(connection).pageSize)
+        let log = SpaceRequirement.commitLog(pages: 2 * bytes / max(pageSize, 1), pageSize: pageSize)
         try SpaceRequirement(parts: [
             .init(reason: "table made anew", folder: folder, bytes: bytes),
-            .init(reason: "commit log", folder: folder, bytes: bytes),
+            .init(reason: "commit log", folder: folder, bytes: log),
+            .records(in: folder),
         ]).check(system)
     }
 
@@ -203,14 +226,18 @@ extension DeferredRun {
     }
 
     private func needsBackup(before tasks: [DeferredTask]) -> Bool {
-        guard !migrator.options.isFrugal, tasks.contains(where: \.losesValues) else { return false }
+        guard !migrator.options.isFrugal, losesObjects || tasks.contains(where: \.losesValues) else {
+            return false
+        }
         return (try? hasBackup()) != true
     }
 
     /// Whether an earlier call has backed up what this migration had left.
     private func hasBackup() throws -> Bool {
         let hashes = version.hashes.entities.mapValues(\.base64)
-        let migrated = try RunHistory(lock.sidecar, system).records().last { $0.operation == .migrate }?.endedAt ?? ""
+        let migrated =
+            try RunHistory(lock.sidecar, system).records().last { [.migrate, .downgrade].contains($0.operation) }?
+            .endedAt ?? ""
         return try migrator.backups(of: connection.path).list().contains { backup in
             backup.manifest.reason == .finish && backup.manifest.versionHashes == hashes
                 && backup.manifest.createdAt.iso8601 >= migrated
@@ -219,9 +246,9 @@ extension DeferredRun {
 
     private func makeBackup(before tasks: [DeferredTask]) throws {
         guard needsBackup(before: tasks) else { return }
-        let size = try StoreState(connection).size
+        let (size, folder) = (try StoreState(connection).size, Path.folder(of: connection.path))
         try SpaceRequirement(parts: [
-            .init(reason: "backup", folder: Path.folder(of: connection.path), bytes: size)
+            .init(reason: "backup", folder: folder, bytes: size), .records(in: folder),
         ]).check(system)
         backup = try migrator.backups(of: connection.path).make(
             of: lock, version: version.name, for: .finish, observer)
@@ -234,7 +261,7 @@ extension DeferredRun {
         do {
             try connection.writeBackLog()
         } catch {
-            MigrationLog(lock.sidecar, system).append("The work is done, but tidying up failed: \(error)")
+            MigrationLog(lock.sidecar, system).append("The work is done, but tidying up failed: ", error)
         }
     }
 
@@ -249,9 +276,15 @@ extension DeferredRun {
                 run: "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))", operation: .finish, result: .done,
                 from: version.name, to: version.name, startedAt: startedAt.iso8601, endedAt: system.now.iso8601,
                 seconds: (seconds * 1000).rounded() / 1000, backup: backup?.name,
-                rows: done.reduce(0) { $0 + $1.rows }, bytes: done.reduce(0) { $0 + ($1.bytes ?? 0) }, error: nil,
+                backups: backup.map { Path.folder(of: $0.folder) }, rows: done.reduce(0) { $0 + $1.rows },
+                bytes: done.reduce(0) { $0 + ($1.bytes ?? 0) }, error: nil,
                 losses: losses))
     }
+}
+
+extension Connection {
+    /// A number that every change of the catalogue raises, whoever makes it.
+    fileprivate func schemaVersion() throws -> Int64 { try integer("PRAGMA main.schema_version") ?? 0 }
 }
 
 extension RebuildVerifier {

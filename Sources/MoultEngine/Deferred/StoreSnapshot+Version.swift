@@ -9,9 +9,9 @@ extension StoreSnapshot {
         if let versions, let position = versions.position(matching: hashes, identifiers: metadata.versionIdentifiers) {
             return versions.versions[position]
         }
-        guard let model = cachedModel, VersionHashes(of: model).isCompatible(with: hashes) else {
+        guard let own = try? ownVersion().calledTheStoresOwn else {
             throw MigrationError.storeUnknown(nearest: versions?.nearest(to: hashes))
         }
-        return ModelVersion(names: ["the store's own model"], model: model)
+        return own
     }
 }

@@ -5,14 +5,15 @@ import MoultSystem
 
 /// An archive for a bug report: versions, hashes, schema, counts, journal, history and log of a store.
 ///
-/// Unless it is asked for, nothing that a user has put into the store is in it: no rows, no application's metadata; of
-/// messages the text in quotes is left out, and the path of the store's folder.
+/// Unless it is asked for, nothing that a user has put into the store is in it: no rows, no application's metadata, no
+/// literal of a view, trigger, index or default. Messages of Moult never have a row's value; of errors in the history only
+/// the code is kept, and the path of the store's folder is left out.
 package struct BugReportBundle {
     private let sidecar: Sidecar
     private let withValues: Bool
     private let system: any System
 
-    /// - Parameter withValues: messages as they are, and the quarantine.
+    /// - Parameter withValues: messages and the schema as they are, and the quarantine.
     package init(_ store: String, withValues: Bool = false, system: any System = POSIXSystem()) throws {
         let folder = try system.resolve(Path.folder(of: store))
         sidecar = Sidecar(
@@ -33,7 +34,7 @@ package struct BugReportBundle {
         var names: [String] = []
         do {
             for (name, text) in try texts(diagnosis) + extra {
-                try archive.add(Array(withoutValues(text).utf8), as: "moult-report/\(name)")
+                try archive.add(Array(withoutFolder(text).utf8), as: "moult-report/\(name)")
                 names.append(name)
             }
             if withValues, try system.exists(sidecar.quarantine) {
@@ -54,7 +55,8 @@ package struct BugReportBundle {
         for (name, path) in [
             ("journal.json", sidecar.journal), ("runs.jsonl", sidecar.runs), ("log.txt", sidecar.log),
         ] where try system.exists(path) {
-            texts.append((name, String(decoding: try system.read(path), as: UTF8.self)))
+            let text = String(decoding: try system.read(path), as: UTF8.self)
+            texts.append((name, path == sidecar.runs ? runs(text) : path == sidecar.log ? log(text) : text))
         }
         let manifests = try BackupFolder(sidecar.backups, system).list().map { backup in
             "\(backup.name)\n\(backup.manifest.json.indented)\n"
@@ -84,7 +86,6 @@ package struct BugReportBundle {
     private func storeFacts() throws -> [(String, String)] {
         try StoreProbe.read(sidecar.store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
-            let schema = snapshot.catalogue.entries.compactMap(\.sql).joined(separator: ";\n") + ";\n"
             let hashes = snapshot.hashes.entities.sorted { $0.key.precedesInByteOrder($1.key) }
             let metadata: JSONValue = [
                 "framework": .integer(Int64(snapshot.framework.number)),
@@ -100,7 +101,7 @@ package struct BugReportBundle {
             let counts = try probe.connection.rowCounts().sorted { $0.key.precedesInByteOrder($1.key) }
             let rows = JSONValue.object(counts.map { .init($0.key, .integer($0.value)) })
             return [
-                ("schema.sql", schema), ("metadata.json", metadata.indented + "\n"),
+                ("schema.sql", schema(snapshot)), ("metadata.json", metadata.indented + "\n"),
                 ("counts.json", rows.indented + "\n"),
             ]
         }
@@ -108,38 +109,38 @@ package struct BugReportBundle {
 
     // MARK: - What is left out
 
-    /// Of messages: the folder of the store, and what stands in curly or double quotes inside a JSON text or a line of
-    /// the log.
-    private func withoutValues(_ text: String) -> String {
-        guard !withValues else { return text }
+    /// The folder of the store, in the texts of messages: it is no row's value, and names its user.
+    private func withoutFolder(_ text: String) -> String {
         let folder = Path.folder(of: sidecar.store)
-        let short = folder == "/" ? text : text.replacing(folder, with: "…")
-        return Self.withoutQuoted(short)
+        return withValues || folder == "/" ? text : text.replacing(folder, with: "…")
     }
 
-    /// Texts that messages quote are escaped quotes in JSON, and quotes after a blank elsewhere than in JSON.
-    static func withoutQuoted(_ text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            let mark = line.first == "{" || line.contains("\": ") ? "\\\"" : "\""
-            let isSQL = line.hasPrefix("CREATE ")
-            guard !isSQL else { return String(line) }
-            let parts = line.components(by: mark)
-            // A quote that does not end goes to the end of its line.
-            return parts.enumerated().map { $0.offset.isMultiple(of: 2) ? $0.element : "…" }.joined(separator: mark)
+    /// The runs, with only the codes of their errors: the words may be an app's own.
+    private func runs(_ text: String) -> String {
+        guard !withValues else { return text }
+        let records = (try? RunHistory(sidecar, system).records()) ?? []
+        return records.map { record in
+            var record = record
+            record.error = record.error.map { String($0.prefix { $0.isLetter }) }
+            return record.json.compact + "\n"
+        }.joined()
+    }
+
+    /// The log; a line that quotes something, as those of older versions do, ends there.
+    private func log(_ text: String) -> String {
+        guard !withValues else { return text }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            let end = line.firstIndex { "\"'“”‘’\\".contains($0) }
+            return end.map { line[..<$0] + "…" } ?? line
         }.joined(separator: "\n")
     }
-}
 
-extension StringProtocol {
-    /// The parts between a mark.
-    fileprivate func components(by mark: String) -> [String] {
-        var parts: [String] = []
-        var rest = self[...]
-        while let range = rest.firstRange(of: mark) {
-            parts.append(String(rest[..<range.lowerBound]))
-            rest = rest[range.upperBound...]
-        }
-        return parts + [String(rest)]
+    /// The catalogue without the literals of views, triggers, indexes, defaults and checks.
+    private func schema(_ snapshot: StoreSnapshot) -> String {
+        let columns = snapshot.columns.values.flatMap { $0.map(\.name) }
+        let names = Set((snapshot.catalogue.entries.map(\.name) + columns).map { $0.uppercased() })
+        return snapshot.catalogue.entries.compactMap(\.sql)
+            .map { withValues ? $0 : $0.withoutSQLLiterals(knowing: names) }.joined(separator: ";\n") + ";\n"
     }
 }
 

@@ -6,12 +6,13 @@ extension DiagnosisCheck {
     /// The file is missing, no store, or cannot be read at all.
     static let unreadable = DiagnosisCheck { site in
         guard let error = site.obstacle else { return [] }
-        let backup = try site.newestGoodBackup()
-        let restore = backup.map { "moult rollback \(site.typed) --to \($0.name)" }
+        // Where its folder cannot be entered neither can that of the backups.
+        let backup = (try? site.newestGoodBackup()) ?? nil
+        let restore = backup.map { "moult rollback \(site.typed) --to \($0.name.shellQuoted)" }
         let remedy: String
         switch error.code {
         case .fileNotFound, .metadataInvalid: remedy = restore ?? error.remedy
-        case .storeCorrupted: remedy = restore ?? "moult salvage \(site.typed) SAVED.sqlite --model MODEL"
+        case .storeCorrupted: remedy = restore ?? site.salvage
         case .notAStore where backup != nil: remedy = restore ?? error.remedy
         default: remedy = error.remedy
         }
@@ -27,7 +28,7 @@ extension DiagnosisCheck {
                 site.finding(
                     "stale-wal", .error, place: site.path + "-wal",
                     "The -wal beside the store is not its own: \(reason) SQLite mixes the two, and finds nothing wrong.",
-                    "Move it away (mv \(site.typed)-wal elsewhere) if the store was put there by hand; or "
+                    "Move it away (mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)) if the store was put there by hand; or "
                         + "moult rollback \(site.typed), which sets it aside."))
         }
         let sizes = try ["", "-wal"].map { try site.system.status(of: site.path + $0)?.size ?? 0 }
@@ -35,7 +36,8 @@ extension DiagnosisCheck {
             findings.append(
                 site.finding(
                     "large-wal", .warning, place: site.path + "-wal",
-                    "The -wal has \(sizes[1]) bytes, the store \(sizes[0]): a reader that never ends keeps it from being "
+                    "The -wal has \(Quantity.bytes(Int(clamping: sizes[1]))), the store "
+                        + "\(Quantity.bytes(Int(clamping: sizes[0]))): a reader that never ends keeps it from being "
                         + "written back, and every read is slow.", "Close every app that has the store open."))
         }
         if try site.system.status(of: site.path + "-journal")?.size ?? 0 > 0 {
@@ -67,7 +69,7 @@ extension DiagnosisCheck {
             findings.append(
                 site.finding(
                     "store-in-use", .warning, "\(names.joined(separator: ", ")) has the store open.",
-                    "Close it before moult migrate \(site.typed); moult backup create \(site.typed) works all the same."
+                    "Close it before a migration; moult backup create \(site.typed) works all the same."
                 ))
         }
         guard try site.system.exists(site.sidecar.lock), try site.system.lock(site.sidecar.lock) == nil else {

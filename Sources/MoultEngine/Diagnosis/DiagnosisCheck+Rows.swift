@@ -5,29 +5,37 @@ import MoultSystem
 extension DiagnosisCheck {
     static let damagedPages = DiagnosisCheck { site in
         guard site.snapshot != nil, !site.isSound else { return [] }
-        let restore = try site.newestGoodBackup().map { "moult rollback \(site.typed) --to \($0.name)" }
         return [
             site.finding(
                 "damaged-page", .error, "SQLite finds the database damaged. Nothing should write to it any more.",
-                restore ?? "moult salvage \(site.typed) SAVED.sqlite --model MODEL")
+                try site.remedyForDamage)
         ]
     }
 
-    /// Tables that lack something and rows that contradict each other: what a repair mends, and what it cannot.
+    /// Tables that lack something and rows that contradict each other: what a repair fixes, and what it cannot.
     static let rows = DiagnosisCheck { site in
         guard let version = site.version, site.isSound else { return [] }
-        let found = try StoreRepair(site.path, at: version, system: site.system).found
-        let mended = [
-            "dangling-reference", "inverse-disagrees", "not-unique", "key-counter", "stranger", "table-missing",
-            "column-missing", "entity-number",
-        ]
+        let found = try repairs(site, version)
+        let rules = Set(found.findings.map(\.rule))
         let audit = try StoreAudit(site.path, model: version.model, system: site.system)
-        let others = audit.findings.filter {
-            $0.severity > .note && !mended.contains($0.code) && !found.remarks.contains($0)
+        let others = audit.findings.filter { finding in
+            finding.severity > .note && !found.remarks.contains(finding)
+                && RepairRule.repairing[finding.code]?.isDisjoint(with: rules) ?? true
         }
+        let schema = Dictionary(
+            audit.findings.filter { $0.severity == .error }.map { ($0.place, $0) }, uniquingKeysWith: { one, _ in one })
         // An index without rows makes nothing slow.
-        let faults = found.findings.filter { $0.rule != .indexes || $0.count > 0 }
-        return faults.map { site.finding($0) } + found.remarks + others
+        let faults = found.findings.filter { $0.rule != .indexes || $0.count > 0 || schema[$0.place] != nil }
+        return faults.map { site.finding($0, schema[$0.place]) } + found.remarks + others
+    }
+
+    /// What a repair would find; nothing where the store must be left alone, whose rows are audited all the same.
+    private static func repairs(_ site: DiagnosisSite, _ version: ModelVersion) throws -> RepairReport {
+        do {
+            return try StoreRepair(site.path, at: version, system: site.system).found
+        } catch let error as MigrationError where [.cloudKit, .deferredWork].contains(error.code) {
+            return RepairReport()
+        }
     }
 
     /// Objects that a backup of the same version has and the store has not.
@@ -40,10 +48,13 @@ extension DiagnosisCheck {
             changed.deleted > 10 && changed.deleted > 2 * changed.inserted
         }
         return lost.map { changed in
-            site.finding(
+            var finding = site.finding(
                 "fewer-objects", .warning, place: changed.entity,
-                "\(changed.deleted) objects of \(changed.entity) that the backup \(backup.name) has are gone.",
-                "moult rollback \(site.typed) --to \(backup.name), if nobody deleted them")
+                "\(Quantity.count(changed.deleted, "object")) of \(changed.entity) that the backup \(backup.name) has "
+                    + "\(changed.deleted == 1 ? "is" : "are") gone.",
+                "moult rollback \(site.typed) --to \(backup.name.shellQuoted), if the app did not delete them")
+            finding.keys = changed.deletedKeys
+            return finding
         }
     }
 
@@ -59,16 +70,23 @@ extension DiagnosisCheck {
         guard pages > 1_000, free * 3 > pages else { return [] }
         return [
             site.finding(
-                "mostly-free", .note, "\(free) of \(pages) pages hold nothing.",
+                "mostly-free", .note, "\(Quantity.count(free)) of \(Quantity.count(pages, "page")) hold nothing.",
                 "sqlite3 \(site.typed) VACUUM, when no app has it open")
         ]
     }
 }
 
 extension DiagnosisSite {
-    fileprivate func finding(_ fault: RepairReport.Finding) -> Finding {
-        let repair = "moult repair \(typed) --model MODEL --dry-run"
+    /// - Parameter error: what an audit says of the same place.
+    fileprivate func finding(_ fault: RepairReport.Finding, _ error: Finding?) -> Finding {
+        let repair = "moult repair \(typed)\(anyModel) --dry-run"
         switch fault.rule {
+        case .history where fault.keys.isEmpty:
+            return finding(
+                "schema-history", .error, place: fault.place,
+                error?.message ?? "\(fault.place) of persistent history is missing.", repair)
+        case .indexes where error != nil:
+            return finding(error?.code ?? "", .error, place: fault.place, error?.message ?? "", repair)
         case .tables where fault.place.hasPrefix(RepairReport.numberPlace):
             return finding(
                 "schema-tables", .error, place: fault.place,
@@ -81,16 +99,20 @@ extension DiagnosisSite {
         case .columns:
             return finding(
                 "schema-columns", .error, place: fault.place,
-                "The column \(fault.place) is missing: reading its \(fault.count) objects fails.", repair)
+                "The column \(fault.place) is missing: reading its \(Quantity.count(fault.count, "object")) fails.",
+                repair)
         case .indexes:
             return finding(
                 "index-missing", .note, place: fault.place,
-                "The index \(fault.place) is missing: each search that needs it reads all \(fault.count) rows of its "
-                    + "table.", repair)
+                "The index \(fault.place) is missing: each search that needs it reads the whole table "
+                    + "(\(Quantity.count(fault.count, "row"))).", repair)
         default:
-            return finding(
+            let isCounter = fault.rule == .keyCounters
+            var rows = finding(
                 "rows-\(fault.rule.rawValue)", .error, place: fault.place,
-                "\(fault.count) rows at fault, such as \(fault.keys.map(String.init).joined(separator: ", ")).", repair)
+                (isCounter ? error?.message : nil) ?? "\(Quantity.count(fault.count, "row")) at fault.", repair)
+            rows.keys = fault.keys
+            return rows
         }
     }
 }

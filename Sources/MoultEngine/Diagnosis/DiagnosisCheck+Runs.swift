@@ -4,28 +4,46 @@ import MoultSystem
 
 extension DiagnosisCheck {
     static let unfinishedRun = DiagnosisCheck { site in
-        guard let journal = try Journal.read(site.sidecar, site.system) else { return [] }
+        // One that is under way is another finding.
+        guard let journal = try Journal.read(site.sidecar, site.system),
+            try site.migrator.underWay(site.path) == nil
+        else { return [] }
         if journal.state == .paused {
             return [
                 site.finding(
                     "run-paused", .warning, place: site.sidecar.journal,
                     "The migration from \(journal.from) to \(journal.to) waits for its next call. The store is as it "
-                        + "was.", "moult migrate \(site.typed) --model MODEL --budget TIME")
+                        + "was.", "moult migrate \(site.typed) --model MODEL\(site.wanted) --budget 1min")
             ]
         }
         let outside = journal.leftOutside.map { " \($0)" } ?? ""
+        if journal.operation == .rollback {
+            return [
+                site.finding(
+                    "run-unfinished", .warning, place: site.sidecar.journal,
+                    "The run \(journal.run), which was to restore the backup \(journal.backup ?? ""), began at "
+                        + "\(journal.startedAt) and has not ended. What is there is the restored store, or what was "
+                        + "there before.", "moult resume \(site.typed), which says which of them it is")
+            ]
+        }
+        let attempts = try Attempts.deaths(
+            from: journal.from, to: journal.to, journal.operation, site.sidecar, site.system)
+        let again = attempts + 1 >= site.migrator.options.maximumAttempts ? " --again" : ""
         return [
             site.finding(
                 "run-unfinished", .warning, place: site.sidecar.journal,
                 "The run \(journal.run), from \(journal.from) to \(journal.to), began at \(journal.startedAt) and has not "
-                    + "ended. The store is whole.\(outside)", "moult resume \(site.typed) --model MODEL")
+                    + "ended. The store is whole.\(outside)",
+                "moult resume \(site.typed)\(site.versions == nil ? "" : " --model MODEL")\(again)")
         ]
     }
 
     /// A migration that never completes begins again and again.
     static let failingRuns = DiagnosisCheck { site in
         let records = try RunHistory(site.sidecar, site.system).records()
-        let failed = records.reversed().prefix { [.failed, .undone, .cancelled].contains($0.result) }
+        let failed = records.reversed()
+            // What a person has stopped says nothing of whether it would have got through.
+            .filter { $0.result != .cancelled }.prefix { [.failed, .undone].contains($0.result) }
         guard let last = failed.first else { return [] }
         let died = failed.count { $0.result == .undone }
         let why = last.error.map { ": \($0)" } ?? "."
@@ -41,14 +59,51 @@ extension DiagnosisCheck {
             died == failed.count
             ? "Something kills it, such as a watchdog: give it more time, or go in smaller pieces."
             : "It will not get further by itself."
+        let isRefused =
+            try Attempts.deaths(from: last.from, to: last.to, last.operation, site.sidecar, site.system)
+            >= site.migrator.options.maximumAttempts
         return [
             site.finding(
                 "never-completes", .error, place: site.sidecar.runs,
-                "The last \(failed.count) runs came to nothing, \(died) of them because the process died\(why) \(words)",
+                "The last \(Quantity.count(failed.count, "run")) came to nothing, \(died) of them because the process died\(why) \(words)",
                 died > 0
-                    ? "moult migrate \(site.typed) --model MODEL --stop-at-each-version"
-                    : "moult migrate \(site.typed) --model MODEL --dry-run")
+                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --stop-at-each-version"
+                        + (isRefused ? " --again" : "")
+                    : "moult migrate \(site.typed) --model MODEL\(site.wanted) --dry-run")
         ]
+    }
+
+    /// What killed processes have left under temporary names.
+    static let leftovers = DiagnosisCheck { site in
+        guard try site.migrator.underWay(site.path) == nil else { return [] }
+        // What belongs to a run that has not ended is reported with that run.
+        let isUnfinished = try site.migrator.isUnfinished(site.path)
+        let own = try isUnfinished ? [] : site.migrator.leftovers(of: site.sidecar)
+        let beside = try UnfinishedPath.abandoned(in: Path.folder(of: site.path), site.system)
+        var findings: [Finding] = []
+        if let first = own.first {
+            findings.append(
+                site.finding(
+                    "leftovers", .note, place: first,
+                    "A process that died has left \(own.count) unfinished \(own.count == 1 ? "file" : "files"): "
+                        + "\(own.map(Path.name(of:)).joined(separator: ", ")).", "moult resume \(site.typed)"))
+        }
+        if let first = beside.first {
+            findings.append(
+                site.finding(
+                    "leftovers", .note, place: first,
+                    "A process that died while it wrote a new file has left "
+                        + "\(beside.map(Path.name(of:)).joined(separator: ", ")). The same command removes it.",
+                    "rm -r \(beside.map(\.shellQuoted).joined(separator: " "))"))
+        }
+        if let mirror = try MirrorRecord.read(site.sidecar, site.system), mirror.state == .starting {
+            findings.append(
+                site.finding(
+                    "mirror-unfinished", .note, place: site.sidecar.mirror,
+                    "A mirror was being made at \(mirror.second) when the process died.",
+                    "moult mirror stop \(site.typed), or moult mirror start again"))
+        }
+        return findings
     }
 
     static let backups = DiagnosisCheck { site in
@@ -58,7 +113,7 @@ extension DiagnosisCheck {
             return [
                 site.finding(
                     "backup-unreadable", .warning, place: first.error.place,
-                    "\(unreadable.count) of \(all.count + unreadable.count) backups cannot be restored: "
+                    "\(unreadable.count) of \(Quantity.count(all.count + unreadable.count, "backup")) cannot be restored: "
                         + first.error.message,
                     "moult backup verify \(site.typed), then moult backup create \(site.typed)")
             ]
@@ -81,7 +136,7 @@ extension DiagnosisCheck {
         return [
             site.finding(
                 "backup-damaged", isUseless ? .error : .warning, place: first.0.folder,
-                "\(bad.count) of \(all.count) backups cannot be restored: \(first.1.message)",
+                "\(bad.count) of \(Quantity.count(all.count, "backup")) cannot be restored: \(first.1.message)",
                 isUseless
                     ? "moult backup create \(site.typed)"
                     : bad.contains { $0.0 == newest }
@@ -97,7 +152,8 @@ extension DiagnosisCheck {
         return [
             site.finding(
                 "quarantined", .note, place: site.sidecar.quarantine,
-                "\(count) objects lie in the quarantine.", "moult quarantine list \(site.typed)")
+                "\(Quantity.count(count, "object is", plural: "objects are")) in the quarantine.",
+                "moult quarantine list \(site.typed)")
         ]
     }
 
@@ -105,12 +161,15 @@ extension DiagnosisCheck {
     static let space = DiagnosisCheck { site in
         guard let snapshot = site.snapshot, site.obstacle == nil else { return [] }
         func need(isFrugal: Bool) throws -> MigrationError? {
-            let size = snapshot.file.size
+            let (size, support) = (snapshot.file.size, site.sidecar.support)
+            let files = try site.system.exists(support) ? site.system.files(below: support).count : 0
+            let work = SpaceRequirement.Work(
+                pages: snapshot.file.pageCount, pageSize: snapshot.file.pageSize, fileSize: size,
+                externalFiles: Int64(files),
+                externalBytes: try site.system.size(below: support), isFrugal: isFrugal)
             let space = SpaceRequirement(
-                sidecar: site.sidecar, backups: Path.folder(of: site.path),
-                temporary: site.migrator.options.temporaryFolder ?? site.system.temporaryFolder, size: size,
-                newSize: size, external: try site.system.size(below: site.sidecar.support), isFrugal: isFrugal,
-                isInPlace: false)
+                work, beside: site.sidecar, backups: Path.folder(of: site.path),
+                temporary: site.migrator.options.temporaryFolder ?? site.system.temporaryFolder)
             do {
                 try space.check(site.system)
                 return nil
@@ -124,8 +183,8 @@ extension DiagnosisCheck {
             site.finding(
                 "insufficient-storage", .error, error.message,
                 fits
-                    ? "moult migrate \(site.typed) --model MODEL --frugal needs less room and keeps no backup; or free some."
-                    : "moult backup prune \(site.typed), or free some space: not even --frugal fits.")
+                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --frugal needs less room and keeps no backup; or free some."
+                    : "moult backup prune \(site.typed), or free some space: there is no room even without a backup.")
         ]
     }
 }

@@ -14,7 +14,7 @@ extension DiagnosisCheck {
                         ? "No model was named, and the store carries none that fits: its version and rows are not checked."
                         : "No model was named. The rows are checked by the model inside the store; whether it is behind "
                             + "is not known.",
-                    "moult doctor \(site.typed) --model MODEL")
+                    "Name the model of the newest version with --model.")
             ]
         }
         let recognition = try StoreRecognition(of: snapshot, in: versions, target: site.target)
@@ -27,7 +27,7 @@ extension DiagnosisCheck {
                 site.finding(
                     "ahead", .error,
                     "\(recognition.status.sentence) A newer program has written it; an older one cannot open it.",
-                    "moult downgrade \(site.typed) --model MODEL --to \(target)")
+                    "moult downgrade \(site.typed) --model MODEL --to \(target.shellQuoted)")
             ]
         case .unknown:
             return found + [
@@ -51,13 +51,13 @@ extension DiagnosisCheck {
             guard !prepared.plan.isEmpty else { return [] }
             var findings = prepared.storeFindings + (prepared.bound?.findings ?? [])
             for position in findings.indices where findings[position].remedy.isEmpty {
-                findings[position].remedy = "moult plan \(site.typed) --model MODEL"
+                findings[position].remedy = "moult plan \(site.typed) --model MODEL\(site.wanted)"
             }
             if findings.allSatisfy({ $0.severity < .error }) {
                 findings.append(
                     site.finding(
                         "can-migrate", .note, "The way to \(prepared.plan.to.name) is clear.",
-                        "moult migrate \(site.typed) --model MODEL"))
+                        "moult migrate \(site.typed) --model MODEL\(site.wanted)"))
             }
             return findings
         } catch let error as MigrationError {
@@ -72,7 +72,7 @@ extension DiagnosisCheck {
                 ]
             case .cannotInfer:
                 command =
-                    "moult plan \(site.typed) --model MODEL says which change; a mapping model (--mapping) does it."
+                    "moult plan \(site.typed) --model MODEL\(site.wanted) says which change; a mapping model (--mapping) does it."
             // The version says it already.
             case .storeAhead, .storeUnknown: return []
             default: command = error.remedy

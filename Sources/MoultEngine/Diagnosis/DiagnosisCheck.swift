@@ -6,7 +6,8 @@ struct DiagnosisCheck: Sendable {
 
     /// In the order in which a person should read them, where they are equally bad.
     static let all: [DiagnosisCheck] = [
-        unreadable, sideFiles, surroundings, neighbours, unfinishedRun, failingRuns, damagedPages, version, plan, space,
+        unreadable, sideFiles, surroundings, neighbours, unfinishedRun, leftovers, failingRuns, damagedPages, version,
+        plan, space,
         rows, fewerRows, backups, quarantine, slowness,
     ]
 }

@@ -5,9 +5,9 @@ import MoultSystem
 
 /// What is wrong with a store, why, and what to type next; found without changing a byte.
 ///
-/// A check that cannot be done says nothing: what stands in its way is the finding of another.
+/// A check that cannot be done is a finding too: a store of which a part was not looked at is never called well.
 package struct StoreDiagnosis: Sendable {
-    /// The worst first; each remedy begins with the command that helps.
+    /// The worst first; each remedy begins with the command that helps, with `MODEL` where the model's path belongs.
     package let findings: [Finding]
     /// The version's name; nil where it is not known.
     package let version: String?
@@ -17,21 +17,29 @@ package struct StoreDiagnosis: Sendable {
 
     /// - Parameters:
     ///   - versions: of the model; nil where none was named.
-    ///   - model: the model's path as it was typed, for the commands to type next.
     ///   - target: the version to migrate to; the current one when nil.
     ///   - answers: what was recorded about the model.
     package init(
-        _ store: String, versions: ModelVersions? = nil, model: String? = nil, to target: String? = nil,
+        _ store: String, versions: ModelVersions? = nil, to target: String? = nil,
         answers: Answers = .none, migrator: Migrator = Migrator()
     ) {
         let site = DiagnosisSite(store, versions: versions, target: target, answers: answers, migrator)
         var found: [Finding] = []
-        for check in DiagnosisCheck.all { found += (try? check.run(site)) ?? [] }
-        if let model {
-            for position in found.indices {
-                found[position].remedy.replace("--model MODEL", with: "--model \(model.shellQuoted)")
-                found[position].remedy.replace("moult answer MODEL", with: "moult answer \(model.shellQuoted)")
+        for check in DiagnosisCheck.all {
+            do {
+                found += try check.run(site)
+            } catch {
+                let obstacle = site.notExamined(error)
+                // What keeps several checks from their work is one obstacle.
+                let isKnown =
+                    site.obstacle.map { $0.code == (error as? MigrationError)?.code } == true
+                    || found.contains { $0.message.contains(obstacle.cause) }
+                if !isKnown { found.append(obstacle.finding) }
             }
+        }
+        let damage = (try? site.remedyForDamage) ?? site.salvage
+        for position in found.indices {
+            found[position].remedy.replace(MigrationError.damagedStoreRemedy, with: damage)
         }
         findings = found.enumerated().sorted {
             ($1.element.severity, $0.offset) < ($0.element.severity, $1.offset)
@@ -72,7 +80,15 @@ struct DiagnosisSite {
         self.migrator = migrator
         let read = Result {
             try StoreProbe.read(store, system: system) { probe in
-                let isSound = (try? probe.connection.checkSoundness(place: probe.path)) != nil
+                var isSound = true
+                do {
+                    try probe.connection.checkSoundness(place: probe.path)
+                } catch let error as MigrationError where error.code == .unsupported {
+                    // A collation that only the app knows is no damage.
+                    throw error
+                } catch {
+                    isSound = false
+                }
                 return (isSound, try StoreSnapshot(probe.connection))
             }
         }
@@ -88,13 +104,27 @@ struct DiagnosisSite {
             versions?.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
         }
         let known = position.flatMap { versions?.versions[$0] }
-        version =
-            known
-            ?? snapshot.flatMap { snapshot in
-                snapshot.cachedModel.map { ModelVersion(names: ["the store's own model"], model: $0) }
-                    .flatMap { $0.hashes.isCompatible(with: snapshot.hashes) ? $0 : nil }
-            }
+        version = known ?? snapshot.flatMap { try? $0.ownVersion().calledTheStoresOwn }
     }
+
+    /// The finding in place of a check that could not be done, and the sentence that says why.
+    func notExamined(_ error: any Error) -> (finding: Finding, cause: String) {
+        let known = error as? MigrationError
+        let cause = known?.message ?? "\(error)"
+        let tail = known.map(DiagnosisCheck.cause) ?? ""
+        let finding = finding(
+            "not-examined", .error, place: known.flatMap { $0.place.isEmpty ? nil : $0.place },
+            "A part of the store could not be examined, so nothing is known of it: \(cause)\(tail)",
+            known?.remedy ?? "Look into the cause, then run moult doctor \(typed) again.")
+        return (finding, cause)
+    }
+
+    /// What helps a damaged store: the newest sound backup, else what can still be read of it.
+    var remedyForDamage: String {
+        get throws { try newestGoodBackup().map { "moult rollback \(typed) --to \($0.name)" } ?? salvage }
+    }
+
+    var salvage: String { "moult salvage \(typed) SAVED.sqlite --model MODEL" }
 
     /// The newest backup that is what its manifest says.
     func newestGoodBackup() throws -> StoreBackup? {
@@ -105,22 +135,15 @@ struct DiagnosisSite {
     /// The store's path as it is typed in a shell.
     var typed: String { name.shellQuoted }
 
+    /// For a verb that does with the model inside the store, where there is one.
+    var anyModel: String { versions == nil && version != nil ? "" : " --model MODEL" }
+
+    /// The version to go to, where one was named.
+    var wanted: String { target.map { " --to \($0.shellQuoted)" } ?? "" }
+
     func finding(
         _ code: String, _ severity: Finding.Severity, place: String? = nil, _ message: String, _ remedy: String = ""
     ) -> Finding {
         Finding(code: code, severity: severity, place: place ?? path, message: message, remedy: remedy)
-    }
-}
-
-extension String {
-    /// As one word for a shell.
-    package var shellQuoted: String {
-        let isPlain =
-            !isEmpty
-            && unicodeScalars.allSatisfy {
-                $0.properties.isAlphabetic || ("0"..."9").contains($0) || "/._-".unicodeScalars.contains($0)
-            }
-        guard !isPlain else { return self }
-        return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 }

@@ -11,6 +11,8 @@ package struct ChangedObjects: Sendable, Equatable {
     package var deleted: Int64
     /// The first keys of those that were inserted or updated.
     package var keys: [Int64]
+    /// The first keys of those that were deleted.
+    package var deletedKeys: [Int64] = []
 
     package static let keyLimit = 10
 
@@ -38,7 +40,7 @@ package struct ChangedObjects: Sendable, Equatable {
         let number: Int64
     }
 
-    /// The tables of the entities; an entity has its root's (STORE_FORMAT 3).
+    /// The tables of the entities; an entity has its root's.
     private static func entities(_ connection: Connection, schema: String) throws -> [String: Rows] {
         var named: [Int64: (name: String, parent: Int64)] = [:]
         try connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER FROM \(schema).Z_PRIMARYKEY WHERE Z_ENT < 16000") {
@@ -69,11 +71,13 @@ package struct ChangedObjects: Sendable, Equatable {
         let isNew = "NOT EXISTS (SELECT 1 FROM \(old) WHERE o.Z_PK = n.Z_PK)"
         let isOther = "EXISTS (SELECT 1 FROM \(old) WHERE o.Z_PK = n.Z_PK AND o.Z_OPT IS NOT n.Z_OPT)"
         func count(_ sql: String) throws -> Int64 { try connection.integer("SELECT count(*) FROM \(sql)") ?? 0 }
-        return ChangedObjects(
-            entity: name, inserted: try count("\(new) WHERE \(isNew)"), updated: try count("\(new) WHERE \(isOther)"),
-            deleted: try count("\(old) WHERE NOT EXISTS (SELECT 1 FROM \(new) WHERE n.Z_PK = o.Z_PK)"),
-            keys: try connection.rows(
-                "SELECT n.Z_PK FROM \(new) WHERE \(isNew) OR \(isOther) ORDER BY 1 LIMIT \(keyLimit)"
-            ) { $0.integer(0) })
+        let isGone = "NOT EXISTS (SELECT 1 FROM \(new) WHERE n.Z_PK = o.Z_PK)"
+        func keys(_ sql: String) throws -> [Int64] {
+            try connection.rows("SELECT \(sql) ORDER BY 1 LIMIT \(keyLimit)") { $0.integer(0) }
+        }
+        return try ChangedObjects(
+            entity: name, inserted: count("\(new) WHERE \(isNew)"), updated: count("\(new) WHERE \(isOther)"),
+            deleted: count("\(old) WHERE \(isGone)"), keys: keys("n.Z_PK FROM \(new) WHERE \(isNew) OR \(isOther)"),
+            deletedKeys: keys("o.Z_PK FROM \(old) WHERE \(isGone)"))
     }
 }

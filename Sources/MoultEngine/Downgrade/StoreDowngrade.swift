@@ -20,12 +20,17 @@ package struct StoreDowngrade: Sendable {
         case impossible
     }
 
-    /// What the store calls its version, or `the store's own model` where no version of the model is that one.
+    /// What the store calls its version, as the store's own where no version of the model is that one.
     package let from: String
     package let to: String
     package let way: Way
     /// Why a mapping would lose something, in sentences; empty where it would not.
     package let losses: [String]
+    /// What the runs that led to the store's version lost: no way back by a mapping returns it.
+    package let earlierLosses: [EarlierLosses]
+    /// Whether the history beside the store tells how it came to its version; what was lost on the way is not known
+    /// otherwise.
+    package let isWayForwardKnown: Bool
 
     /// Looks at the store without changing a byte.
     ///
@@ -44,12 +49,16 @@ package struct StoreDowngrade: Sendable {
         to = goal.name
         let source = try StoreProbe.read(store, system: system) { try Self.version(of: $0, in: versions) }
         from = source.name
-        guard !source.hashes.isCompatible(with: goal.hashes) else {
+        let isSame = source.hashes.isCompatible(with: goal.hashes)
+        earlierLosses = isSame ? [] : try EarlierLosses.all(of: store, since: goal, in: versions, migrator)
+        isWayForwardKnown = try Self.isWayForwardKnown(store, to: source, in: versions, system)
+        guard !isSame else {
             (way, losses) = (.none, [])
             return
         }
         try Self.checkIsAhead(source, goal, in: versions, store)
-        if let undoing = try Self.undoing(store, from: source, to: goal, versions, answers, system) {
+        if var undoing = try Self.undoing(store, from: source, to: goal, versions, answers, system) {
+            undoing.operation = .downgrade
             (way, losses) = (.leftovers(undoing), [])
             return
         }
@@ -59,7 +68,8 @@ package struct StoreDowngrade: Sendable {
                 store, versions: ModelVersions(versions: [source, goal]), to: goal.name,
                 options: .init(isExperimental: true), system: system)
             let losses = try Self.losses(of: prepared, source)
-            if losses.isEmpty, let migration = try prepared.migration() {
+            if losses.isEmpty, var migration = try prepared.migration() {
+                migration.operation = .downgrade
                 (way, self.losses) = (.mapping(migration), [])
                 return
             }
@@ -77,6 +87,16 @@ package struct StoreDowngrade: Sendable {
         }
         way =
             try matching.map { .backup($0, since: try ChangedObjects.all(in: store, since: $0, system)) } ?? .impossible
+    }
+
+    private static func isWayForwardKnown(
+        _ store: String, to version: ModelVersion, in versions: ModelVersions, _ system: any System
+    ) throws -> Bool {
+        let runs = RunHistory.inForce(
+            try RunHistory(Sidecar(store: try system.resolve(store)), system).records())
+        let last = runs.last { $0.operation == .migrate }
+        // A store of a version that is not among them has no name that a run could have told.
+        return last.map { $0.to == version.name || versions.position(named: version.name) == nil } ?? false
     }
 
     private static func version(of probe: StoreProbe, in versions: ModelVersions) throws -> ModelVersion {
@@ -98,16 +118,21 @@ package struct StoreDowngrade: Sendable {
 
     private static func losses(of prepared: PreparedMigration, _ source: ModelVersion) throws -> [String] {
         guard let bound = prepared.bound else { return [] }
-        return try bound.findings.filter { $0.severity > .note }.compactMap { finding in
-            if finding.code == "values-dropped", try holdsOnlyDefaults(finding.place, prepared.store, bound.source) {
-                return nil
-            }
-            return finding.message
+        // The history of what the older version does not have is of no use to it.
+        let findings = bound.findings.filter { $0.severity > .note && $0.code != "history-dropped" }
+        guard findings.contains(where: { $0.code == "values-dropped" }) else { return findings.map(\.message) }
+        return try StoreProbe.read(prepared.store) { probe in
+            try findings.filter { finding in
+                try finding.code != "values-dropped"
+                    || !holdsOnlyDefaults(finding.place, probe.connection, bound.source)
+            }.map(\.message)
         }
     }
 
     /// Whether an attribute that goes holds nothing but what a migration had filled in.
-    private static func holdsOnlyDefaults(_ place: String, _ store: String, _ layout: StoreLayout) throws -> Bool {
+    private static func holdsOnlyDefaults(_ place: String, _ connection: Connection, _ layout: StoreLayout) throws
+        -> Bool
+    {
         let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
         guard parts.count == 2, let entity = layout.model.entity(parts[0]),
             let attribute = layout.model.attribute(parts[1], of: entity), let value = attribute.defaultValue?.stored,
@@ -115,12 +140,10 @@ package struct StoreDowngrade: Sendable {
             let column = layout.column(forAttribute: parts[1], in: entity)
         else { return false }
         let numbers = layout.numbers(ofEntityAndDescendants: entity).map(String.init).joined(separator: ", ")
-        return try StoreProbe.read(store) { probe in
-            try probe.connection.integer(
-                """
-                SELECT count(*) FROM \(table.quotedName) WHERE Z_ENT IN (\(numbers)) \
-                AND \(column.quotedName) IS NOT NULL AND \(column.quotedName) IS NOT ?
-                """, [value]) == 0
-        }
+        return try connection.integer(
+            """
+            SELECT count(*) FROM \(table.quotedName) WHERE Z_ENT IN (\(numbers)) \
+            AND \(column.quotedName) IS NOT NULL AND \(column.quotedName) IS NOT ?
+            """, [value]) == 0
     }
 }

@@ -43,7 +43,9 @@ extension StoreMirror {
             if status.transactions == 0 { status.objects = 0 }
             return status
         }
-        let connection = try Connection(Path.join(folder, "rows"), mode: .create, busyTimeout: Self.patience)
+        let path = Path.join(folder, "rows")
+        try system.makeFile(path, .own)
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
         defer { connection.close() }
         watch(connection)
         try connection.attach(route.primary, as: "source", mode: .readWrite)

@@ -71,7 +71,7 @@ extension StoreMirror {
     /// missing, or tells of another file, the rows are asked.
     func noteSeen(_ path: String) {
         guard let facts = try? facts(of: path) else { return }
-        try? system.write(Array(facts.compact.utf8), to: sidecar.mirrorSeen)
+        try? system.write(Array(facts.compact.utf8), to: sidecar.mirrorSeen, sidecar.rights)
     }
 
     private func isAsSeen(_ path: String) throws -> Bool {

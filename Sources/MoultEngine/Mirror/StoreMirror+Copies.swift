@@ -14,14 +14,11 @@ extension StoreMirror {
         defer { source.close() }
         // A read that is open keeps the pages as they are: the copy does not begin again at each write.
         try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")
-        try BackupFolder(Path.folder(of: copy), system).copyPages(from: source, to: copy, observer)
+        try BackupFolder(Path.folder(of: copy), system).copyPages(from: source, to: copy, .like(external), observer)
         try source.execute("COMMIT")
         let (from, to) = (ExternalStorage(store: external), ExternalStorage(store: copy))
         guard try system.exists(from.folder) else { return }
-        try to.makeFolder(on: system)
-        for name in try system.list(from.folder) {
-            try system.copy(Path.join(from.folder, name), to: Path.join(to.folder, name))
-        }
+        try system.copyTree(from.supportFolder, to: to.supportFolder, to.rights)
     }
 
     /// Milliseconds to wait for a writer's transaction.

@@ -14,7 +14,8 @@ extension StoreMirror {
     ///   - target: the version of the second store; nil for the current one.
     ///   - second: a path at which nothing is.
     ///   - input: what the caller has to be told again to find model and mapping.
-    /// - Throws: `usage` where there is a mirror, or something at the path; what planning and the migration throw.
+    /// - Throws: `usage` where there is a mirror, or something at the path; `insufficientStorage` before anything is made;
+    ///   what planning and the migration throw.
     package static func start(
         _ store: String, versions: ModelVersions, to target: String? = nil, at second: String,
         options: PreparedMigration.Options = .init(), input: [String: String] = [:],
@@ -35,9 +36,21 @@ extension StoreMirror {
             startedAt: system.now.iso8601, input: input)
         var mirror = StoreMirror(path, record, versions, options, system)
         mirror.isCancelled = isCancelled
-        try mirror.checkFree()
-        try mirror.locked { try mirror.begin() }
+        // What is refused makes nothing beside the second path; a start that died is looked at under the lock.
+        if try MirrorRecord.read(mirror.sidecar, system)?.state != .starting { try mirror.checkFree() }
+        try mirror.checkSpace(prepared)
+        try mirror.locked {
+            try mirror.checkFree()
+            try mirror.begin()
+        }
         return mirror
+    }
+
+    private func checkSpace(_ prepared: PreparedMigration) throws {
+        guard let migration = try prepared.migration() else { return }
+        let state = try StoreProbe.read(store, system: system) { try StoreState($0.connection) }
+        try SpaceRequirement(mirroring: sidecar, at: record.second, by: migration, on: state, system)
+            .check(for: "The mirror", system)
     }
 
     private func checkFree() throws {
@@ -48,7 +61,8 @@ extension StoreMirror {
                 remedy: "Use it, or end it first: moult mirror stop.")
         }
         if let present { try removeUnfinished(present) }
-        for name in [record.second] + StoreProbe.sideFileSuffixes.map({ record.second + $0 })
+        let support = Sidecar(store: record.second).support
+        for name in [record.second, support] + StoreProbe.sideFileSuffixes.map({ record.second + $0 })
         where try system.exists(name) {
             throw MigrationError(
                 .usage, "There is something at \(name) already.", place: name,
@@ -56,9 +70,12 @@ extension StoreMirror {
         }
     }
 
-    /// A start that died may have put its store in place, and nothing else can have the mirror's identifier.
-    private func removeUnfinished(_ dead: MirrorRecord) throws {
-        if try system.exists(dead.second) {
+    /// A start that died may have put its store in place, and nothing else can have the mirror's identifier; or only the
+    /// folder of external data, where nothing was when it began.
+    func removeUnfinished(_ dead: MirrorRecord) throws {
+        if try !system.exists(dead.second) {
+            try system.removeTree(Sidecar(store: dead.second).support)
+        } else {
             let mark = try? StoreProbe.read(dead.second, system: system) {
                 try MirrorMark(StoreMetadata(from: $0.connection))
             }
@@ -84,12 +101,13 @@ extension StoreMirror {
                 try checkCancelled()
                 try putInPlace(copy)
             }
+            record.state = .mirroring
+            try record.write(sidecar, system)
         } catch {
-            try? MirrorRecord.remove(sidecar, system)
+            // Where that fails too, the record stays, and the next start removes what is left.
+            try? removeUnfinished(record)
             throw error
         }
-        record.state = .mirroring
-        try record.write(sidecar, system)
         noteSeen(record.second)
     }
 
@@ -129,6 +147,11 @@ extension StoreMirror {
             }
             try system.rename(from.support, to: to.support)
         }
+        guard try !system.exists(record.second) else {
+            throw MigrationError(
+                .usage, "Something has been put at \(record.second) meanwhile.", place: record.second,
+                remedy: "Name a path that does not exist, or move what is there.")
+        }
         try system.rename(copy, to: record.second)
         try system.synchronise(Path.folder(of: record.second))
     }
@@ -138,8 +161,8 @@ extension Connection {
     /// The number of the last transaction of persistent history, whether it is still kept or not; nil without history.
     func lastTransaction(schema: String = "main") throws -> Int64? {
         let name = schema.quotedName
-        guard try integer("SELECT count(*) FROM \(name).sqlite_master WHERE name IN ('ACHANGE', 'ATRANSACTION')") == 2
-        else { return nil }
+        let tables = "type = 'table' AND name IN ('ACHANGE', 'ATRANSACTION')"
+        guard try integer("SELECT count(*) FROM \(name).sqlite_master WHERE \(tables)") == 2 else { return nil }
         return try integer(
             """
             SELECT max(coalesce((SELECT max(Z_PK) FROM \(name).ATRANSACTION), 0), \

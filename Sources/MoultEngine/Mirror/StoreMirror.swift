@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// A second store, of another version or layout, that is kept in step with the first one.
+/// A second store, of another version or layout, that is kept in step with the first one.
 ///
 /// The second store begins as a migration of the first, by the engine itself. From then on ``synchronise(all:overwriting:)``
 /// takes over what was inserted, updated and deleted: the keys come from persistent history, or from a scan of keys and
@@ -54,24 +54,25 @@ package struct StoreMirror: Sendable {
 
     /// What is known of a store's mirror without its model.
     ///
+    /// - Parameter isStarting: whether that of a start which died is meant too.
     /// - Throws: `usage` where it has none.
-    package static func record(of store: String, _ system: any System = POSIXSystem()) throws -> (
-        store: String, record: MirrorRecord
-    ) {
+    package static func record(
+        of store: String, _ system: any System = POSIXSystem(), isStarting: Bool = false
+    ) throws -> (store: String, record: MirrorRecord) {
         // A store that is gone has a mirror all the same.
-        let path =
-            try system.exists(store)
-            ? system.resolve(store) : Path.join(system.resolve(Path.folder(of: store)), Path.name(of: store))
+        let path = try Sidecar(of: store, system).store
         guard let record = try MirrorRecord.read(Sidecar(store: path), system) else {
             _ = try StoreProbe.checkFile(store, system)
             throw MigrationError(
                 .usage, "The store has no mirror.", place: store,
                 remedy: "Begin one: moult mirror start STORE --model MODEL --at PATH.")
         }
-        guard record.state != .starting else {
+        guard record.state != .starting || isStarting else {
             throw MigrationError(
                 .usage, "The mirror was being made when the process died.", place: store,
-                remedy: "Run moult mirror start again; it begins anew.")
+                remedy:
+                    "Run moult mirror start again, which begins anew; or moult mirror stop, which removes what is left."
+            )
         }
         return (path, record)
     }
@@ -136,16 +137,27 @@ extension StoreMirror {
     /// Runs `body` while no other run of Moult can change either store.
     func locked<Result>(_ body: () throws -> Result) throws -> Result {
         let locks = try [store, record.second].map { path in
-            let sidecar = Sidecar(store: path)
+            let sidecar = Sidecar(store: path, like: store)
             try sidecar.make(system)
             return try RunOwner.take(sidecar, system)
         }
         defer { withExtendedLifetime(locks) {} }
         do {
+            try removeParts()
             return try body()
         } catch let error as MigrationError where error.code == .locked && error.cause != nil {
             throw StoreLock.openElsewhere(error.place, system, cause: error.cause)
         }
+    }
+
+    /// Records and files of external data that a process which died has written in part.
+    private func removeParts() throws {
+        for folder in [sidecar.folder, Sidecar(store: record.second).folder] {
+            for name in try system.list(folder) where name.hasSuffix(".part") {
+                try system.remove(Path.join(folder, name))
+            }
+        }
+        for store in [store, record.second] { try Recovery.removeParts(below: Sidecar(store: store).support, system) }
     }
 
     /// A folder for what nobody needs after the run, on the volume of the second store.

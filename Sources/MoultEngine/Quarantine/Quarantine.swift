@@ -20,10 +20,16 @@ package struct Quarantine: Sendable {
 
     package let sidecar: Sidecar
     private let system: any System
+    /// Whether what a run that has not ended has written counts.
+    private let countsUnfinished: Bool
 
-    package init(_ sidecar: Sidecar, _ system: any System = POSIXSystem()) {
+    /// - Parameter countsUnfinished: whether the run that has not ended is known to have committed.
+    package init(
+        _ sidecar: Sidecar, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false
+    ) {
         self.sidecar = sidecar
         self.system = system
+        self.countsUnfinished = countsUnfinished
     }
 
     private static let format: Int64 = 2
@@ -148,7 +154,7 @@ package struct Quarantine: Sendable {
         try withFile { file in
             let tables = try tables(of: file)
             guard tables.contains("quarantine") else { return }
-            let unfinished = try Journal.read(sidecar, system)?.run
+            let unfinished = try countsUnfinished ? nil : Journal.read(sidecar, system)?.run
             let sql = "SELECT id, run, time, entity, key, reason, origin, object FROM quarantine"
             let present =
                 tables.contains("restoration")
@@ -189,8 +195,8 @@ package struct Quarantine: Sendable {
     private func open(isNew: Bool = false) throws -> Connection {
         if isNew { try sidecar.make(system) }
         let isThere = try system.exists(sidecar.quarantine)
-        let file = try Connection(sidecar.quarantine, mode: isNew ? .create : .readWrite, busyTimeout: 5_000)
-        if !isThere { try system.setMode(0o600, of: sidecar.quarantine) }
+        if !isThere { try system.makeFile(sidecar.quarantine, sidecar.rights) }
+        let file = try Connection(sidecar.quarantine, mode: .readWrite, busyTimeout: 5_000, followsLinks: false)
         let format = try file.integer("PRAGMA user_version") ?? 0
         guard format <= Self.format else {
             throw MigrationError(

@@ -59,6 +59,7 @@ package final class Restoration: Sendable {
         var migration = Migration(
             at: version, of: store, "restore", "Objects of the quarantine are put back.", system
         ) { [self] in try run($0, $1) }
+        migration.operation = .quarantine
         migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
         return migration
     }
@@ -77,10 +78,10 @@ package final class Restoration: Sendable {
         if report.restored.isEmpty, let first = report.refused.first {
             throw MigrationError(
                 .dataConflict,
-                "None of \(report.refused.count) objects can be put back: of \(first.entityName) \(first.key), "
+                "None of \(Quantity.count(report.refused.count, "object")) can be put back: of \(first.entityName) \(first.key), "
                     + first.reason,
                 place: "\(first.entityName) \(first.key)",
-                remedy: "Mend what stands in the way, or insert the object by the app; the store is as it was.")
+                remedy: "Correct what stands in the way, or insert the object by the app; the store is as it was.")
         }
         try ChangeVerifier(site.connection, objects.layout).verify()
     }

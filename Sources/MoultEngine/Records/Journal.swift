@@ -3,12 +3,31 @@ import MoultSystem
 
 /// What a run is about to do, written before it does it, so that the next run can tell what became of it.
 ///
-/// The journal is never the truth about the store: the store's own metadata and counters are (DESIGN 5.7).
+/// The journal is never the truth about the store: the store's own metadata and counters are.
 package struct Journal: Sendable, Equatable {
     package enum Operation: String, Sendable {
         case migrate, rollback
         /// Work that a deferred migration had put off.
         case finish
+        /// The fixes of rules.
+        case validate
+        case repair
+        /// Objects that were put back.
+        case quarantine
+        case downgrade
+
+        /// What the run does, for the log.
+        package func sentence(from: String, to: String) -> String {
+            switch self {
+            case .migrate: "migrating from \(from) to \(to)."
+            case .rollback: "restoring a backup of \(to)."
+            case .finish: "doing work that was put off, at version \(to)."
+            case .validate: "applying the fixes of rules, at version \(to)."
+            case .repair: "repairing, at version \(to)."
+            case .quarantine: "putting objects of the quarantine back, at version \(to)."
+            case .downgrade: "downgrading from \(from) to \(to)."
+            }
+        }
     }
 
     package enum State: String, Sendable {
@@ -38,6 +57,9 @@ package struct Journal: Sendable, Equatable {
     package var backups: String
     /// Names of external files that the new store needs and the old one does not.
     package var newExternalFiles: [String]
+    /// `NSStoreUUID` of the backup that is put where no sound store is: the old file can be asked nothing, and the store
+    /// is the new one once it is sound and has this UUID. Nil for every other run.
+    package var restoredUUID: String?
     /// Steps with an undo that may have begun.
     package var steps: [String] = []
     /// What the new store does not have, once all of it is counted.
@@ -47,8 +69,8 @@ package struct Journal: Sendable, Equatable {
     /// done anything there.
     package var leftOutside: String? {
         guard !steps.isEmpty else { return nil }
-        return "Nobody has taken back what its steps (\(steps.joined(separator: ", "))) may have done outside of the "
-            + "store; the next migration begins them again."
+        return "What its steps (\(steps.joined(separator: ", "))) may have done outside of the store was not undone; "
+            + "the next migration begins them again."
     }
 }
 
@@ -56,7 +78,7 @@ package struct Journal: Sendable, Equatable {
 
 extension Journal {
     package func write(_ sidecar: Sidecar, _ system: any System) throws {
-        try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.journal)
+        try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.journal, sidecar.rights)
     }
 
     /// The journal of a run that did not end; nil where there is none.
@@ -64,7 +86,7 @@ extension Journal {
     /// - Throws: `metadataInvalid` where it cannot be read.
     package static func read(_ sidecar: Sidecar, _ system: any System) throws -> Journal? {
         guard try system.exists(sidecar.journal) else { return nil }
-        let bytes = try system.read(sidecar.journal)
+        let bytes = try system.read(sidecar.journal, as: .metadataInvalid)
         let json = try JSONValue(parsing: bytes, place: sidecar.journal, code: .metadataInvalid)
         guard let journal = Journal(json) else {
             throw MigrationError(
@@ -72,6 +94,11 @@ extension Journal {
                 place: sidecar.journal, remedy: "Use the version of Moult that wrote it.")
         }
         return journal
+    }
+
+    /// Whether a person has stopped the run, however it ended then.
+    func wasStopped(_ sidecar: Sidecar, _ system: any System) throws -> Bool {
+        try system.status(of: sidecar.stopped).map { $0.modified.iso8601 >= startedAt } ?? false
     }
 
     package static func remove(_ sidecar: Sidecar, _ system: any System) throws {
@@ -87,6 +114,7 @@ extension Journal {
             .init("newChecksum", newChecksum.map(JSONValue.string) ?? .null),
             .init("backup", backup.map(JSONValue.string) ?? .null), .init("backups", .string(backups)),
             .init("newExternalFiles", .array(newExternalFiles.map(JSONValue.string))),
+            .init("restoredUUID", restoredUUID.map(JSONValue.string) ?? .null),
             .init("steps", .array(steps.map(JSONValue.string))), .init("losses", .array(losses.map(\.document))),
         ])
     }
@@ -103,6 +131,7 @@ extension Journal {
             run: run, operation: operation, state: state, from: from, to: to, startedAt: startedAt,
             schemaVersion: schemaVersion, oldChecksum: oldChecksum, newChecksum: json["newChecksum"]?.string,
             backup: json["backup"]?.string, backups: backups, newExternalFiles: files,
-            steps: json["steps"]?.array?.compactMap(\.string) ?? [], losses: MigrationLoss.list(json["losses"]))
+            restoredUUID: json["restoredUUID"]?.string, steps: json["steps"]?.array?.compactMap(\.string) ?? [],
+            losses: MigrationLoss.list(json["losses"]))
     }
 }

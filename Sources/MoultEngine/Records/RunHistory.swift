@@ -23,6 +23,8 @@ package struct RunRecord: Sendable, Equatable {
     package var seconds: Double
     /// The backup's folder name, if one was kept.
     package var backup: String?
+    /// The folder where that backup is; nil in records of earlier versions of Moult.
+    package var backups: String?
     package var rows: Int64
     package var bytes: Int64
     /// The error's code and sentence.
@@ -33,6 +35,8 @@ package struct RunRecord: Sendable, Equatable {
     package var fixed: Int64 = 0
     /// What the store does not have since, counted.
     package var losses: [MigrationLoss] = []
+    /// The name of the backup that a rollback put back.
+    package var restored: String?
 }
 
 /// All runs on a store, oldest first; written once each, never changed.
@@ -46,10 +50,13 @@ package struct RunHistory: Sendable {
     }
 
     package func append(_ record: RunRecord) throws {
+        var record = record
+        // Read in another working folder.
+        record.backups = record.backups.map { (try? system.resolve($0)) ?? $0 }
         let isFirst = try !system.exists(sidecar.runs)
         // A line that a dying process left unfinished would take this one with it.
         let start = try isFirst || endsWithLine() ? "" : "\n"
-        try system.append(Array((start + record.json.compact + "\n").utf8), to: sidecar.runs)
+        try system.append(Array((start + record.json.compact + "\n").utf8), to: sidecar.runs, sidecar.rights)
         try system.synchronise(sidecar.runs)
         // Else a power cut could take the name, and with it the history of a run whose journal is gone.
         if isFirst { try system.synchronise(sidecar.folder) }
@@ -78,9 +85,11 @@ extension RunRecord {
             .init("result", .string(result.rawValue)), .init("from", .string(from)), .init("to", .string(to)),
             .init("startedAt", .string(startedAt)), .init("endedAt", .string(endedAt)),
             .init("seconds", .double(seconds)), .init("backup", backup.map(JSONValue.string) ?? .null),
-            .init("rows", .integer(rows)), .init("bytes", .integer(bytes)),
+            .init("backups", backups.map(JSONValue.string) ?? .null), .init("rows", .integer(rows)),
+            .init("bytes", .integer(bytes)),
             .init("error", error.map(JSONValue.string) ?? .null), .init("quarantined", .integer(quarantined)),
             .init("fixed", .integer(fixed)), .init("losses", .array(losses.map(\.document))),
+            .init("restored", JSONValue(restored)),
         ])
     }
 
@@ -93,8 +102,10 @@ extension RunRecord {
             run: run, operation: operation, result: result, from: json["from"]?.string ?? "",
             to: json["to"]?.string ?? "", startedAt: json["startedAt"]?.string ?? "",
             endedAt: json["endedAt"]?.string ?? "", seconds: json["seconds"]?.double ?? 0,
-            backup: json["backup"]?.string, rows: json["rows"]?.integer ?? 0, bytes: json["bytes"]?.integer ?? 0,
+            backup: json["backup"]?.string, backups: json["backups"]?.string, rows: json["rows"]?.integer ?? 0,
+            bytes: json["bytes"]?.integer ?? 0,
             error: json["error"]?.string, quarantined: json["quarantined"]?.integer ?? 0,
-            fixed: json["fixed"]?.integer ?? 0, losses: MigrationLoss.list(json["losses"]))
+            fixed: json["fixed"]?.integer ?? 0, losses: MigrationLoss.list(json["losses"]),
+            restored: json["restored"]?.string)
     }
 }

@@ -1,23 +1,44 @@
 import MoultModel
+import MoultStore
 import MoultSystem
 
 /// The folder beside a store where Moult keeps everything that is not the store: `<name>.moult/`.
 package struct Sidecar: Sendable, Hashable {
     /// The store's path, without symbolic links.
     package let store: String
+    /// Whose rights the folder and all in it have: the store, or the one that it is made of.
+    package let rights: FileRights
 
-    package init(store: String) { self.store = store }
+    /// - Parameter other: a store whose rights count, while there is none at the path yet.
+    package init(store: String, like other: String? = nil) {
+        self.store = store
+        rights = .like(other ?? store)
+    }
+
+    /// What is kept beside the store at a path; one that is gone has that all the same.
+    ///
+    /// - Throws: `fileNotFound` where not even the store's folder is there.
+    package init(of path: String, _ system: any System) throws {
+        let folder = Path.folder(of: path)
+        if try system.exists(path) {
+            self.init(store: try system.resolve(path))
+        } else if try system.exists(folder) {
+            self.init(store: Path.join(try system.resolve(folder), Path.name(of: path)))
+        } else {
+            throw try StoreProbe.missing(path, system)
+        }
+    }
 
     /// A name that would be too long with what is added is cut, and told apart by its digest: SQLite takes paths of
     /// 512 bytes at most.
     package var folder: String {
         let name = Path.name(of: store)
-        guard name.utf8.count > Self.longestName else { return store + ".moult" }
+        guard name.utf8.count > Self.longestName else { return store + Path.sidecarEnding }
         let digest = Array(Digest.sha256(name.utf8).prefix(8)).hexadecimal
         let start = name.unicodeScalars.reduce(into: "") { text, scalar in
             if text.utf8.count < 60 { text.unicodeScalars.append(scalar) }
         }
-        return Path.join(Path.folder(of: store), "\(start)-\(digest).moult")
+        return Path.join(Path.folder(of: store), "\(start)-\(digest)\(Path.sidecarEnding)")
     }
 
     /// What file systems allow is 255 bytes.
@@ -35,6 +56,9 @@ package struct Sidecar: Sendable, Hashable {
     package var backups: String { Path.join(folder, "backups") }
     /// The objects that runs took out of the store.
     package var quarantine: String { Path.join(folder, "quarantine.sqlite") }
+    /// The mark of a person who has stopped a run, written when the wish comes.
+    package var stopped: String { Path.join(folder, Self.stoppedName) }
+    static let stoppedName = "stopped"
     /// What is known of the store's mirror.
     package var mirror: String { Path.join(folder, "mirror.json") }
     /// How the mirror left the file of its second store.
@@ -45,15 +69,44 @@ package struct Sidecar: Sendable, Hashable {
     /// The working folder of a run.
     package func work(_ run: String) -> String { Path.join(folder, "work-\(run)") }
 
-    /// Core Data's folder for a store's external data (STORE_FORMAT_MORE 2), beside the store or in a backup.
+    /// Core Data's folder for a store's external data, beside the store or in a backup.
     package static func supportName(ofStore name: String) -> String { ".\(Path.stem(of: name))_SUPPORT" }
 
     package var support: String { Path.join(Path.folder(of: store), Self.supportName(ofStore: Path.name(of: store))) }
     package var externalData: String { Path.join(support, "_EXTERNAL_DATA") }
 
+    /// Makes the folder; one that is there is made no more readable than the store.
+    ///
+    /// - Throws: `readOnly` where somebody else has put something of that name there.
     package func make(_ system: any System) throws {
-        guard try !system.exists(folder) else { return }
-        try system.makeFolder(folder)
-        try system.synchronise(Path.folder(of: folder))
+        guard let present = try system.status(of: folder) else {
+            // What leads nowhere is no folder either.
+            guard try !system.isLink(folder) else { throw foreign("is a symbolic link") }
+            try system.makeFolder(folder, rights)
+            return try system.synchronise(Path.folder(of: folder))
+        }
+        guard try !system.isLink(folder) else { throw foreign("is a symbolic link") }
+        guard present.kind == .folder else { throw foreign("is no folder") }
+        guard let owner = try system.status(of: store), present.owner != owner.owner else {
+            return try restrict(present, system)
+        }
+        let parent = try system.status(of: Path.folder(of: folder))
+        guard [0, parent?.owner].contains(present.owner) || present.owner == system.user else {
+            throw foreign("belongs to another user (\(present.owner))")
+        }
+        try restrict(present, system)
+    }
+
+    private func restrict(_ present: FileStatus, _ system: any System) throws {
+        guard let mode = try system.status(of: store)?.mode else { return }
+        let most = (mode & 0o666) | (mode & 0o444) >> 2 | 0o700
+        let isOwn = present.owner == system.user || system.user == 0
+        if present.mode & 0o777 & ~most != 0, isOwn { try system.setMode(present.mode & most, of: folder) }
+    }
+
+    private func foreign(_ what: String) -> MigrationError {
+        MigrationError(
+            .readOnly, "\(folder) \(what), and Moult writes nothing there.", place: folder,
+            remedy: "Find out who has put it there, and move it away; Moult keeps its own records of the store there.")
     }
 }

@@ -16,8 +16,10 @@ package struct StoreState: Sendable, Equatable {
 
     /// Bytes of the database, what lies in a WAL included.
     package var size: Int64 { pageSize * pageCount }
-    /// The model's checksum (VERSION_HASH) in hexadecimal, empty where it is not known.
+    /// The model's checksum in hexadecimal, empty where it is not known.
     package var checksum: String { hashes?.checksum.hexadecimal ?? "" }
+    /// The name of a version whose own name is not known: eight digits of its checksum, the same for each store of it.
+    package var unnamedVersion: String { String(checksum.prefix(8)) }
 
     package init(_ connection: Connection, schema: String = "main") throws {
         let name = schema.quotedName
@@ -52,7 +54,7 @@ extension Connection {
         guard complaint != "ok" else { return }
         throw MigrationError(
             .storeCorrupted, "The database is damaged.", place: place,
-            remedy: "Restore a backup (moult rollback), or read what can be read into a new store (moult salvage).",
+            remedy: MigrationError.damagedStoreRemedy,
             cause: complaint)
     }
 }

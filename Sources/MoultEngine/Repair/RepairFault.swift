@@ -30,6 +30,8 @@ struct RepairFault: Sendable {
         /// Counts the destinations of a relationship again.
         case recount(table: String, column: String, property: String, counted: String)
         case raise(table: String, number: Int)
+        /// Changes or removes rows of persistent history; the statement lacks its condition.
+        case history(String)
     }
 
     /// A key column of a join table.

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSQLite
 import MoultStore
 import MoultTransform
 
@@ -7,11 +8,14 @@ import MoultTransform
 struct RepairFaults {
     private let layout: StoreLayout
     private let rules: Set<RepairRule>
+    private let gaps: HistoryGaps
     private(set) var all: [RepairFault] = []
 
-    init(_ layout: StoreLayout, _ rules: Set<RepairRule>) {
+    /// - Parameter gaps: what the store lacks of persistent history, whose rows are then left alone.
+    init(_ layout: StoreLayout, _ rules: Set<RepairRule>, _ gaps: HistoryGaps) {
         self.layout = layout
         self.rules = rules
+        self.gaps = gaps
         for rule in RepairRule.allCases where rules.contains(rule) { all += faults(of: rule) }
     }
 
@@ -19,6 +23,7 @@ struct RepairFaults {
         switch rule {
         // Those are found in the catalogue.
         case .tables, .columns, .indexes: []
+        case .history: history
         case .numbers: layout.tables.map(strangers) + links.compactMap { renumbered($0.link, $0.place, $0.destination) }
         case .dangling:
             links.filter(\.link.isOptional).map { dangling($0.link, $0.place, $0.destination, $0.numbers) }
@@ -150,7 +155,7 @@ struct RepairFaults {
         return RepairFault(
             rule: .dangling, place: "\(join.owner.entity).\(join.owner.name)",
             select:
-                "SELECT r.rowid FROM main.\(join.name.quotedName) AS r WHERE \(missing.joined(separator: " OR ")) ORDER BY 1",
+                "SELECT r.rowid FROM main.\(join.name.quotedName) AS r WHERE \(missing.conditions(joinedBy: "OR")) ORDER BY 1",
             action: .unlink(table: join.name, columns: keys))
     }
 
@@ -167,12 +172,40 @@ struct RepairFaults {
     func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
 }
 
+// MARK: - Persistent history
+
+extension RepairFaults {
+    /// Changes that no reader finds, and transactions whose texts are gone.
+    private var history: [RepairFault] {
+        guard layout.hasHistory, gaps.isWhole("ACHANGE"), gaps.isWhole("ATRANSACTION") else { return [] }
+        let changes = RepairFault(
+            rule: .history, place: "ACHANGE",
+            select: """
+                SELECT Z_PK FROM main.ACHANGE AS r WHERE ZCHANGETYPE IS NULL OR ZENTITY IS NULL OR ZENTITYPK IS NULL OR \
+                NOT EXISTS (SELECT 1 FROM main.ATRANSACTION AS t WHERE t.Z_PK = r.ZTRANSACTIONID) ORDER BY Z_PK
+                """,
+            action: .history("DELETE FROM main.ACHANGE"))
+        guard layout.level.hasHistoryStrings, gaps.isWhole("ATRANSACTIONSTRING") else { return [changes] }
+        let texts = PersistentHistory.references.map { column in
+            RepairFault(
+                rule: .history, place: "ATRANSACTION.\(column)",
+                select: """
+                    SELECT Z_PK FROM main.ATRANSACTION AS r WHERE \(column) IS NOT NULL AND NOT EXISTS \
+                    (SELECT 1 FROM main.ATRANSACTIONSTRING AS t WHERE t.Z_PK = r.\(column)) ORDER BY Z_PK
+                    """,
+                action: .history("UPDATE main.ATRANSACTION SET \(column) = NULL"))
+        }
+        return [changes] + texts
+    }
+}
+
 // MARK: - Objects
 
 extension RepairFaults {
     private func strangers(_ table: EntityTable) -> RepairFault {
-        let entities = layout.model.entities.filter { layout.table(for: $0)?.name == table.name }
-        let numbers = entities.compactMap { layout.entityNumbers[$0.name] }.sorted()
+        let numbers = layout.numbers(inTable: table.name)
+        let entities = numbers.compactMap(layout.entityName(number:)).sorted { $0.precedesInByteOrder($1) }
+            .compactMap(layout.model.entity)
         return RepairFault(
             rule: .numbers, place: table.name,
             select: """
@@ -188,7 +221,7 @@ extension RepairFaults {
         return entity.uniquenessConstraints.compactMap { constraint in
             let columns = constraint.compactMap { column(of: $0, in: entity)?.quotedName }
             guard columns.count == constraint.count, !columns.isEmpty else { return nil }
-            let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+            let present = columns.map { "\($0) IS NOT NULL" }.conditions(joinedBy: "AND")
             return RepairFault(
                 rule: .duplicates, place: "\(entity.name).\(constraint.joined(separator: "+"))",
                 select: """
@@ -233,21 +266,24 @@ extension RepairFaults {
                 case .count(let relationship)? = DerivationShape(text), let table = layout.table(for: entity)?.name,
                 let column = layout.column(forAttribute: attribute.name, in: entity)
             else { return nil }
-            let counted: String
+            let (there, key): (String, String)
             switch layout.storage(ofRelationship: relationship, in: entity) {
-            case .inverseForeignKey(let there, let key, _, _)?, .inverseless(let there, let key, _)?,
-                .joinTable(let there, let key, _, _, _, _)?:
-                counted = "(SELECT count(*) FROM main.\(there.quotedName) AS c WHERE c.\(key.quotedName) = r.Z_PK)"
+            case .inverseForeignKey(let table, let column, _, _)?, .inverseless(let table, let column, _)?,
+                .joinTable(let table, let column, _, _, _, _)?:
+                (there, key) = ("main.\(table.quotedName)", column.quotedName)
             case .foreignKey?, nil: return nil
             }
             return RepairFault(
                 rule: .counts, place: "\(entity.name).\(attribute.name)",
                 select: """
-                    SELECT r.Z_PK FROM main.\(table.quotedName) AS r \
+                    SELECT r.Z_PK FROM main.\(table.quotedName) AS r LEFT JOIN \
+                    (SELECT \(key) AS key, count(*) AS n FROM \(there) GROUP BY \(key)) AS c ON c.key = r.Z_PK \
                     WHERE r.Z_ENT IN (\(list(layout.numbers(ofEntityAndDescendants: entity)))) \
-                    AND r.\(column.quotedName) IS NOT \(counted) ORDER BY r.Z_PK
+                    AND r.\(column.quotedName) IS NOT ifnull(c.n, 0) ORDER BY r.Z_PK
                     """,
-                action: .recount(table: table, column: column, property: attribute.name, counted: counted))
+                action: .recount(
+                    table: table, column: column, property: attribute.name,
+                    counted: "(SELECT count(*) FROM \(there) AS c WHERE c.\(key) = r.Z_PK)"))
         }
     }
 

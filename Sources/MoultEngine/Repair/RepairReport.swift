@@ -16,7 +16,7 @@ package struct RepairReport: Sendable, Equatable {
         /// Rows at fault afterwards, because nobody can say what would be right.
         package var left: Int64 = 0
 
-        package static let keyLimit = 5
+        package static let keyLimit = MoultModel.Finding.keyLimit
     }
 
     /// What the place begins with where an entity lacks its number.

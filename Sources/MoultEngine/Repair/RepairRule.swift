@@ -4,8 +4,10 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
     case tables
     /// Columns that a table lacks.
     case columns
-    /// Indexes that the model asks for.
+    /// Indexes that the model asks for, missing or on something else.
     case indexes
+    /// Tables and columns of persistent history, and rows of it that lead to nothing.
+    case history
     /// Rows and references whose entity number is none of those they may have.
     case numbers
     /// References to objects that are not there.
@@ -29,6 +31,7 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
         case .tables: "The table, or the entity's number, is made."
         case .columns: "The column is added, with the model's default value."
         case .indexes: "The index is made; a unique one only where no value occurs twice."
+        case .history: "What is missing is made, without what it held; what leads to nothing ends."
         case .numbers: "The number is set where only one can be right; else the object goes to the quarantine."
         case .dangling: "The reference ends."
         case .inverses: "The end that is free is set; else the one that the other does not answer ends."
@@ -40,4 +43,13 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
         case .keyCounters: "The counter is set to the highest key."
         }
     }
+
+    /// The rules that repair what an audit finds, by the code of its finding.
+    package static let repairing: [String: Set<RepairRule>] = [
+        "table-missing": [.tables, .history], "column-missing": [.columns, .history],
+        "entity-number": [.tables, .keyCounters], "index-missing": [.indexes], "index-differs": [.indexes],
+        "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
+        "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
+        "not-unique": [.duplicates, .indexes], "key-counter": [.keyCounters],
+    ]
 }

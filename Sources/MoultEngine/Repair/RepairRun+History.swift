@@ -2,7 +2,7 @@ import MoultModel
 import MoultObjects
 import MoultSQLite
 
-// What a repair changes by SQL is told to persistent history, as every save does (STORE_FORMAT 8).
+// What a repair changes by SQL is recorded in persistent history, as each save is.
 
 extension RepairRun {
     /// Keeps the rows that the condition selects for ``tellHistory()``, with the property that is about to change.

@@ -43,7 +43,7 @@ extension RepairRun {
             }
         }
         guard !foreign.isEmpty else { return true }
-        let empty = foreign.map { "\($0.name.quotedName) IS NULL" }.joined(separator: " AND ")
+        let empty = foreign.map { "\($0.name.quotedName) IS NULL" }.conditions(joinedBy: "AND")
         return try connection.integer(
             "SELECT 1 FROM main.\(table.quotedName) WHERE Z_PK = ? AND \(empty)", [.integer(key)]) == 1
     }

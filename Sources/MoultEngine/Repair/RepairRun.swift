@@ -72,6 +72,8 @@ final class RepairRun {
                 UPDATE main.\(table.quotedName) AS r SET \(column.quotedName) = \(counted) \
                 WHERE Z_PK IN (SELECT key FROM temp.moult_fault)
                 """)
+        case .history(let statement):
+            try connection.run("\(statement) WHERE Z_PK IN (SELECT key FROM temp.moult_fault)")
         case .raise(let table, let number):
             try connection.run(
                 """
@@ -104,7 +106,8 @@ final class RepairRun {
         guard gone == quarantine.count else {
             throw MigrationError(
                 .verificationFailed,
-                "\(gone) objects have left the store, and \(quarantine.count) are in the quarantine.",
+                "\(Quantity.count(gone, "object has", plural: "objects have")) left the store; the quarantine has "
+                    + "\(Quantity.count(quarantine.count)).",
                 place: connection.path, remedy: "The store is as it was. Report this to Moult.")
         }
     }

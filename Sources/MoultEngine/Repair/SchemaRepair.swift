@@ -7,15 +7,23 @@ import MoultVerify
 struct SchemaRepair: Sendable {
     /// What was found, one for each table, column and index.
     let report: RepairReport
+    /// The unique indexes that are made once the rows that share a value are repaired.
+    let waiting: [WaitingIndex]
+    /// What is missing of persistent history, and stays so where it is not to be made.
+    let history: HistoryGaps
     /// Whether the rows cannot be looked at before this is done.
     let breaksReading: Bool
     private let script: SchemaScript
 
     var statements: [StoreScript.Statement] { script.statements }
     var isEmpty: Bool { statements.isEmpty }
+    /// Whether rows of persistent history may lead to nothing once this is done.
+    var makesHistory: Bool {
+        !breaksReading && !(script.gaps.history.tables.isEmpty && script.gaps.history.columns.isEmpty)
+    }
 
     /// - Parameter connection: the store, for reading.
-    /// - Throws: `storeCorrupted` where it cannot be told what a table is, or where a gap that is not to be filled keeps
+    /// - Throws: `storeCorrupted` where the entity of a table is not known, or where a gap that is not to be filled keeps
     ///   the rows from being read.
     init(
         _ snapshot: StoreSnapshot, model: ManagedObjectModel, _ rules: Set<RepairRule>, over connection: Connection
@@ -24,19 +32,26 @@ struct SchemaRepair: Sendable {
         let layout = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
         try Self.check(gaps, rules)
         breaksReading = gaps.breaksReading
+        history = gaps.history
         var search = SchemaSearch(connection, snapshot, layout)
-        if rules.contains(.indexes) {
-            try search.lookAtIndexes(&gaps)
-        } else {
-            gaps.indexes = []
+        // The indexes of a table of history are made with it.
+        gaps.indexes.removeAll { index in
+            !rules.contains(gaps.history.tables.contains { $0.name == index.table } ? .history : .indexes)
         }
+        waiting = try search.lookAtIndexes(&gaps, repairsRows: rules.contains(.duplicates) && !gaps.breaksReading)
+        gaps.history.keep(rules)
         script = SchemaScript(gaps, layout: layout, catalogue: snapshot.catalogue)
         try search.lookAtTables(script)
         let remarks = layout.findings.filter { $0.code == "column-type" }
-        report = RepairReport(findings: search.findings, remarks: remarks + search.remarks)
+        report = RepairReport(findings: search.findings, remarks: remarks + history.lasting + search.remarks)
     }
 
     private static func check(_ gaps: SchemaGaps, _ rules: Set<RepairRule>) throws {
+        let left = rules.contains(.history) ? [] : gaps.history.tables.map { $0.name.uppercased() }
+        if let obstacle = gaps.obstacles.first(where: { !left.contains($0.place.uppercased()) }) {
+            throw MigrationError(
+                .storeCorrupted, obstacle.message, place: obstacle.place, remedy: obstacle.remedy)
+        }
         let hasTables = !(gaps.numbers.isEmpty && gaps.tables.isEmpty && gaps.joinTables.isEmpty)
         guard hasTables && !rules.contains(.tables) || !gaps.columns.isEmpty && !rules.contains(.columns) else {
             return
@@ -54,12 +69,15 @@ struct SchemaRepair: Sendable {
         let tables =
             gaps.tables.map { ("table", $0.name, $0.sql) } + gaps.joinTables.map { ("table", $0.name, $0.sql) }
             + gaps.virtualTables.map { ("table", $0.name, $0.sql) }
+            + gaps.history.tables.map { ("table", $0.name, $0.sql) }
         let others =
             gaps.indexes.map { ("index", $0.name, $0.sql) } + gaps.triggers.map { ("trigger", $0.name, $0.sql) }
         let objects = (tables + others).map { StoreShape.Object(kind: $0.0, name: $0.1, sql: $0.2) }
         try SchemaRepairVerifier(
-            connection, objects: objects, columns: script.fills.map(SchemaRepairVerifier.Column.init),
-            numbers: gaps.numbers.map(\.number)
+            connection, objects: objects,
+            columns: script.fills.map(SchemaRepairVerifier.Column.init)
+                + gaps.history.columns.map(SchemaRepairVerifier.Column.init),
+            numbers: gaps.numbers.map(\.number) + gaps.history.counters.map(\.number)
         ).verify()
         let shape = StoreShape(objects: [], entities: [])
         if let fault = try StoreVerifier(connection, shape: shape).pages().first {
@@ -81,6 +99,28 @@ extension SchemaRepairVerifier.Column {
     }
 }
 
+extension SchemaRepairVerifier.Column {
+    fileprivate init(_ gap: HistoryGaps.Column) {
+        self.init(
+            table: gap.table.name, name: gap.column.name, type: gap.column.declaredType, numbers: [gap.table.number],
+            value: gap.value)
+    }
+}
+
+extension HistoryGaps {
+    /// Leaves what other rules are for, and what no repair can make.
+    fileprivate mutating func keep(_ rules: Set<RepairRule>) {
+        let isComplete = tables.isEmpty && columns.isEmpty
+        if !rules.contains(.history) {
+            // The counters look at every table.
+            if !isComplete { counters = [] }
+            (tables, columns) = ([], [])
+        }
+        if !rules.contains(.keyCounters) { counters.removeAll { !tables.contains($0) } }
+        columns.removeAll { !$0.canBeAdded }
+    }
+}
+
 /// Counts the rows that gaps concern.
 private struct SchemaSearch {
     private let connection: Connection
@@ -94,35 +134,55 @@ private struct SchemaSearch {
         (self.connection, self.snapshot, self.layout) = (connection, snapshot, layout)
     }
 
-    /// Leaves those out that another index stands in for, and unique ones whose values are not.
-    mutating func lookAtIndexes(_ gaps: inout SchemaGaps) throws {
-        let known = IndexColumns(connection, snapshot)
+    /// Leaves unique ones out whose values are not.
+    ///
+    /// - Parameter repairsRows: whether objects that share a value are repaired in the same run.
+    /// - Returns: those that are made after that.
+    mutating func lookAtIndexes(_ gaps: inout SchemaGaps, repairsRows: Bool) throws -> [WaitingIndex] {
         let new = Dictionary(grouping: gaps.columns, by: \.table).mapValues { Set($0.map(\.column.name)) }
+        let differing = gaps.differing
+        var waiting: [WaitingIndex] = []
         gaps.indexes = try gaps.indexes.filter { index in
-            guard snapshot.catalogue.table(index.table) != nil else {
+            guard let table = snapshot.catalogue.table(index.table) else {
                 indexes.append(.init(rule: .indexes, place: index.name, count: 0, keys: []))
                 return true
             }
-            guard try !known.isCovered(index) else { return false }
             var finding = RepairReport.Finding(
                 rule: .indexes, place: index.name, count: try rows(index.table), keys: [])
             // A column that is new has no value yet.
             let isNew = new[index.table]?.contains { index.sql.names($0) } == true
-            if index.isUnique, !isNew { finding.left = try doubles(index) }
-            indexes.append(finding)
-            return finding.left == 0
+            guard index.isUnique, !isNew,
+                let late = try WaitingIndex(
+                    index, on: table.sql, isThere: differing.contains(index.name), rows: finding.count),
+                case let doubles = try late.doubles(connection), doubles > 0
+            else {
+                indexes.append(finding)
+                return true
+            }
+            if repairsRows, layout.table(named: index.table) != nil {
+                waiting.append(late)
+            } else {
+                finding.left = doubles
+                indexes.append(finding)
+                let isOfEntity = layout.table(named: index.table) != nil
+                remarks.append(try late.remark(doubles, repairsRows: isOfEntity, connection))
+            }
+            return false
         }
+        return waiting
     }
 
     mutating func lookAtTables(_ script: SchemaScript) throws {
         for table in script.gaps.tableNames.sorted() {
             findings.append(.init(rule: .tables, place: table, count: 0, keys: []))
         }
+        findings += try history(script.gaps.history)
         for row in script.gaps.numbers where !script.gaps.tables.contains(where: { $0.rootEntityName == row.name }) {
             findings.append(.init(rule: .tables, place: RepairReport.numberPlace + row.name, count: 0, keys: []))
         }
         for fill in script.fills {
-            let count = try rows(fill.table, fill.numbers)
+            // The rows of a join table are of no entity.
+            let count = try rows(fill.table, layout.joinTable(named: fill.table) == nil ? fill.numbers : nil)
             var finding = RepairReport.Finding(rule: .columns, place: fill.place, count: count, keys: [])
             if fill.isRequired, fill.value == .unknown { finding.left = count }
             findings.append(finding)
@@ -136,30 +196,18 @@ private struct SchemaSearch {
         return try connection.integer("SELECT count(*) FROM main.\(table.quotedName)\(condition)") ?? 0
     }
 
-    /// Values that occur more than once, of the columns that the index is on.
-    private func doubles(_ index: IndexDefinition) throws -> Int64 {
-        let entity = layout.model.entities.first { entity in
-            entity.uniquenessConstraints.contains {
-                index.name == "Z_\(entity.name)_UNIQUE_\($0.joined(separator: "_"))"
+    private func history(_ gaps: HistoryGaps) throws -> [RepairReport.Finding] {
+        gaps.tables.map { .init(rule: .history, place: $0.name, count: 0, keys: []) }
+            + (try gaps.columns.map { gap in
+                .init(rule: .history, place: gap.place, count: try rows(gap.table.name), keys: [])
+            })
+            + gaps.counters.filter { !gaps.tables.contains($0) }.map { table in
+                .init(rule: .keyCounters, place: table.entityName, count: 1, keys: [Int64(table.number)])
             }
-        }
-        let constraint = entity?.uniquenessConstraints.first {
-            index.name == "Z_\(entity?.name ?? "")_UNIQUE_\($0.joined(separator: "_"))"
-        }
-        let columns = (constraint ?? []).compactMap { name in
-            entity.flatMap { layout.column(forProperty: name, in: $0)?.quotedName }
-        }
-        guard !columns.isEmpty else { return 0 }
-        let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
-        return try connection.integer(
-            """
-            SELECT count(*) FROM (SELECT 1 FROM main.\(index.table.quotedName) WHERE \(present) \
-            GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1)
-            """) ?? 0
     }
 
     private func remark(on fill: ColumnFill) -> [Finding] {
-        let table = layout.tables.first { $0.name == fill.table }
+        let table = layout.table(named: fill.table)
         guard table?.constraints.contains(where: { $0.columns.contains(fill.column.name) }) == true else { return [] }
         return [
             Finding(

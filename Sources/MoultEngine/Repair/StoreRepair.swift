@@ -7,7 +7,7 @@ import MoultTransform
 import MoultVerify
 import Synchronization
 
-/// A store whose tables lack something or whose rows contradict each other, looked at, and the run that mends it: locked,
+/// A store whose tables lack something or whose rows contradict each other, looked at, and the run that repairs it: locked,
 /// backed up, done on a copy, verified, one commit.
 ///
 /// Nothing is deleted: an object that cannot stay goes to the quarantine, from where it can be put back. Where tables or
@@ -16,12 +16,15 @@ package final class StoreRepair: Sendable {
     /// What was found before anything was done.
     package let found: RepairReport
     private let told = Mutex(RepairReport())
+    /// The catalogue before the rows are repaired.
+    private let catalogue = Mutex<Catalogue?>(nil)
     private let version: ModelVersion
     private let rules: Set<RepairRule>
     /// Without symbolic links.
     private let store: String
     private let binding: BoundPlan.Binding
     private let schema: SchemaRepair
+    private let allowsLargeQuarantine: Bool
     private let system: any System
 
     /// Whether tables or columns are missing, so that the rows were not looked at.
@@ -32,11 +35,12 @@ package final class StoreRepair: Sendable {
     /// - Parameters:
     ///   - version: that of the store.
     ///   - rules: what is looked for; all by default.
+    ///   - allowsLargeQuarantine: whether more than a quarter of an entity's objects may go to the quarantine.
     /// - Throws: `storeCorrupted` for damaged pages, which no repair of rows helps; `cloudKit` and `deferredWork` for a
     ///   store that must be left alone.
     package init(
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = Set(RepairRule.allCases),
-        system: any System = POSIXSystem()
+        allowsLargeQuarantine: Bool = false, system: any System = POSIXSystem()
     ) throws {
         let rows: [RepairReport.Finding]
         (self.store, binding, schema, rows) = try StoreProbe.read(store, system: system) { probe in
@@ -45,42 +49,49 @@ package final class StoreRepair: Sendable {
             try PreparedMigration.refuse(snapshot, .init())
             let schema = try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
             let rows =
-                try schema.breaksReading ? [] : Self.rows(probe.connection, probe.path, version.model, rules, system)
+                try schema.breaksReading
+                ? [] : Self.rows(probe.connection, probe.path, version.model, rules, schema.history, system)
             return (probe.path, BoundPlan.Binding(snapshot), schema, rows)
         }
-        found = RepairReport(findings: schema.report.findings + rows, remarks: schema.report.remarks)
+        found = RepairReport(
+            findings: schema.report.findings + schema.waiting.map(\.found) + rows, remarks: schema.report.remarks)
         self.version = version
         self.rules = rules
+        self.allowsLargeQuarantine = allowsLargeQuarantine
         self.system = system
     }
 
     private static func rows(
         _ connection: Connection, _ path: String, _ model: ManagedObjectModel, _ rules: Set<RepairRule>,
-        _ system: any System
+        _ history: HistoryGaps, _ system: any System
     ) throws -> [RepairReport.Finding] {
         let objects = try ObjectStore(
             over: connection, model: model, external: ExternalStorage(store: path), isReadOnly: true, on: system)
         let search = RepairSearch(connection, objects)
-        return try RepairFaults(objects.layout, rules).all.map(search.finding).filter { $0.count > 0 }
+        return try RepairFaults(objects.layout, rules, history).all.map(search.finding).filter { $0.count > 0 }
     }
 
     /// What was found and what became of it, once the migration has run or was rehearsed.
     package var report: RepairReport {
-        RepairReport(
-            findings: schema.report.findings + told.withLock { $0.findings }, remarks: schema.report.remarks)
+        let told = told.withLock { $0 }
+        return RepairReport(
+            findings: schema.report.findings + told.findings, remarks: schema.report.remarks + told.remarks)
     }
 
     /// Nil where there is nothing to do.
     package var migration: Migration? {
-        let hasRows = found.findings.count > schema.report.findings.count
+        let hasRows = found.findings.count > schema.report.findings.count || schema.makesHistory
         guard hasRows || !schema.isEmpty else { return nil }
         var migration = Migration(from: version.name, to: version.name, verify: { _ in })
         if hasRows {
             migration = Migration(
-                at: version, of: store, "repair", "The faults of the rows are mended.", system
+                at: version, of: store, "repair", "The faults of the rows are repaired.", system
             ) { [self] in try run($0, $1) }
+            let verifySteps = migration.verifySteps
+            migration.verifySteps = { [self] in try verifySteps($0, digestWithoutWaiting($0, $1)) }
         }
         migration.reason = .repair
+        migration.operation = .repair
         migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
@@ -90,11 +101,29 @@ package final class StoreRepair: Sendable {
 
     private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {
         let objects = try ObjectStore(over: site.connection, model: model, external: site.external, on: site.system)
+        let snapshot = try StoreSnapshot(site.connection)
+        catalogue.withLock { $0 = snapshot.catalogue }
         let run = try RepairRun(site, objects)
-        let report = try run.mend(RepairFaults(objects.layout, rules).all)
-        told.withLock { $0 = report }
+        let gaps = HistoryGaps(PersistentHistory(of: objects.layout), in: snapshot)
+        let report = try run.mend(RepairFaults(objects.layout, rules, gaps).all)
+        if !allowsLargeQuarantine { try QuarantineLimit.check(site.connection, objects.layout) }
         try ChangeVerifier(site.connection, objects.layout).verify()
         try run.verifyCount(report)
+        let late = try schema.waiting.map { try $0.make(site.connection) }
+        told.withLock { told in
+            told = RepairReport(
+                findings: late.flatMap(\.findings) + report.findings, remarks: late.flatMap(\.remarks))
+        }
+    }
+
+    /// The digest of the catalogue that the steps have to leave: as it is now, where nothing but the indexes is new that
+    /// waited for the rows.
+    private func digestWithoutWaiting(_ connection: Connection, _ digest: [UInt8]) throws -> [UInt8] {
+        let now = try connection.catalogue()
+        guard let before = catalogue.withLock({ $0 }), before.digest == digest,
+            WaitingIndex.account(for: schema.waiting, before: before, after: now)
+        else { return digest }
+        return now.digest
     }
 }
 

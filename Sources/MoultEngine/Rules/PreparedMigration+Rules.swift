@@ -37,36 +37,55 @@ extension PreparedMigration {
         try faults.check(place: "the rules")
     }
 
-    /// The first pass with the rules before the migration, which are checked under the lock, or mended in a pass of
-    /// their own.
-    func withRulesBefore(_ migration: Migration, _ bound: BoundPlan, _ ledger: RunLedger) -> Migration {
+    /// The first pass with the rules before the migration, which are checked under the lock.
+    func withRulesBefore(_ migration: Migration, _ bound: BoundPlan) -> Migration {
         guard !options.registry.rules.isEmpty else { return migration }
         var migration = migration
         migration.ruleLog = ruleLog
-        let before = rules(.before)
-        let isMended = isMended(before)
-        let run = RuleRun(
-            rules: before, moment: "before the migration", model: bound.source.model, log: ruleLog)
-        let counted = Set(options.registry.rules.compactMap(\.countedSourceEntityName))
+        let run = ruleRunBefore(bound)
         let precondition = migration.precondition
         migration.precondition = { [store, system] connection in
             try precondition(connection)
-            let external = ExternalStorage(store: store)
-            if !counted.isEmpty {
-                let objects = try ObjectStore(over: connection, model: run.model, external: external, on: system)
-                run.log.sourceCounts = try objects.counts(of: counted)
+            try countSource(connection, run)
+            if !run.rules.isEmpty {
+                try run.check(connection, external: ExternalStorage(store: store), on: system)
             }
-            if !before.isEmpty, !isMended { try run.check(connection, external: external, on: system) }
         }
-        guard isMended else { return migration }
-        var mending = Migration.mending(before, run.moment, at: plan.from, of: store, ruleLog, system)
-        mending.to = migration.to
-        mending.precondition = migration.precondition
-        mending.ledger = migration.ledger
-        mending.keptCopies = migration.keptCopies
+        return migration
+    }
+
+    /// A pass of its own that repairs what breaks the rules before the migration, whose first pass is bound to what it
+    /// leaves; nil where nothing is mended.
+    func mendingBefore(_ bound: BoundPlan, _ ledger: RunLedger) -> Migration? {
+        let before = rules(.before)
+        guard isMended(before) else { return nil }
+        let run = ruleRunBefore(bound)
+        var mending = Migration.mending(
+            before, run.moment, at: plan.from, of: store, ruleLog, system,
+            allowsLargeQuarantine: options.registry.allowsLargeQuarantine)
+        mending.to = plan.to.name
+        mending.precondition = { [binding = bound.binding, store] connection in
+            try StoreVerification.requireUnchanged(binding, of: store, connection)
+            try countSource(connection, run)
+        }
+        mending.ledger = ledger
+        mending.keptCopies = keptCopies
         mending.span = 0...0
         mending.next = next(after: -1, ledger)
         return mending
+    }
+
+    private func ruleRunBefore(_ bound: BoundPlan) -> RuleRun {
+        RuleRun(rules: rules(.before), moment: "before the migration", model: bound.source.model, log: ruleLog)
+    }
+
+    /// Objects that rules after the migration compare with.
+    private func countSource(_ connection: Connection, _ run: RuleRun) throws {
+        let counted = Set(options.registry.rules.compactMap(\.countedSourceEntityName))
+        guard !counted.isEmpty else { return }
+        let objects = try ObjectStore(
+            over: connection, model: run.model, external: ExternalStorage(store: store), on: system)
+        run.log.sourceCounts = try objects.counts(of: counted)
     }
 
     /// Adds what is checked after the steps of a pass, and after the last one.
@@ -84,7 +103,9 @@ extension PreparedMigration {
             }
             return
         }
-        var mending = Migration.mending(after, run.moment, at: plan.to, of: store, ruleLog, system)
+        var mending = Migration.mending(
+            after, run.moment, at: plan.to, of: store, ruleLog, system,
+            allowsLargeQuarantine: options.registry.allowsLargeQuarantine)
         mending.span = 1...1
         migration.next = { [mending] _ in mending }
     }
@@ -92,7 +113,9 @@ extension PreparedMigration {
     private func withRules(after step: Migration.Step, _ model: ManagedObjectModel) -> Migration.Step {
         let rules = rules(.afterStep(step.name))
         guard !rules.isEmpty else { return step }
-        let run = RuleRun(rules: rules, moment: "after the step \(step.name)", model: model, log: ruleLog)
+        let run = RuleRun(
+            rules: rules, moment: "after the step \(step.name)", model: model, log: ruleLog,
+            allowsLargeQuarantine: options.registry.allowsLargeQuarantine)
         let isMended = isMended(rules)
         var step = step
         let execute = step.execute
@@ -116,10 +139,12 @@ extension Migration {
     ///   - store: the resolved path of the store.
     package static func mending(
         _ rules: [ValidationRule], _ moment: String, at version: ModelVersion, of store: String, _ log: RuleLog,
-        _ system: any System
+        _ system: any System, allowsLargeQuarantine: Bool = false
     ) -> Migration {
         var mending = Migration(at: version, of: store, "fixes", "The fixes of the rules are applied.", system) {
-            try RuleRun(rules: rules, moment: moment, model: $1, log: log).fix($0, isVerified: true)
+            try RuleRun(
+                rules: rules, moment: moment, model: $1, log: log, allowsLargeQuarantine: allowsLargeQuarantine
+            ).fix($0, isVerified: true)
         }
         mending.ruleLog = log
         return mending

@@ -13,6 +13,7 @@ struct RuleRun: Sendable {
     let moment: String
     let model: ManagedObjectModel
     let log: RuleLog
+    var allowsLargeQuarantine = false
 
     /// - Throws: `rulesBroken` where a rule of severity error does not hold.
     func check(_ connection: Connection, external: ExternalStorage, on system: any System) throws {
@@ -25,7 +26,7 @@ struct RuleRun: Sendable {
     /// Applies the fixes and looks at what they left; the store's old state is the schema `source`.
     ///
     /// - Throws: `rulesBroken` where a fix has not mended what its rule finds, or has broken another rule;
-    ///   `verificationFailed` where more was changed than was meant to be.
+    ///   `verificationFailed` where more was changed than was meant to be; `quarantineTooLarge`.
     ///
     /// - Parameter isVerified: whether nothing else has changed the objects of this pass, so that every difference must
     ///   be a fix's.
@@ -37,6 +38,7 @@ struct RuleRun: Sendable {
             guard !site.isCancelled() else { throw site.cancellation }
         }
         let fixes = try fixing.run(rules)
+        if !allowsLargeQuarantine { try QuarantineLimit.check(site.connection, store.layout) }
         let remaining = try check.run()
         log.add(RuleReport(moment: moment, findings: findings, fixes: fixes, remaining: remaining))
         try refuseHarm(findings, remaining)
@@ -54,7 +56,7 @@ struct RuleRun: Sendable {
             let objects = new.examples.map { "\($0.id)" }.joined(separator: ", ")
             throw MigrationError(
                 .rulesBroken,
-                "\(rule.name) was broken \(old.count) times before the fixes and is broken \(new.count) times after: "
+                "\(rule.name) was broken \(Quantity.count(old.count, "time")) before the fixes and is broken \(Quantity.count(new.count, "time")) after: "
                     + objects, place: new.examples.first?.id.description ?? rule.entityName,
                 remedy: "Correct the fixes, or the order of the rules; the store is as it was.")
         }

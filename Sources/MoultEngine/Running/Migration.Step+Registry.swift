@@ -8,7 +8,7 @@ extension Migration.Step {
     ///
     /// - Parameters:
     ///   - pass: the position of the pass that what the code reads counts for.
-    ///   - ledger: is told what the code reads and how many objects it deletes.
+    ///   - ledger: records what the code reads and how many objects it deletes.
     init(
         _ step: CodeStep, _ code: StepCode, stage: String?, model: ManagedObjectModel, before pass: Int,
         _ ledger: RunLedger

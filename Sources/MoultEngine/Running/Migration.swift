@@ -9,6 +9,8 @@ package struct Migration: Sendable {
     /// The names of the versions, for the backup, the history and the messages.
     package var from: String
     package var to: String
+    /// What is done, for the history.
+    package var operation = Journal.Operation.migrate
     /// Why the backup is made that the run begins with.
     package var reason = StoreBackup.Manifest.Reason.migration
     /// The functions that the script calls.
@@ -34,6 +36,8 @@ package struct Migration: Sendable {
     package var span: ClosedRange<Double> = 0...1
     /// How many working copies are kept until the end, because steps may have to be undone on them.
     package var keptCopies = 0
+    /// How much larger the store may become; nil where it keeps its size.
+    var growth: StoreGrowth?
     /// What was found in the rows when this was planned; nil where nobody looked.
     package var rowFacts: BoundPlan.RowFacts?
     /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
@@ -70,7 +74,7 @@ package struct Migration: Sendable {
     }
 }
 
-/// A file of external data, by its name in `_EXTERNAL_DATA` (STORE_FORMAT_MORE 2).
+/// A file of external data, by its name in `_EXTERNAL_DATA`.
 package struct ExternalFile: Sendable, Equatable {
     package var name: String
     package var contents: [UInt8]
@@ -83,7 +87,7 @@ package struct ExternalFile: Sendable, Equatable {
 
 /// How a run is done; the defaults are the safe ones.
 package struct MigrationOptions: Sendable {
-    /// Where backups are kept; in the sidecar when nil (K-10).
+    /// Where backups are kept; in the sidecar when nil.
     package var backupFolder: String?
     /// Whether the copy that the script reads from stays as a backup. A frugal run removes it before the commit, which
     /// needs less room and leaves nothing to go back to.

@@ -2,7 +2,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// Where a run is: told often, cheap to make, and never ahead of what has happened (B-34).
+/// Where a run is: told often, cheap to make, and never ahead of what has happened.
 package struct MigrationProgress: Sendable, Equatable {
     package enum Phase: String, Sendable, CaseIterable {
         case lock, backup, copy, change, verify, commit, done

@@ -22,6 +22,8 @@ final class MigrationRun {
     /// Whether nobody can tell, because the disk failed in the commit and afterwards.
     var isUnsettled = false
     var bytes: Int64 = 0
+    /// The room that the run has made sure of.
+    private var space = SpaceRequirement(parts: [])
     let trail: StepTrail
     /// Files of external data that code has written, beside the working copy.
     private var stagedFiles: [String] = []
@@ -63,7 +65,7 @@ final class MigrationRun {
         self.observer = observer.withTotalRows(of: migration.script)
             .timed(by: estimate, from: checkpoint?.fraction ?? 0, system).ending(pace)
         journal = Journal(
-            run: identifier, operation: .migrate, state: .started, from: migration.from, to: migration.to,
+            run: identifier, operation: migration.operation, state: .started, from: migration.from, to: migration.to,
             startedAt: startedAt.iso8601, schemaVersion: before.schemaVersion, oldChecksum: before.checksum,
             newChecksum: nil, backup: checkpoint?.backup, backups: backups.folder,
             newExternalFiles: migration.newExternalFiles.map(\.name))
@@ -73,11 +75,12 @@ final class MigrationRun {
         do {
             migration.ledger.begin()
             try migration.precondition(lock.connection)
-            let space = try checkSpace()
+            space = try checkSpace()
             try journal.write(sidecar, system)
-            log.append("Run \(identifier): migrating from \(migration.from) to \(migration.to).")
+            log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
             return finish(try change(), space)
         } catch {
+            let error: any Error = (error as? MigrationError).map { space.withNumbers($0, system) } ?? error
             let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }
             // The work is kept for the next call.
             if case .success(let kept?) = end { throw kept }
@@ -217,7 +220,7 @@ extension MigrationRun {
         return backup
     }
 
-    /// Copies the finished pages into the store through SQLite: one transaction in the same file (DESIGN 5.5).
+    /// Copies the finished pages into the store through SQLite: one transaction in the same file.
     func commit(_ path: String) throws {
         try noteStagedFiles(path)
         try writeExternalFiles()
@@ -249,16 +252,15 @@ extension MigrationRun {
 
     private func writeExternalFiles() throws {
         guard !migration.newExternalFiles.isEmpty || !stagedFiles.isEmpty else { return }
-        try system.makeFolder(sidecar.support)
-        try system.makeFolder(sidecar.externalData)
+        try ExternalStorage(store: sidecar.store).makeFolder(on: system)
         for file in migration.newExternalFiles {
             let path = Path.join(sidecar.externalData, file.name)
-            try system.write(file.contents, to: path)
+            try system.write(file.contents, to: path, sidecar.rights)
             try system.synchronise(path)
         }
         for file in stagedFiles {
             let path = Path.join(sidecar.externalData, Path.name(of: file))
-            try system.copy(file, to: path)
+            try system.copy(file, to: path, sidecar.rights)
             try system.synchronise(path)
         }
         for folder in [sidecar.externalData, sidecar.support, Path.folder(of: sidecar.store)] {
@@ -273,7 +275,7 @@ extension MigrationRun {
     /// One transaction on the store itself, for scripts that touch the catalogue only.
     private func changeInPlace() throws -> StoreBackup? {
         let backup =
-            try options.isFrugal || migration.script.isDeferred
+            try options.isFrugal || !migration.script.needsBackup
             ? nil
             : measure(.backup) { try backups.make(of: lock, version: migration.from, for: migration.reason, observer) }
         if let backup {
@@ -323,15 +325,11 @@ extension MigrationRun {
     }
 
     func checkSpace() throws -> SpaceRequirement {
-        // The catalogue alone changes.
-        if migration.script.isDeferred { return SpaceRequirement(parts: []) }
         // An earlier call has made sure of the room, and has taken a part of it.
         if pace?.isResumed == true { return SpaceRequirement(parts: []) }
-        try backups.makeFolder()
-        let space = SpaceRequirement(
-            sidecar: sidecar, backups: backups.folder, temporary: options.temporaryFolder ?? system.temporaryFolder,
-            size: before.size, newSize: before.size, external: try system.size(below: sidecar.support),
-            isFrugal: options.isFrugal, isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies)
+        try backups.makeFolder(sidecar.rights)
+        let space = try SpaceRequirement(
+            migration, on: before, sidecar, options, backups: backups.folder, isPaced: pace != nil, system)
         try space.check(system)
         return space
     }
@@ -346,7 +344,7 @@ extension MigrationRun {
                 return try Recovery.isNew(StoreState(lock.connection), journal)
             }
             switch isNew {
-            case .success(true): log.append("The commit reported an error, but the store is the new one: \(error)")
+            case .success(true): log.append("The commit reported an error, but the store is the new one: ", error)
             case .success(false): throw error
             case .failure:
                 isUnsettled = true
@@ -398,7 +396,7 @@ extension MigrationRun {
             if hasTimeToPrune { pruned = try backups.prune(options.retention) }
         } catch {
             untidied = error as? MigrationError
-            log.append("The store is the new one, but tidying up failed: \(error)")
+            log.append("The store is the new one, but tidying up failed: ", error)
         }
         for loss in migration.ledger.losses { log.append("Run \(identifier): \(loss.sentence)") }
         log.append("Run \(identifier): completed successfully in \(seconds) s.")
@@ -414,20 +412,20 @@ extension MigrationRun {
     private func abandon(_ error: any Error) {
         guard !isCommitted else { return }
         // What is left tells the next run what it has to know.
-        guard !isUnsettled else { return log.append("Run \(identifier): \(error)") }
+        guard !isUnsettled else { return log.append("Run \(identifier): ", error) }
         let result: RunRecord.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
         try? Recovery.removeNewExternalFiles(journal, sidecar, system)
         if let draft = pace?.checkpoint.draft { _ = try? system.removeTree(Path.join(backups.folder, draft.name)) }
         _ = try? system.removeTree(work)
         if result == .cancelled { removeBackup() }
         try? RunHistory(sidecar, system).append(record(result, error))
-        log.append("Run \(identifier): \(result.rawValue): \(error)")
+        log.append("Run \(identifier): \(result.rawValue): ", error)
         do {
             // Where they cannot be taken back now, the journal stays and the next run does it.
             try Quarantine(sidecar, system).remove(run: identifier)
             try Journal.remove(sidecar, system)
         } catch {
-            log.append("Run \(identifier): tidying up failed: \(error)")
+            log.append("Run \(identifier): tidying up failed: ", error)
         }
     }
 
@@ -438,16 +436,17 @@ extension MigrationRun {
             try backups.remove(backup)
             journal.backup = nil
         } catch {
-            log.append("Run \(identifier): the backup \(name) could not be removed: \(error)")
+            log.append("Run \(identifier): the backup \(name) could not be removed: ", error)
         }
     }
 
     func record(_ result: RunRecord.Result, _ error: (any Error)?) -> RunRecord {
         RunRecord(
-            run: identifier, operation: .migrate, result: result, from: migration.from, to: migration.to,
+            run: identifier, operation: migration.operation, result: result, from: migration.from, to: migration.to,
             startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds,
-            backup: journal.backup, rows: result == .done ? observer.totalRows : 0, bytes: bytes,
-            error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\($0)" },
+            backup: journal.backup, backups: journal.backup.map { _ in backups.folder },
+            rows: result == .done ? observer.totalRows : 0, bytes: bytes,
+            error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\(type(of: $0))" },
             quarantined: result == .done ? quarantined : 0,
             fixed: result == .done ? migration.ruleLog?.reports.fixed ?? 0 : 0,
             losses: result == .done ? migration.ledger.losses : [])

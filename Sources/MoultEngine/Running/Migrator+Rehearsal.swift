@@ -30,10 +30,10 @@ extension Migrator {
     package func rehearse(
         _ migration: Migration, on store: String, scratch: String? = nil, _ observer: MigrationObserver = .none
     ) throws -> RehearsalOutcome {
-        let folder = Path.join(scratch ?? system.temporaryFolder, "moult-rehearsal-\(system.uniqueName())")
-        return try StoreProbe.read(store, system: system, folder: scratch) { probe in
-            try system.makeFolder(folder)
-            defer { _ = try? system.removeTree(folder) }
+        try StoreProbe.read(store, system: system, folder: scratch) { probe in
+            let temporary = try TemporaryFolder("rehearsal", in: scratch, system)
+            let folder = temporary.path
+            defer { temporary.remove() }
             migration.ledger.begin()
             try migration.precondition(probe.connection)
             let costs = try migration.script.costs(over: probe.connection)
@@ -62,12 +62,8 @@ extension Migrator {
     ) throws -> RehearsalOutcome {
         let before = try StoreState(probe.connection)
         let sidecar = Sidecar(store: probe.path)
-        var space = SpaceRequirement(
-            sidecar: sidecar, backups: Path.folder(of: probe.path),
-            temporary: options.temporaryFolder ?? system.temporaryFolder, size: before.size, newSize: before.size,
-            external: try system.size(below: sidecar.support), isFrugal: options.isFrugal,
-            isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies)
-        if migration.script.isDeferred { space = SpaceRequirement(parts: []) }
+        let space = try SpaceRequirement(
+            migration, on: before, sidecar, options, backups: Path.folder(of: probe.path), system)
         var timings: [MigrationOutcome.Timing] = []
         func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
             let start = system.monotonicNanoseconds
@@ -76,7 +72,7 @@ extension Migrator {
         }
         let source = Path.join(folder, "source")
         try measure(.backup) {
-            try BackupFolder(folder, system).copyPages(from: probe.connection, to: source, observer)
+            try BackupFolder(folder, system).copyPages(from: probe.connection, to: source, .own, observer)
         }
         var quarantined: Int64 = 0
         var (pass, path, size) = (migration as Migration?, source, before.size)

@@ -17,8 +17,8 @@ package struct RollbackOutcome: Sendable, Equatable {
 extension Migrator {
     /// Puts a backup back in place of a store: by SQLite, into the same file, after backing up the present state.
     ///
-    /// The backup is proven first, and the rows of the restored store are counted against its manifest (W-40).
-    /// A store that is no database any more is set aside, never removed (B-24); one that is gone is made.
+    /// The backup is proven first, and the rows of the restored store are counted against its manifest.
+    /// A store that is no database any more is set aside, never removed; one that is gone is made.
     ///
     /// - Parameter currentVersion: the name of the present version, for the backup that is made of it.
     /// - Throws: `backupInvalid` before anything is done; `verificationFailed` where the restored store differs.
@@ -27,105 +27,142 @@ extension Migrator {
     ) throws -> RollbackOutcome {
         let startedAt = system.now
         try backups(of: store).verify(backup)
-        let folder = try system.resolve(Path.folder(of: store))
-        let path = try system.exists(store) ? system.resolve(store) : Path.join(folder, Path.name(of: store))
-        let isMissing = try !system.exists(path)
-        if !isMissing { try Preflight.checkFile(path, system) }
-        let setAside = try isMissing ? setAsideStrays(beside: path) : setAsideUnlessReadable(path)
-        let isNew = isMissing || setAside != nil
-        let lock = try StoreLock(path, system, patience: options.patience, makesStore: isNew)
-        defer { lock.release() }
-        _ = try Recovery.heal(lock, system, isEmpty: isNew)
-        let observer = observer.timed(
-            by: RunEstimate(
-                restoring: backup.manifest.size, over: isNew ? 0 : try StoreState(lock.connection).size), system)
-        let saved =
-            try isNew ? nil : backups(of: path).make(of: lock, version: currentVersion, for: .rollback, observer)
-        if let saved { observer.report(.backup, 1, "Made the backup \(saved.name)") }
+        let sidecar = try sidecar(of: store)
+        try checkPath(sidecar.store)
+        try sidecar.make(system)
+        let owner = try RunOwner.take(sidecar, system)
+        defer { withExtendedLifetime(owner) {} }
+        let condition = try StoreCondition(of: sidecar.store, system)
+        _ = try Recovery.healUnsound(sidecar, condition, system)
         let run = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
+        var outcome = RollbackOutcome(run: run, restored: backup, seconds: 0)
+        // Only a sound store is backed up first.
+        let size = if case .sound = condition { try system.status(of: sidecar.store)?.size ?? 0 } else { Int64(0) }
+        let observer = observer.timed(by: RunEstimate(restoring: backup.manifest.size, over: size), system)
+        if case .sound = condition {
+            let lock = try StoreLock(sidecar.store, system, patience: options.patience, owner: owner)
+            defer { lock.release() }
+            _ = try Recovery.heal(lock, system)
+            outcome.saved = try replace(lock, by: backup, run, from: currentVersion, observer)
+            try finish(&outcome, startedAt, lock, from: currentVersion)
+        } else {
+            let replacement = StoreReplacement(
+                migrator: self, backup: backup,
+                journal: journal(of: backup, run, from: currentVersion, restoredUUID: backup.manifest.uuid),
+                sidecar: sidecar, owner: owner, isMissing: condition == .missing,
+                observer: observer)
+            let lock = try replacement.perform()
+            defer { lock?.release() }
+            if let lock { try finish(&outcome, startedAt, lock, from: currentVersion) }
+            if let folder = outcome.setAside {
+                let reason = if case .damaged(let reason) = condition { reason } else { "the store was gone" }
+                MigrationLog(sidecar, system).append("What was there is in \(folder): \(reason)")
+            }
+        }
+        observer.report(.done, 1, "The store is the one of \(backup.name)")
+        return outcome
+    }
+
+    /// A store that is gone may be restored; what is no plain file, or has several names, is not replaced.
+    private func checkPath(_ path: String) throws {
+        if try system.exists(path) {
+            try StoreProbe.checkKind(path, system)
+            return try Preflight.checkFile(path, system)
+        }
+        guard try system.list(Path.folder(of: path)).contains(Path.name(of: path)) else { return }
+        // It is a link that leads to nothing.
+        _ = try StoreProbe.checkFile(path, system)
+    }
+
+    private func journal(
+        of backup: StoreBackup, _ run: String, from version: String, _ before: StoreState? = nil,
+        newChecksum: String? = nil, restoredUUID: String? = nil
+    ) -> Journal {
+        Journal(
+            run: run, operation: .rollback, state: .committing, from: version, to: backup.manifest.version,
+            startedAt: system.now.iso8601, schemaVersion: before?.schemaVersion ?? 0,
+            oldChecksum: before?.checksum ?? "", newChecksum: newChecksum, backup: backup.name,
+            backups: Path.folder(of: backup.folder), newExternalFiles: [], restoredUUID: restoredUUID)
+    }
+
+    /// Replaces a sound store; returns the backup of what was there.
+    private func replace(
+        _ lock: StoreLock, by backup: StoreBackup, _ run: String, from version: String, _ observer: MigrationObserver
+    ) throws -> StoreBackup {
+        let folder = try backups(of: lock.sidecar.store)
+        let saved = try folder.make(of: lock, version: version, for: .rollback, observer)
+        observer.report(.backup, 1, "Made the backup \(saved.name)")
         do {
-            guard !observer.isCancelled() else { throw MigrationRun.cancelled(path) }
-            try restore(backup, run, from: currentVersion, isNew ? nil : StoreState(lock.connection), lock, observer)
+            guard !observer.isCancelled() else { throw MigrationRun.cancelled(lock.sidecar.store) }
+            try restore(backup, run, from: version, StoreState(lock.connection), lock, observer)
         } catch {
-            if isNew { takeBack(lock, setAside: setAside) }
-            if let saved, (error as? MigrationError)?.code == .cancelled { try? backups(of: path).remove(saved) }
+            if (error as? MigrationError)?.code == .cancelled { try? folder.remove(saved) }
             throw error
         }
-        let seconds = system.now.seconds(since: startedAt)
-        record(backup, run, startedAt, seconds, saved, lock, from: currentVersion)
-        observer.report(.done, 1, "The store is the one of \(backup.name)")
-        return RollbackOutcome(run: run, restored: backup, saved: saved, setAside: setAside, seconds: seconds)
+        return saved
     }
 
     private func restore(
-        _ backup: StoreBackup, _ run: String, from version: String, _ before: StoreState?, _ lock: StoreLock,
+        _ backup: StoreBackup, _ run: String, from version: String, _ before: StoreState, _ lock: StoreLock,
         _ observer: MigrationObserver
     ) throws {
         let sidecar = lock.sidecar
         let source = try Connection(backup.store, mode: .immutable)
         defer { source.close() }
-        let journal = Journal(
-            run: run, operation: .rollback, state: .committing, from: version, to: backup.manifest.version,
-            startedAt: system.now.iso8601, schemaVersion: before?.schemaVersion ?? 0,
-            oldChecksum: before?.checksum ?? "",
-            newChecksum: try StoreState(source).checksum, backup: backup.name, backups: Path.folder(of: backup.folder),
-            newExternalFiles: [])
+        let journal = journal(
+            of: backup, run, from: version, before, newChecksum: try StoreState(source).checksum)
         try journal.write(sidecar, system)
-        try restoreExternalFiles(backup, sidecar)
         do {
-            try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
-                observer.report(.commit, Double(done) / Double(max(all, 1)), bytes: Int64(done) * 4096)
-                return true
-            }
+            try restoreExternalFiles(backup, sidecar)
+            try restorePages(of: source, to: lock.connection, observer)
         } catch {
             // Where nobody can tell, the journal stays, and the next run finds out.
-            try? lock.settle()
-            guard let state = try? StoreState(lock.connection), Recovery.isNew(state, journal) else { throw error }
-            MigrationLog(sidecar, system).append("The restore reported an error, but the store is restored: \(error)")
+            let state = Result {
+                try lock.settle()
+                return try StoreState(lock.connection)
+            }
+            guard case .success(let state) = state else { throw error }
+            guard Recovery.isNew(state, journal) else {
+                try? Journal.remove(sidecar, system)
+                throw error
+            }
+            MigrationLog(sidecar, system).append("The restore reported an error, but the store is restored: ", error)
         }
-        try finish(backup, lock)
+    }
+
+    /// Writes every page of a backup into a store, in one transaction.
+    func restorePages(of backup: Connection, to store: Connection, _ observer: MigrationObserver) throws {
+        try Backup(from: backup, to: store).run(stepPages: 4_096) { done, all in
+            observer.report(.commit, Double(done) / Double(max(all, 1)), bytes: Int64(done) * 4_096)
+            return true
+        }
     }
 
     /// The store is the restored one: nothing fails any more but the proof that it is; what cannot be tidied is logged,
     /// and the journal stays, so that the next run tidies it.
-    private func finish(_ backup: StoreBackup, _ lock: StoreLock) throws {
+    private func finish(
+        _ outcome: inout RollbackOutcome, _ startedAt: Timestamp, _ lock: StoreLock, from version: String
+    ) throws {
+        let (sidecar, run) = (lock.sidecar, outcome.run)
         do {
-            try check(lock.connection, backup)
+            try check(lock.connection, outcome.restored)
             try lock.connection.keepWALOnClose(false)
-            try Quarantine(lock.sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
-            try Journal.remove(lock.sidecar, system)
+            try Quarantine(sidecar, system).forgetRestorations(since: outcome.restored.manifest.createdAt)
+            try Recovery.keepAside(run, sidecar, system)
+            if try system.exists(sidecar.setAside(run)) { outcome.setAside = sidecar.setAside(run) }
+            outcome.seconds = system.now.seconds(since: startedAt)
+            try record(outcome, startedAt, sidecar, from: version)
+            try system.removeTree(sidecar.work(run))
+            try Journal.remove(sidecar, system)
         } catch let error as MigrationError where error.code == .verificationFailed {
             throw error
         } catch {
-            MigrationLog(lock.sidecar, system).append("The store is restored, but tidying up failed: \(error)")
-        }
-    }
-
-    /// Takes back what a failed restore has made where no store could be read: an empty one would be opened as new.
-    private func takeBack(_ lock: StoreLock, setAside: String?) {
-        // The file lock stays: nobody else may come in between.
-        lock.connection.close()
-        let store = lock.sidecar.store
-        do {
-            for suffix in [""] + StoreProbe.sideFileSuffixes {
-                try system.remove(store + suffix)
-                guard let kept = setAside.map({ Path.join($0, Path.name(of: store) + suffix) }),
-                    try system.exists(kept)
-                else { continue }
-                try system.rename(kept, to: store + suffix)
-            }
-            try system.synchronise(Path.folder(of: store))
-            if let setAside { try system.remove(setAside) }
-            let damaged = lock.sidecar.damaged
-            if try system.exists(damaged), try system.list(damaged).isEmpty { try system.remove(damaged) }
-            try Journal.remove(lock.sidecar, system)
-        } catch {
-            MigrationLog(lock.sidecar, system).append("Taking back a failed restore failed: \(error)")
+            MigrationLog(sidecar, system).append("The store is restored, but tidying up failed: ", error)
         }
     }
 
     /// Files that the backup does not know stay: the present state's backup may need them, and nobody reads them.
-    private func restoreExternalFiles(_ backup: StoreBackup, _ sidecar: Sidecar) throws {
+    func restoreExternalFiles(_ backup: StoreBackup, _ sidecar: Sidecar) throws {
         let storeFolder = Path.folder(of: sidecar.store)
         // A store may have been renamed since; its folder of external data is named after it.
         let oldRoot = Sidecar.supportName(ofStore: backup.manifest.storeName)
@@ -136,19 +173,19 @@ extension Migrator {
             {
                 continue
             }
-            try makeFolders(from: storeFolder, to: Path.folder(of: destination))
+            try makeFolders(from: storeFolder, to: Path.folder(of: destination), sidecar.rights)
             let part = "\(destination).\(system.uniqueName()).part"
-            try system.copy(Path.join(backup.folder, file.path), to: part)
+            try system.copy(Path.join(backup.folder, file.path), to: part, sidecar.rights)
             try system.synchronise(part)
             try system.rename(part, to: destination)
             try system.synchronise(Path.folder(of: destination))
         }
     }
 
-    private func makeFolders(from root: String, to folder: String) throws {
+    private func makeFolders(from root: String, to folder: String, _ rights: FileRights) throws {
         guard folder != root, folder.hasPrefix(root), try !system.exists(folder) else { return }
-        try makeFolders(from: root, to: Path.folder(of: folder))
-        try system.makeFolder(folder)
+        try makeFolders(from: root, to: Path.folder(of: folder), rights)
+        try system.makeFolder(folder, rights)
         try system.synchronise(Path.folder(of: folder))
     }
 
@@ -165,59 +202,15 @@ extension Migrator {
     }
 
     private func record(
-        _ backup: StoreBackup, _ run: String, _ startedAt: Timestamp, _ seconds: Double, _ saved: StoreBackup?,
-        _ lock: StoreLock, from version: String
-    ) {
-        // The store is restored, whether its history can be written or not.
-        try? RunHistory(lock.sidecar, system).append(
+        _ outcome: RollbackOutcome, _ startedAt: Timestamp, _ sidecar: Sidecar, from version: String
+    ) throws {
+        let backup = outcome.restored
+        try RunHistory(sidecar, system).append(
             RunRecord(
-                run: run, operation: .rollback, result: .done, from: version, to: backup.manifest.version,
-                startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds, backup: saved?.name,
-                rows: 0, bytes: backup.manifest.size, error: nil))
-        MigrationLog(lock.sidecar, system).append("Run \(run): restored the backup \(backup.name).")
-    }
-}
-
-// MARK: - A store that cannot be read
-
-extension Migrator {
-    /// Moves a file that is no sound database to the sidecar, with its side files; nil where the store can be read.
-    ///
-    /// It is looked at before any connection is open, for a connection's locks would not outlive the look.
-    private func setAsideUnlessReadable(_ store: String) throws -> String? {
-        do {
-            try StoreProbe.read(store, system: system) { probe in
-                try probe.connection.checkSoundness(place: store)
-            }
-            return nil
-        } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
-            return try setAside(store, because: "the store is damaged: \(error)")
-        }
-    }
-
-    /// Moves side files that lie where a store was, and which SQLite would mix into the one that takes its place or
-    /// remove (B-25); nil where there are none.
-    private func setAsideStrays(beside store: String) throws -> String? {
-        guard try StoreProbe.sideFileSuffixes.contains(where: { try system.exists(store + $0) }) else { return nil }
-        return try setAside(store, because: "the store is gone")
-    }
-
-    private func setAside(_ store: String, because reason: String) throws -> String {
-        let sidecar = Sidecar(store: store)
-        try sidecar.make(system)
-        let file = try RunOwner.take(sidecar, system)
-        defer { withExtendedLifetime(file) {} }
-        try system.makeFolder(sidecar.damaged)
-        let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")
-        try system.makeFolder(folder)
-        // Before anything lies in them, the folders must be there after a power cut.
-        for parent in [sidecar.folder, sidecar.damaged] { try system.synchronise(parent) }
-        for suffix in [""] + StoreProbe.sideFileSuffixes where try system.exists(store + suffix) {
-            try system.rename(store + suffix, to: Path.join(folder, Path.name(of: store) + suffix))
-        }
-        try system.synchronise(folder)
-        try system.synchronise(Path.folder(of: store))
-        MigrationLog(sidecar, system).append("Set what was there aside in \(folder), for \(reason)")
-        return folder
+                run: outcome.run, operation: .rollback, result: .done, from: version, to: backup.manifest.version,
+                startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: outcome.seconds,
+                backup: outcome.saved?.name, backups: outcome.saved.map { Path.folder(of: $0.folder) }, rows: 0,
+                bytes: backup.manifest.size, error: nil, restored: backup.name))
+        MigrationLog(sidecar, system).append("Run \(outcome.run): restored the backup \(backup.name).")
     }
 }

@@ -15,7 +15,10 @@ extension Migrator {
         _ prepared: PreparedMigration, _ observer: MigrationObserver = .none,
         adjusting: (Migration) -> Migration = { $0 }
     ) throws -> [MigrationOutcome] {
-        guard let whole = try prepared.migration() else { return [] }
+        guard let whole = try prepared.migration() else {
+            try healed(prepared.store)
+            return []
+        }
         guard prepared.stopsAtEachVersion else {
             return [try run(adjusting(whole), on: prepared.store, observer)]
         }

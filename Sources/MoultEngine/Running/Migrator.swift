@@ -4,7 +4,7 @@ import MoultStore
 import MoultSystem
 
 /// The only writer of schemas: changes a store by a script, so that it is the whole old store or the whole new one at
-/// every instant (DESIGN 5).
+/// every instant.
 ///
 /// Lock, heal, preflight, backup, working copy, script, verification, commit, history: each step is one function, here
 /// and in `MigrationRun`.
@@ -34,7 +34,7 @@ package struct Migrator: Sendable {
         defer { lock.release() }
         let recovery = try Recovery.heal(lock, system)
         try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
-        observer.report(.lock, 1, "Nobody else has the store open")
+        observer.report(.lock, 1, "No other process has the store open")
         let run = try MigrationRun(migration, lock, recovery, options, system, observer)
         return try run.perform()
     }
@@ -42,6 +42,15 @@ package struct Migrator: Sendable {
     /// Heals what a run that died left, without running anything; says what became of it. A migration that waits for its
     /// next call goes on waiting.
     package func recover(_ store: String) throws -> Recovery.Outcome {
+        let sidecar = try sidecar(of: store)
+        if (try? Journal.read(sidecar, system))?.operation == .rollback {
+            // There may be no store that could be opened.
+            let owner = try RunOwner.take(sidecar, system)
+            let outcome = try withExtendedLifetime(owner) {
+                try Recovery.healUnsound(sidecar, StoreCondition(of: sidecar.store, system), system)
+            }
+            guard outcome == .nothing else { return outcome }
+        }
         let path = try StoreProbe.checkFile(store, system)
         try Preflight.checkFile(path, system)
         let lock = try StoreLock(path, system, patience: options.patience)
@@ -54,14 +63,14 @@ package struct Migrator: Sendable {
 
     /// Whether a run died on that store and has not been healed yet.
     package func isUnfinished(_ store: String) throws -> Bool {
-        let sidecar = Sidecar(store: try system.resolve(store))
+        let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.journal) else { return false }
         return (try? Journal.read(sidecar, system))?.state != .paused
     }
 
     /// How far a migration has come that waits for its next call; nil where none does.
     package func paused(_ store: String) throws -> MigrationCheckpoint? {
-        let sidecar = Sidecar(store: try system.resolve(store))
+        let sidecar = try sidecar(of: store)
         guard (try? Journal.read(sidecar, system))?.state == .paused else { return nil }
         return MigrationCheckpoint.read(sidecar, system)
     }
@@ -69,15 +78,14 @@ package struct Migrator: Sendable {
     /// What the steps of a run that died, and has not been healed yet, may have left outside of the store; nil where
     /// there is nothing of it.
     package func leftOutside(_ store: String) throws -> String? {
-        try? Journal.read(Sidecar(store: system.resolve(store)), system)?.leftOutside
+        try? Journal.read(sidecar(of: store), system)?.leftOutside
     }
 
     /// The backups of a store.
     package func backups(of store: String) throws -> BackupFolder {
-        // A store that is gone has backups all the same.
-        let folder = try system.resolve(Path.folder(of: store))
-        let path = try system.exists(store) ? system.resolve(store) : Path.join(folder, Path.name(of: store))
-        return BackupFolder(options.backupFolder ?? Sidecar(store: path).backups, system)
+        BackupFolder(try options.backupFolder ?? sidecar(of: store).backups, system)
     }
 
+    /// What is kept beside a store; one that is gone has that all the same.
+    func sidecar(of store: String) throws -> Sidecar { try Sidecar(of: store, system) }
 }

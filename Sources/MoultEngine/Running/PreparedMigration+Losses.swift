@@ -27,6 +27,11 @@ package struct ForeseenLoss: Sendable, Hashable {
             + "\(stage). The migration is refused if the code does not read \(loss.count == 1 ? "it" : "them")."
     }
 
+    /// What the migration is refused with.
+    package var refusal: MigrationError {
+        MigrationError(.lossNotAccepted, sentence, place: loss.place, remedy: remedy ?? "")
+    }
+
     /// As something that needs attention.
     package var finding: Finding {
         var finding = loss.finding
@@ -69,7 +74,7 @@ extension PreparedMigration {
     ) -> [ForeseenLoss] {
         let check = LossCheck(
             losses, of: pass, from: pass.older.model, accepting: options.registry.acceptedLosses)
-        // What a policy's mapping carries over by itself is lost by nobody who calls super.
+        // A policy that calls super keeps what its mapping carries over by itself.
         let carried = pass.mapping.map { mapping in
             mapping.entityMappings.reduce(into: Set<PropertyPlace>()) {
                 $0.formUnion($1.carried(from: pass.older.model))

@@ -14,7 +14,7 @@ struct RunEstimate: Sendable, Equatable {
         self.hasCode = hasCode
     }
 
-    /// Where nothing is known: W-20's parts, the backup made at 0.1, the change from 0.2 on.
+    /// Where nothing is known: the backup made at 0.1, the change from 0.2 on.
     static let milestones = RunEstimate([.backup: 0.1, .copy: 0.1, .change: 0.6, .verify: 0.1, .commit: 0.1])
 
     var total: Double { MigrationProgress.Phase.allCases.reduce(0) { $0 + seconds[$1, default: 0] } }
@@ -45,7 +45,7 @@ extension RunEstimate {
         let work = migration.work(costs).reduce(0, +)
         if migration.script.isInPlace {
             self.init([
-                .backup: migration.script.isDeferred ? 0 : size * (WorkCost.backup + WorkCost.proof),
+                .backup: migration.script.needsBackup ? size * (WorkCost.backup + WorkCost.proof) : 0,
                 .change: work + 1e-3,
                 .verify: 1e-3, .commit: keepsNothing ? 0 : 1e-2,
             ])
@@ -110,8 +110,16 @@ extension StoreScript.Statement {
     /// One whose rows nobody counted, such as an index, goes through the largest table that it names.
     fileprivate func rowsTouched(_ sizes: [String: Int64], _ last: Int64) -> Int64 {
         guard rows == 1 || sql.hasPrefix("DROP TABLE") else { return rows }
-        let named = sizes.filter { sql.contains("\"\($0.key)\"") || sql.contains(" \($0.key) (") }
-        return named.values.max() ?? last
+        return names.compactMap { sizes[$0] }.max() ?? last
+    }
+
+    /// The words in quotes, and those that stand before a list in parentheses.
+    private var names: [String] {
+        let quoted = sql.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
+        let words = sql.utf8.split(separator: UInt8(ascii: " "))
+        let listed = zip(words, words.dropFirst()).filter { $1.first == UInt8(ascii: "(") }.map(\.0)
+        let inQuotes = quoted.enumerated().filter { !$0.offset.isMultiple(of: 2) }.map(\.element)
+        return (inQuotes + listed).map { String(Substring($0)) }
     }
 
     /// - Parameter bytes: what a row and its index entries take, on average.

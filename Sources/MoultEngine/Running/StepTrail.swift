@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// The steps that have run, so that they can be undone in reverse when anything after them fails (B-33).
+/// The steps that have run, so that they can be undone in reverse when anything after them fails.
 ///
 /// The store itself needs no undo: nothing of it has been changed. What steps did elsewhere does.
 final class StepTrail {
@@ -35,13 +35,15 @@ final class StepTrail {
     /// What a step threw, with the step's name; that somebody ended the run is no failure, and a lack of room stays one.
     func failure(of step: Migration.Step, _ error: any Error) -> any Error {
         let known = error as? MigrationError
-        if let known, [.cancelled, .rulesBroken, .verificationFailed].contains(known.code) { return error }
+        if let known, [.cancelled, .rulesBroken, .quarantineTooLarge, .verificationFailed].contains(known.code) {
+            return error
+        }
         return MigrationError(
             known?.code == .insufficientStorage ? .insufficientStorage : .stageFailed,
-            "The \(step.title) failed: \(known?.message ?? "\(error)")",
+            "The \(step.title) failed: \(known?.message ?? "It threw \(type(of: error)).")",
             place: known.flatMap { $0.place.isEmpty ? nil : $0.place } ?? step.name,
-            remedy: known?.remedy ?? "Mend what it says and run the migration again; the store is as it was.",
-            cause: known.map { "\($0.code)\($0.cause.map { ": \($0)" } ?? "")" })
+            remedy: known?.remedy ?? "Correct what it says and run the migration again; the store is as it was.",
+            cause: known.map { "\($0.code)\($0.cause.map { ": \($0)" } ?? "")" } ?? "\(error)")
     }
 
     /// Undoes every step that has begun, the last one first, once all working copies are closed.
@@ -64,7 +66,8 @@ final class StepTrail {
 
         var sentence: String {
             guard let error else { return "The step \(step) was undone." }
-            return "The undo of \(step) failed: \((error as? MigrationError)?.message ?? "\(error)")"
+            return
+                "The undo of \(step) failed: \((error as? MigrationError)?.message ?? "It threw \(type(of: error)).")"
         }
     }
 
@@ -86,8 +89,15 @@ extension StepTrail {
         guard !outcomes.isEmpty else { return error }
         var told =
             error as? MigrationError
-            ?? MigrationError(.stageFailed, "\(error)", place: store, remedy: "The store is as it was.")
+            ?? MigrationError(
+                .stageFailed, "The run failed: it threw \(type(of: error)).", place: store,
+                remedy: "The store is as it was.", cause: "\(error)")
         told.message += outcomes.map { " \($0.sentence)" }.joined()
+        // What the app's code says of it may be a row's value: it is in the error, and is not kept.
+        let causes = outcomes.compactMap { outcome in
+            outcome.error.flatMap { $0 is MigrationError ? nil : "The undo of \(outcome.step): \($0)" }
+        }
+        if !causes.isEmpty { told.cause = ([told.cause].compactMap(\.self) + causes).joined(separator: " ") }
         let failed = outcomes.filter { $0.error != nil }.map(\.step)
         if !failed.isEmpty {
             told.remedy += " Undo by hand what \(failed.joined(separator: " and ")) did outside of the store."

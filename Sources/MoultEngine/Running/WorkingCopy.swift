@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// The copy of a store that a script changes (DESIGN 5.5), with the unchanged store attached as `source`.
+/// The copy of a store that a script changes, with the unchanged store attached as `source`.
 ///
 /// Nobody reads a working copy whose process died, so it needs neither journal nor synchronisation; that the new store
 /// is durable is the commit's business.
@@ -34,7 +34,6 @@ final class WorkingCopy {
         self.system = system
         if !isMade {
             try system.copy(source, to: path)
-            try system.setMode(0o600, of: path)
         }
         connection = try Connection(path, mode: .readWrite)
         let kibibytes = max(options.cacheSize / 1024, 64)

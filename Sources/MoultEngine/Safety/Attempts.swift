@@ -8,17 +8,33 @@ enum Attempts {
     ///   - limit: how many runs from the one version to the other may have died, one after the other.
     /// - Throws: `tooManyAttempts` with their number.
     static func check(_ migration: Migration, _ sidecar: Sidecar, limit: Int, _ system: any System) throws {
-        let last = try RunHistory(sidecar, system).records().reversed().prefix { record in
-            record.operation == .migrate && record.result == .undone && record.from == migration.from
-                && record.to == migration.to
-        }
+        let last = try dead(from: migration.from, to: migration.to, migration.operation, sidecar, system)
         guard last.count >= limit, let newest = last.first else { return }
+        // What is in use already is no advice.
+        let deferring = migration.script.isDeferred ? "" : "put work off (--deferred), or "
         throw MigrationError(
             .tooManyAttempts,
-            "The last \(last.count) runs from \(migration.from) to \(migration.to) died before their end, the newest of "
-                + "\(newest.startedAt). The store is as it was.", place: sidecar.store,
+            "Of the last \(Quantity.count(last.count, "run")) from \(migration.from) to \(migration.to) none reached its "
+                + "end, the newest of \(newest.startedAt). The store is as it was.", place: sidecar.store,
             remedy:
-                "Find out what ends them, such as a watchdog: give it more time, put work off (--deferred), or go in "
+                "Find out what ends them, such as a watchdog: give it more time, \(deferring)go in "
                 + "smaller pieces (--stop-at-each-version). Then begin once more with --again.")
+    }
+
+    /// How many of the last runs have died. One that was cancelled is neither a death nor a success.
+    static func deaths(
+        from: String, to: String, _ operation: Journal.Operation, _ sidecar: Sidecar, _ system: any System
+    ) throws -> Int {
+        try dead(from: from, to: to, operation, sidecar, system).count
+    }
+
+    private static func dead(
+        from: String, to: String, _ operation: Journal.Operation, _ sidecar: Sidecar, _ system: any System
+    ) throws -> [RunRecord] {
+        let own = try RunHistory(sidecar, system).records().reversed().filter { $0.result != .cancelled }
+        return Array(
+            own.prefix { record in
+                record.operation == operation && record.result == .undone && record.from == from && record.to == to
+            })
     }
 }

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultSystem
 
-/// What became of a run that did not end, as a function of its journal and the store (DESIGN 5.7).
+/// What became of a run that did not end, as a function of its journal and the store.
 ///
 /// SQLite has healed the store when the lock was taken, so that it is the whole old one or the whole new one; here it
 /// is found out which, what lies about is removed, and the history gets its entry.
@@ -14,15 +14,16 @@ package enum Recovery {
         case undone
         /// The store is the new one: the run had committed.
         case completed
+        /// Another store is there than the run had left or found.
+        case replaced
     }
 
     /// - Parameters:
     ///   - lock: held, without an open transaction.
-    ///   - isEmpty: whether the store has just been made, so that nothing can be asked of it.
     ///   - keepsPaused: whether a migration that waits for its next call may go on then, because the store will not be
     ///     changed now.
     package static func heal(
-        _ lock: StoreLock, _ system: any System, isEmpty: Bool = false, keepsPaused: Bool = false
+        _ lock: StoreLock, _ system: any System, keepsPaused: Bool = false
     ) throws -> Outcome {
         let sidecar = lock.sidecar
         guard let journal = try readJournal(sidecar, system) else {
@@ -33,43 +34,80 @@ package enum Recovery {
             try removeLeftovers(sidecar, BackupFolder(journal.backups, system), keeping: checkpoint, system)
             return .nothing
         }
-        // A restore that died may have made the file and nothing in it.
-        let isEmpty = try isEmpty || lock.connection.catalogue().entries.isEmpty
-        let state = isEmpty ? nil : try StoreState(lock.connection)
-        let outcome: Outcome = state.map { isNew($0, journal) } == true ? .completed : .undone
+        let state = try StoreState(lock.connection)
+        return try conclude(journal, outcome(of: lock, state, journal), size: state.size, sidecar, system)
+    }
+
+    /// What a run has left, of which the store itself can be asked.
+    private static func outcome(of lock: StoreLock, _ state: StoreState, _ journal: Journal) throws -> Outcome {
+        guard journal.restoredUUID != nil else { return isNew(state, journal) ? .completed : .undone }
+        do {
+            try lock.connection.checkSoundness(place: lock.sidecar.store)
+            return outcome(of: .sound(uuid: state.uuid), journal)
+        } catch let error as MigrationError where error.code == .storeCorrupted {
+            return .undone
+        }
+    }
+
+    /// Tidies, tells the history and removes the journal.
+    static func conclude(
+        _ journal: Journal, _ outcome: Outcome, size: Int64, _ sidecar: Sidecar, _ system: any System
+    ) throws -> Outcome {
         let quarantine = Quarantine(sidecar, system)
+        let wasStopped = try journal.wasStopped(sidecar, system)
+        try settleAside(journal, outcome, sidecar, system)
         if outcome == .undone {
             try removeNewExternalFiles(journal, sidecar, system)
             try quarantine.remove(run: journal.run)
         }
         try forgetRestorations(journal, outcome, sidecar, system)
         try removeLeftovers(sidecar, BackupFolder(journal.backups, system), system)
-        try RunHistory(sidecar, system).append(
+        if journal.operation == .rollback { try removeParts(below: sidecar.support, system) }
+        try record(
             RunRecord(
-                run: journal.run, operation: journal.operation, result: result(of: journal, outcome),
+                run: journal.run, operation: journal.operation,
+                result: result(of: journal, outcome, wasStopped: wasStopped),
                 from: journal.from, to: journal.to, startedAt: journal.startedAt, endedAt: system.now.iso8601,
-                seconds: 0, backup: journal.backup, rows: 0, bytes: state?.size ?? 0,
-                error: outcome == .undone ? journal.leftOutside : nil,
+                seconds: 0, backup: journal.operation == .rollback ? nil : journal.backup, backups: journal.backups,
+                rows: 0, bytes: size,
+                error: outcome == .undone
+                    ? journal.leftOutside
+                    : outcome == .replaced ? sentence(about: journal, outcome, wasStopped: wasStopped) : nil,
                 quarantined: try quarantine.count(run: journal.run),
-                losses: outcome == .completed ? journal.losses : []))
-        MigrationLog(sidecar, system).append(sentence(about: journal, outcome))
+                losses: outcome == .completed ? journal.losses : [],
+                restored: journal.operation == .rollback ? journal.backup : nil), sidecar, system)
+        MigrationLog(sidecar, system).append(sentence(about: journal, outcome, wasStopped: wasStopped))
         try Journal.remove(sidecar, system)
         return outcome
     }
 
-    private static func result(of journal: Journal, _ outcome: Outcome) -> RunRecord.Result {
-        // A call that ended on its budget has not died.
-        outcome == .completed ? .recovered : journal.state == .paused ? .cancelled : .undone
+    /// A run that died after it was written into the history has ended as that says.
+    private static func record(_ record: RunRecord, _ sidecar: Sidecar, _ system: any System) throws {
+        let history = RunHistory(sidecar, system)
+        if let last = try history.records().last, last.run == record.run,
+            [.done, .failed, .cancelled].contains(last.result)
+        {
+            return
+        }
+        try history.append(record)
     }
 
-    private static func sentence(about journal: Journal, _ outcome: Outcome) -> String {
+    private static func result(of journal: Journal, _ outcome: Outcome, wasStopped: Bool) -> RunRecord.Result {
+        // A call that ended on its budget has not died, and neither has one that a person has stopped.
+        outcome == .completed ? .recovered : journal.state == .paused || wasStopped ? .cancelled : .undone
+    }
+
+    private static func sentence(about journal: Journal, _ outcome: Outcome, wasStopped: Bool) -> String {
         if outcome == .completed {
             return "Run \(journal.run) had committed before it died; the store is the new one."
+        }
+        if outcome == .replaced {
+            return "Run \(journal.run) died; another store has been put in the place where it was to restore one."
         }
         if journal.state == .paused {
             return "Run \(journal.run) waited for its next call; what it had done was thrown away."
         }
-        return "Run \(journal.run) died before its commit; the store is as it was."
+        return "Run \(journal.run) \(wasStopped ? "was stopped" : "died") before its commit; the store is as it was."
             + (journal.leftOutside.map { " \($0)" } ?? "")
     }
 
@@ -94,22 +132,22 @@ package enum Recovery {
             try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
         } catch let error as MigrationError where [.backupNotFound, .backupInvalid].contains(error.code) {
             // The store is restored; that somebody has removed the backup since must not keep it from being used.
-            MigrationLog(sidecar, system).append("What went back from the quarantine since cannot be told: \(error)")
+            MigrationLog(sidecar, system).append("What went back from the quarantine since is not known: ", error)
         }
     }
 
     /// A journal that cannot be read says nothing; it is kept aside for a person, for the store itself is whole.
-    private static func readJournal(_ sidecar: Sidecar, _ system: any System) throws -> Journal? {
+    static func readJournal(_ sidecar: Sidecar, _ system: any System) throws -> Journal? {
         do {
             return try Journal.read(sidecar, system)
         } catch let error as MigrationError where error.code == .metadataInvalid {
             try system.rename(sidecar.journal, to: sidecar.journal + ".unreadable")
-            MigrationLog(sidecar, system).append("\(error)")
+            MigrationLog(sidecar, system).append("", error)
             return nil
         }
     }
 
-    /// Working folders and unfinished backups of every run that died: the lock says that no other is alive.
+    /// Working folders, marks and unfinished backups of every run that died: the lock says that no other is alive.
     ///
     /// - Parameter checkpoint: of the migration whose next call goes on with its own.
     static func removeLeftovers(
@@ -118,10 +156,18 @@ package enum Recovery {
     ) throws {
         let kept = checkpoint.map { Path.name(of: sidecar.work($0.run)) }
         for name in try system.list(sidecar.folder)
-        where name.hasPrefix("work-") && name != kept || name.hasSuffix(".part") {
+        where name.hasPrefix("work-") && name != kept || name.hasSuffix(".part") || name == Sidecar.stoppedName {
             try system.removeTree(Path.join(sidecar.folder, name))
         }
         try backups.removeDrafts(except: checkpoint?.draft?.name)
+    }
+
+    /// Files of external data that were copied in part.
+    static func removeParts(below folder: String, _ system: any System) throws {
+        guard try system.exists(folder) else { return }
+        for name in try system.files(below: folder) where name.hasSuffix(".part") {
+            try system.remove(Path.join(folder, name))
+        }
     }
 
     static func removeNewExternalFiles(_ journal: Journal, _ sidecar: Sidecar, _ system: any System) throws {

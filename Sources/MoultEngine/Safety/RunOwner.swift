@@ -13,7 +13,7 @@ struct RunOwner {
     ///
     /// - Throws: `locked`, naming the process that has it.
     static func take(_ sidecar: Sidecar, _ system: any System) throws -> FileLock {
-        guard let file = try system.lock(sidecar.lock) else {
+        guard let file = try system.lock(sidecar.lock, sidecar.rights) else {
             let owner = RunOwner(of: sidecar, system)
             let since = owner.since.map { " since \($0)" } ?? ""
             let who = owner.process.map { " (process \($0)\(since))" } ?? ""
@@ -26,7 +26,7 @@ struct RunOwner {
             .init("start", .string(system.startTime(ofProcess: system.processIdentifier) ?? "")),
             .init("since", .string(system.now.iso8601)),
         ])
-        try system.write(Array(record.compact.utf8), to: sidecar.lock)
+        try system.write(Array(record.compact.utf8), to: sidecar.lock, sidecar.rights)
         return file
     }
 

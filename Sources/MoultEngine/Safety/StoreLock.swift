@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultSystem
 
-/// The one right to change a store, held from here to ``release()`` (DESIGN 5.1).
+/// The one right to change a store, held from here to ``release()``.
 ///
 /// Two locks: `flock` on the sidecar's file keeps other runs of Moult out and dies with its process; the connection,
 /// in exclusive locking mode, keeps every other process from reading or writing the store, and taking it lets SQLite
@@ -18,17 +18,17 @@ package final class StoreLock {
     /// - Parameters:
     ///   - store: the path without symbolic links.
     ///   - patience: milliseconds to wait for a process that is about to finish.
-    ///   - makesStore: whether a missing file is made, for a restore.
+    ///   - owner: the lock of the sidecar's file, where the caller has it already.
     /// - Throws: `locked`, naming who holds the store where that is known.
     package init(
-        _ store: String, _ system: any System, patience: Int32 = 2_000, makesStore: Bool = false
+        _ store: String, _ system: any System, patience: Int32 = 2_000, owner: FileLock? = nil
     ) throws {
         sidecar = Sidecar(store: store)
         self.system = system
         try sidecar.make(system)
-        file = try RunOwner.take(sidecar, system)
+        file = try owner ?? RunOwner.take(sidecar, system)
         let hasLog = try system.exists(store + "-wal")
-        connection = try Connection(store, mode: makesStore ? .create : .readWrite, busyTimeout: patience)
+        connection = try Connection(store, mode: .readWrite, busyTimeout: patience)
         do {
             try seize(keepingLog: hasLog)
         } catch let error as MigrationError where error.code == .locked {
@@ -54,6 +54,42 @@ package final class StoreLock {
             try connection.execute("BEGIN; SELECT count(*) FROM sqlite_master")
         } catch let error as MigrationError where error.code == .locked {
             connection.close()
+            throw Self.openElsewhere(store, system, cause: error.cause)
+        }
+    }
+
+    /// The right to replace a damaged store, of which the connection takes no notice (``Connection/ignoresContents(_:)``).
+    ///
+    /// What is written goes through a log, so that the bytes of the file are what they were until the commit: a rollback
+    /// journal would give them back, but not the length of a file that was cut off. An empty file has no log.
+    ///
+    /// - Parameter pageSize: that of the new store, in bytes.
+    /// - Throws: `locked`, naming who holds the store where that is known.
+    init(
+        replacing store: String, pageSize: Int64, _ system: any System, patience: Int32, owner: FileLock
+    ) throws {
+        sidecar = Sidecar(store: store)
+        self.system = system
+        file = owner
+        let hasLog = try (system.status(of: store + "-wal")?.size ?? 0) > 0
+        let isEmpty = try (system.status(of: store)?.size ?? 0) == 0
+        if !hasLog, !isEmpty {
+            // A log whose header is not one holds nothing, and has SQLite write one (the WAL format, section 4).
+            try system.write([UInt8](repeating: 0, count: 8), to: store + "-wal")
+            try system.synchronise(Path.folder(of: store))
+        }
+        connection = try Connection(store, mode: .readWrite, busyTimeout: patience)
+        do {
+            try connection.ignoresContents(true)
+            try connection.keepWALOnClose(hasLog)
+            try connection.execute(
+                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = \(pageSize); BEGIN EXCLUSIVE; ROLLBACK")
+            // SQLite has played back the journal of a writer that died. Any other is not this store's, and must not be
+            // beside the new one.
+            if !isEmpty, try system.remove(store + "-journal") { try system.synchronise(Path.folder(of: store)) }
+        } catch {
+            connection.close()
+            guard let error = error as? MigrationError, error.code == .locked else { throw error }
             throw Self.openElsewhere(store, system, cause: error.cause)
         }
     }

@@ -1,83 +1,48 @@
 import MoultModel
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
-/// What a damaged store still says of itself: each part is asked alone, and what cannot be read is noted.
+/// What a damaged store still says of itself, by the tables that were recovered: what they lack is noted.
 struct DamagedStore {
-    private let catalogue: Catalogue
+    let catalogue: Catalogue
     private(set) var columns: [String: [Catalogue.Column]] = [:]
     private(set) var metadata: StoreMetadata?
     /// By entity's name, its number and the highest key that was handed out.
     private(set) var numbers: [String: (number: Int64, max: Int64)] = [:]
     private(set) var notes: [String] = []
-    /// The model that it carries; nil where its page cannot be read.
+    /// The model that it carries; nil where it cannot be read.
     private let cache: StoreModelCache?
     private let place: String
-    private var highestKeys: [String: Int64] = [:]
 
     var uuid: String? { metadata.flatMap { $0.uuid.isEmpty ? nil : $0.uuid } }
-    var framework: Int? { metadata?.framework }
+    /// A level that Moult knows.
+    var framework: Int? {
+        metadata?.framework.flatMap { $0 >= FrameworkLevel.oldest.number ? min($0, FrameworkLevel.newest.number) : nil }
+    }
     var hasHistory: Bool { columns["ACHANGE"] != nil && columns["ATRANSACTION"] != nil }
 
     /// - Parameters:
-    ///   - copy: of the store; SQLite may heal it.
+    ///   - recovered: the tables that were read out of its pages.
     ///   - place: the store's own path, for errors.
-    /// - Throws: `storeCorrupted` where the catalogue cannot be read, `notAStore` where it is none of a store.
-    init(_ copy: String, place: String, _ system: any System) throws {
-        let connection = try Self.open(copy, place, system)
-        defer { connection.close() }
+    /// - Throws: `notAStore` where there is no table of a store.
+    init(_ recovered: Connection, place: String) throws {
         self.place = place
-        cache = try? StoreModelCache(connection, columns: connection.columns(of: "Z_MODELCACHE"))
-        catalogue = try connection.catalogue()
+        cache = try? StoreModelCache(recovered, columns: recovered.columns(of: "Z_MODELCACHE"))
+        let all = try recovered.catalogue()
+        catalogue = Catalogue(entries: all.entries.filter { !$0.name.lowercased().hasPrefix("moult_") })
         let names = catalogue.tables.map(\.name)
         guard names.contains(where: { $0.hasPrefix("Z") }) else {
             throw MigrationError(
                 .notAStore, "\(place) has no table of a Core Data store.", place: place,
-                remedy: "Name a Core Data store.")
+                remedy: "Name a Core Data store; where the list of its tables is lost, name its model: --model PATH.")
         }
-        for name in names {
-            columns[name] = try? connection.columns(of: name)
-            // A row takes eight bytes at least.
-            let most = (try system.status(of: copy)?.size ?? 0) / 8
-            highestKeys[name] = (try? connection.integer("SELECT max(rowid) FROM \(name.quotedName)") ?? 0) ?? most
-        }
-        metadata = try? StoreMetadata(from: connection)
+        for name in names { columns[name] = try? recovered.columns(of: name) }
+        metadata = try? StoreMetadata(from: recovered)
         if metadata == nil { notes.append("Its metadata cannot be read: the new store has a UUID of its own.") }
-        readNumbers(connection)
-        if hasHistory { notes.append("Its persistent history is left behind: the new one begins empty.") }
-    }
-
-    /// A WAL that cannot be read is left out.
-    private static func open(_ copy: String, _ place: String, _ system: any System) throws -> Connection {
-        if let connection = try? readable(copy, place) { return connection }
-        for suffix in StoreProbe.sideFileSuffixes { try system.remove(copy + suffix) }
-        return try readable(copy, place)
-    }
-
-    private static func readable(_ copy: String, _ place: String) throws -> Connection {
-        let connection = try Connection(copy, mode: .readWrite)
-        do {
-            _ = try connection.catalogue()
-            return connection
-        } catch var error as MigrationError {
-            connection.close()
-            error.place = place
-            error.remedy = "Not even its list of tables can be read: use a backup."
-            throw error
+        try? recovered.forEachRow("SELECT Z_NAME, Z_ENT, Z_MAX FROM Z_PRIMARYKEY") { row in
+            numbers[row.text(0) ?? ""] = (row.integer(1), row.integer(2))
         }
-    }
-
-    private mutating func readNumbers(_ connection: Connection) {
-        var found: [String: (number: Int64, max: Int64)] = [:]
-        do {
-            try connection.forEachRow("SELECT Z_NAME, Z_ENT, Z_MAX FROM Z_PRIMARYKEY") { row in
-                found[row.text(0) ?? ""] = (row.integer(1), row.integer(2))
-            }
-        } catch {
-            notes.append("Its entity numbers cannot all be read: those of a fresh store are taken.")
-        }
-        numbers = found
+        if numbers.isEmpty { notes.append("Its entity numbers cannot be read: those of a fresh store are taken.") }
     }
 
     /// Which table and column holds what, by the store's own catalogue.
@@ -100,8 +65,19 @@ struct DamagedStore {
         return try cache.version(of: metadata, in: place)
     }
 
-    /// The highest key that can be read; zero where none can.
-    func highest(_ table: String) -> Int64 { highestKeys[table] ?? 0 }
+    /// The numbers that rows of a table have in the damaged store, each with that of the new one.
+    func numbers(of table: EntityTable, in layout: StoreLayout) -> [(old: Int64, new: Int)] {
+        guard let root = layout.model.entity(table.rootEntityName) else { return [] }
+        return ([root] + layout.model.descendants(of: root)).compactMap { entity in
+            layout.entityNumbers[entity.name].map { (numbers[entity.name]?.number ?? Int64($0), $0) }
+        }
+    }
+
+    /// The highest key that was handed out to objects of a table.
+    func counter(of table: EntityTable, in model: ManagedObjectModel) -> Int64? {
+        guard let root = model.entity(table.rootEntityName) else { return nil }
+        return ([root] + model.descendants(of: root)).compactMap { numbers[$0.name]?.max }.max()
+    }
 
     /// The expression for an entity number of the new store where the damaged one numbers otherwise.
     func number(_ column: String, in layout: StoreLayout) -> String {

@@ -1,12 +1,13 @@
 import MoultModel
+import MoultModelFiles
 import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// Reads what SQLite can still read of a damaged store into a new one; the damaged store stays as it is.
+/// Reads what the pages of a damaged store still hold into a new one; the damaged store stays as it is.
 ///
-/// The new store's tables are made by the model, so that no damage of the old catalogue comes along. Rows are read by
-/// ranges of keys; what leads to rows that are lost is for a repair afterwards.
+/// The new store's tables are made by the model, so that no damage of the old catalogue comes along. What leads to rows
+/// that are lost is for a repair afterwards.
 package struct StoreSalvage {
     private let version: ModelVersion?
     private let system: any System
@@ -17,10 +18,14 @@ package struct StoreSalvage {
         self.system = system
     }
 
+    /// What has no place in the new store lies here.
+    package static func aside(of path: String) -> String { path + ".aside.sqlite" }
+
     /// - Parameters:
     ///   - store: the damaged store.
-    ///   - path: where the new one is made; nothing may be there.
-    /// - Throws: `usage` where the path is taken; `storeCorrupted` where not even the catalogue can be read;
+    ///   - path: where the new one is made; nothing may be there, nor at ``aside(of:)``.
+    /// - Throws: `usage` where a path is taken; `locked` where another process makes it, or keeps writing to the damaged
+    ///   store; `notAStore` where there is no table of a store, and no model names one;
     ///   `modelNotFound`, `modelInvalid` where the store's own model is to be taken and there is none; then, as after any
     ///   other error, nothing is made.
     package func run(_ store: String, into path: String, isCancelled: @escaping () -> Bool = { false }) throws
@@ -31,119 +36,183 @@ package struct StoreSalvage {
                 .fileNotFound, "There is no file at \(store).", place: store, remedy: "Check the path of the store.")
         }
         let store = try system.resolve(store)
-        let work = "\(path).\(system.uniqueName()).salvage"
-        try system.checkNewPath(path)
+        try removeAbandoned(path)
+        try UnfinishedPath.checkUncontended(path, system)
+        try checkNewPaths(of: store, path)
+        let work = UnfinishedPath.make(for: path, system)
         try system.makeFolder(work)
         defer { _ = try? system.removeTree(work) }
-        let copy = Path.join(work, "damaged")
-        // SQLite heals a WAL in the copy; where that is damaged too, the main file alone is read.
-        for suffix in ["", "-wal", "-journal"] where try system.exists(store + suffix) {
-            try system.copy(store + suffix, to: copy + suffix)
-            try system.setMode(0o600, of: copy + suffix)
+        let files = SalvageFiles(folder: work)
+        let fault = try copy(store, to: files.damaged)
+        let recovery = try recover(files, isCancelled)
+        var report = try make(files, recovery, of: store)
+        if let fault {
+            report.notes.append(
+                "Its rollback journal cannot be played back as a whole: rows may be as an unfinished transaction has "
+                    + "left them. \(fault)")
         }
-        // A process that dies leaves nothing that looks like a store.
-        let made = Path.join(work, "new")
-        var report = try read(copy, of: store, into: made, isCancelled)
-        report.store = path
-        report.externalFiles = try copyExternalFiles(of: store, to: path)
-        try system.synchronise(made)
-        try system.rename(made, to: path)
-        try system.synchronise(Path.folder(of: path))
+        for file in [files.new, files.aside] where try system.exists(file) {
+            try system.synchronise(file)
+        }
+        try install(files, of: store, at: path, &report)
         return report
     }
 
-    private func read(_ copy: String, of store: String, into path: String, _ isCancelled: @escaping () -> Bool) throws
-        -> SalvageReport
-    {
-        let source = try DamagedStore(copy, place: store, system)
+    private func checkNewPaths(of store: String, _ path: String) throws {
+        for place in [path, Self.aside(of: path)] { try system.checkNewPath(place) }
+        if Sidecar(store: store).support != Sidecar(store: path).support {
+            try system.checkNewPath(Sidecar(store: path).support)
+        }
+    }
+
+    /// A rollback journal that a dead process has left is played back into the copy. A WAL is read as it is.
+    ///
+    /// - Returns: what is wrong with a journal that SQLite cannot play back as a whole.
+    private func copy(_ store: String, to copy: String) throws -> String? {
+        var tries = 1
+        while try !StoreProbe.copy(store, to: copy, system) {
+            guard tries < 3 else { throw StoreProbe.disturbed(store) }
+            tries += 1
+            for suffix in ["", "-wal", "-journal"] { try system.remove(copy + suffix) }
+        }
+        guard let journal = try system.status(of: copy + "-journal"), journal.size > 0 else { return nil }
+        let fault = try RollbackJournal(copy + "-journal", system)
+            .fault(besideDatabaseOf: system.status(of: copy)?.size ?? 0)
+        let connection = try Connection(copy, mode: .readWrite)
+        try connection.keepWALOnClose(true)
+        _ = try? connection.catalogue()
+        connection.close()
+        // SQLite removes a journal that it has played back, and leaves one that is spent.
+        let isLeft = try RollbackJournal(copy + "-journal", system).count > 0
+        return fault ?? (isLeft ? "SQLite has not played it back." : nil)
+    }
+
+    private func recover(_ files: SalvageFiles, _ isCancelled: @escaping () -> Bool) throws -> PageRecovery {
+        func check() throws {
+            guard isCancelled() else { return }
+            throw MigrationError(
+                .cancelled, "The salvage was cancelled; the damaged store is as it was.",
+                remedy: "Run the command again when you want it done.")
+        }
+        func hints(_ cache: [UInt8]?) throws -> PageRecovery.Hints? {
+            let carried = cache.flatMap { bytes -> ManagedObjectModel? in
+                var findings: [Finding] = []
+                return try? ManagedObjectModel(modelCache: bytes, findings: &findings)
+            }
+            let version = version ?? carried.map { ModelVersion(names: ["store"], model: $0) }
+            return try version.map(PageRecovery.Hints.init(of:))
+        }
+        // SQLite would make it with the rights that the umask leaves.
+        try system.makeFile(files.recovered, .own)
+        let recovery = try PageRecovery(files.damaged, into: files.recovered, system, check: check, hints: hints)
+        try recovery.run()
+        return recovery
+    }
+
+    private func make(_ files: SalvageFiles, _ recovery: PageRecovery, of store: String) throws -> SalvageReport {
+        let losses = try SalvageLosses(recovery)
+        try recovery.database.close()
+        for suffix in ["", "-wal", "-journal"] { try system.remove(files.damaged + suffix) }
+        let recovered = try Connection(files.recovered, mode: .immutable)
+        defer { recovered.close() }
+        let source = try DamagedStore(recovered, place: store)
         let version = try version ?? source.ownVersion()
         let damaged = source.layout(of: version.model)
         let maker = try StoreMaker(
             version, framework: source.framework ?? FrameworkLevel.newest.number, history: source.hasHistory,
             uuid: source.uuid, experimental: true, namesOf: damaged)
-        try maker.make(at: path, on: POSIXSystem())
-        let connection = try Connection(path, mode: .readWrite)
-        defer { connection.close() }
-        try connection.registerCoreDataStubs()
-        try connection.attach(copy, as: "damaged", mode: .readWrite)
-        try connection.execute("PRAGMA main.synchronous = OFF")
-        // What the triggers keep in step comes along with the rows.
-        for trigger in maker.layout.triggers { try connection.execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
-        // Each statement is a transaction of its own: inside of one SQLite writes nothing more once it has found damage.
-        let tables = try maker.layout.tables.map { table in
-            let old = damaged.tables.first { $0.rootEntityName == table.rootEntityName }
-            return try salvage(table, from: old, source, maker.layout, connection, isCancelled)
-        }
-        let joins = try maker.layout.joinTables.map { join in
-            let old = damaged.joinTables.first(where: join.isCounterpart)
-            return try salvage(join, from: old, source, connection, isCancelled)
-        }
-        try connection.detach("damaged")
-        try setCounters(maker.layout, source, connection)
-        try source.metadata?.keepApplicationEntries(in: maker.metadata).write(to: connection)
-        for trigger in maker.layout.triggers { try connection.execute(trigger.sql) }
-        try connection.execute("PRAGMA main.synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
-        try connection.checkSoundness(place: path)
-        return SalvageReport(
-            store: path, version: version.name, tables: tables + joins, notes: source.notes, externalFiles: 0)
+        try maker.make(at: files.new, .like(store), on: system)
+        try system.makeFile(files.aside, .like(store))
+        let filling = SalvageFilling(
+            files: files, source: source, damaged: damaged, maker: maker, losses: losses, system: system)
+        var report = try filling.run(version.name)
+        report.remarks += source.remarks(version)
+        return report
     }
 
-    /// - Parameter old: the table in the damaged store; nil where it has none.
-    private func salvage(
-        _ table: EntityTable, from old: EntityTable?, _ source: DamagedStore, _ layout: StoreLayout,
-        _ connection: Connection, _ isCancelled: @escaping () -> Bool
-    ) throws -> SalvageReport.Table {
-        guard let old else { return Self.missing(table.name) }
-        let columns = table.columns.compactMap { column -> (name: String, expression: String)? in
-            guard let name = old.column(column.role)?.quotedName else { return nil }
-            switch column.role {
-            case .entity, .toOneEntity: return (column.name, source.number(name, in: layout))
-            default: return (column.name, name)
-            }
+    /// The new store gets its name last: until then nothing looks like one.
+    private func install(
+        _ files: SalvageFiles, of store: String, at path: String, _ report: inout SalvageReport
+    ) throws {
+        report.externalFiles = try copyExternalFiles(of: store, to: path, in: files)
+        if report.externalFiles == 0 { try system.removeTree(files.support) }
+        // Somebody may have made something there since.
+        try checkNewPaths(of: store, path)
+        let before = try places(files, path).filter { try system.exists($0.from) }
+        // Whose the files at their new names are until the store has its own, a later run reads from this.
+        try system.write(Array(before.map(\.from).map(Path.name).joined(separator: "\n").utf8), to: files.mark)
+        for file in [files.mark, files.folder, Path.folder(of: files.folder)] { try system.synchronise(file) }
+        do {
+            for (from, to) in before { try system.rename(from, to: to) }
+            try system.synchronise(Path.folder(of: path))
+            try system.rename(files.new, to: path)
+        } catch {
+            _ = try? removeMoved(path, files)
+            throw error
         }
-        let counted = source.numbers[table.rootEntityName]?.max ?? 0
-        return try TableSalvage(
-            connection: connection, table: table.name, source: old.name, key: "Z_PK", columns: columns,
-            highest: max(counted, source.highest(old.name)), isCancelled: isCancelled
-        ).run()
-    }
-
-    private func salvage(
-        _ join: JoinTable, from old: JoinTable?, _ source: DamagedStore, _ connection: Connection,
-        _ isCancelled: @escaping () -> Bool
-    ) throws -> SalvageReport.Table {
-        guard let old else { return Self.missing(join.name) }
-        let columns = join.columns.compactMap { column in
-            old.column(column.role).map { (name: column.name, expression: $0.quotedName) }
+        do {
+            try system.synchronise(Path.folder(of: path))
+        } catch {
+            // It is there, and whole as long as the machine keeps its power.
+            report.notes.append("The folder of the new store could not be synchronised: \(error)")
         }
-        return try TableSalvage(
-            connection: connection, table: join.name, source: old.name, key: "rowid", columns: columns,
-            highest: source.highest(old.name), isCancelled: isCancelled
-        ).run()
+        report.store = path
+        if before.contains(where: { $0.from == files.aside }) { report.aside = Self.aside(of: path) }
     }
 
-    private static func missing(_ table: String) -> SalvageReport.Table {
-        SalvageReport.Table(
-            name: table, rows: 0, partial: 0, lost: [], cause: "The damaged store has no such table.",
-            isCutShort: true)
+    /// What gets its name before the store.
+    private func places(_ files: SalvageFiles, _ path: String) -> [(from: String, to: String)] {
+        [(files.support, Sidecar(store: path).support), (files.aside, Self.aside(of: path))]
     }
 
-    /// No key that was ever handed out is handed out again.
-    private func setCounters(_ layout: StoreLayout, _ source: DamagedStore, _ connection: Connection) throws {
+    private func removeMoved(_ path: String, _ files: SalvageFiles) throws {
+        guard try system.exists(files.mark), try !system.exists(path) else { return }
+        let names = String(decoding: try system.read(files.mark), as: UTF8.self).split(separator: "\n")
+        for (from, to) in places(files, path) where names.contains(Path.name(of: from)[...]) {
+            if try !system.exists(from) { try system.removeTree(to) }
+        }
+    }
+
+    /// Removes what salvages to this path have left whose processes died.
+    private func removeAbandoned(_ path: String) throws {
+        for work in try UnfinishedPath.abandoned(for: path, system) {
+            try removeMoved(path, SalvageFiles(folder: work))
+            try system.removeTree(work)
+        }
+    }
+
+    private func copyExternalFiles(of store: String, to path: String, in files: SalvageFiles) throws -> Int {
+        let old = Sidecar(store: store).support
+        guard old != Sidecar(store: path).support, try system.exists(old) else { return 0 }
+        try system.copyTree(old, to: files.support, .like(store))
+        return try system.files(below: files.support).count
+    }
+}
+
+/// The files of a salvage on the way.
+struct SalvageFiles {
+    let folder: String
+    var damaged: String { Path.join(folder, "damaged") }
+    var recovered: String { Path.join(folder, "recovered") }
+    var new: String { Path.join(folder, "new") }
+    var aside: String { Path.join(folder, "aside") }
+    var support: String { Path.join(folder, "support") }
+    /// Names what has got its own name, from just before that until the store has.
+    var mark: String { Path.join(folder, "moving") }
+}
+
+extension PageRecovery.Hints {
+    fileprivate init(of version: ModelVersion) throws {
+        let layout = try StoreLayout(model: version.model, history: true)
+        statements = layout.createStatements
+        numbers = [:]
         for table in layout.tables {
-            guard let number = layout.entityNumbers[table.rootEntityName] else { continue }
-            try connection.run(
-                """
-                UPDATE main.Z_PRIMARYKEY SET Z_MAX = max(ifnull((SELECT max(Z_PK) FROM main.\(table.name.quotedName)), 0), ?) \
-                WHERE Z_ENT = ?
-                """, [.integer(source.numbers[table.rootEntityName]?.max ?? 0), .integer(Int64(number))])
+            guard let root = version.model.entity(table.rootEntityName) else { continue }
+            numbers[table.name] = Set(layout.numbers(ofEntityAndDescendants: root).map(Int64.init))
         }
-    }
-
-    private func copyExternalFiles(of store: String, to path: String) throws -> Int {
-        let (old, new) = (Sidecar(store: store).support, Sidecar(store: path).support)
-        guard old != new, try system.exists(old) else { return 0 }
-        try system.copyTree(old, to: new)
-        return try system.files(below: new).count
+        // Those of history, which begin with another letter.
+        for row in layout.primaryKeyRows where row.number > 16_000 {
+            numbers["A" + row.name.uppercased()] = [Int64(row.number)]
+        }
     }
 }

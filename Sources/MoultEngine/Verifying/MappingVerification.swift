@@ -15,12 +15,26 @@ struct MappingVerification {
     private let connection: Connection
     private let old: StoredObjects
     private let new: StoredObjects
+    /// The places of the mappings of each source entity.
+    private let placesBySource: [String: [Int]]
+    /// The entities of the destination whose objects policies make.
+    private let madeByPolicies: [EntityDescription]
+    /// Links to objects that may have been left out are followed too.
+    private let picksAny: Bool
+    private let keepsKeys: Bool
 
     init(_ plan: BoundPlan, _ connection: Connection, externalData: @escaping (String) throws -> [UInt8]?) {
         self.plan = plan
         self.connection = connection
         old = StoredObjects(connection, schema: "source", layout: plan.source, externalData: externalData)
         new = StoredObjects(connection, schema: "main", layout: plan.destination, externalData: externalData)
+        let mappings = plan.mapping.entityMappings
+        placesBySource = Dictionary(grouping: mappings.indices) { mappings[$0].sourceEntityName ?? "" }
+        madeByPolicies = mappings.filter { $0.policy != nil }.compactMap {
+            $0.destinationEntityName.flatMap(plan.destination.model.entity)
+        }
+        picksAny = mappings.contains { $0.predicate != nil }
+        keepsKeys = plan.keepsKeys
     }
 
     /// - Throws: `verificationFailed` for the first object that is not as its mapping says.
@@ -34,13 +48,10 @@ struct MappingVerification {
         guard mapping.policy == nil, mapping.sourceEntityName != nil, mapping.destinationEntityName != nil else {
             return false
         }
-        if mapping.predicate != nil || !plan.keepsKeys || picksAny { return true }
+        if mapping.predicate != nil || !keepsKeys || picksAny { return true }
         return mapping.attributes.values.contains { if case .expression = $0 { true } else { false } }
             || mapping.relationships.values.contains { if case .path = $0 { true } else { false } }
     }
-
-    /// Links to objects that may have been left out are followed too.
-    private var picksAny: Bool { plan.mapping.entityMappings.contains { $0.predicate != nil } }
 
     private func verify(_ mapping: ResolvedEntityMapping, _ position: Int) throws {
         guard let from = mapping.sourceEntityName.flatMap(plan.source.model.entity),
@@ -88,7 +99,7 @@ struct MappingVerification {
     private func verify(_ made: ObjectID, of object: ObjectID, by mapping: ResolvedEntityMapping) throws {
         guard let entity = plan.destination.model.entity(made.entityName) else { return }
         let key = made.key
-        for (name, value) in mapping.attributes {
+        for (name, value) in mapping.attributes.sorted(by: { $0.key < $1.key }) {
             guard case .expression(let expression) = value, expression.isRepeatable,
                 let attribute = plan.destination.model.attribute(name, of: entity)
             else { continue }
@@ -97,7 +108,7 @@ struct MappingVerification {
             guard ExpressionValue(expected).isSame(as: ExpressionValue(found), type: attribute.type) else {
                 throw failure(
                     "\(entity.name).\(name)", key,
-                    "\(expression.format) gives \(expected?.text ?? "nil"), and it has \(found?.text ?? "nil")")
+                    "\(expression.format) gives another value than the one that it has")
             }
         }
         for relationship in plan.destination.model.relationships(of: entity)
@@ -111,7 +122,7 @@ struct MappingVerification {
     /// a new UUID, cannot be told; nor what throws now.
     private func verifyClosures(_ made: ObjectID, of object: ObjectID, by mapping: ResolvedEntityMapping) throws {
         guard let entity = plan.destination.model.entity(made.entityName) else { return }
-        for (name, value) in mapping.attributes {
+        for (name, value) in mapping.attributes.sorted(by: { $0.key < $1.key }) {
             guard case .expression(.message(let selector, .variable("entityPolicy"), let arguments)) = value,
                 let attribute = plan.destination.model.attribute(name, of: entity),
                 let closure = mapping.written?.attributeMapping(name)?.transforms.first(where: { $0.name == selector }),
@@ -123,7 +134,7 @@ struct MappingVerification {
             guard !expected.isSame(as: ExpressionValue(found), type: attribute.type) else { continue }
             throw failure(
                 "\(entity.name).\(name)", made.key,
-                "the closure \(selector) gives \(first.text) for the same values now, and it has \(found?.text ?? "nil")"
+                "the closure \(selector) gives another value for the same arguments now than the one that it has"
             )
         }
     }
@@ -157,12 +168,7 @@ struct MappingVerification {
     private func isByPolicy(_ relationship: RelationshipDescription) -> Bool {
         let model = plan.destination.model
         guard let target = model.entity(relationship.destinationEntityName) else { return false }
-        return plan.mapping.entityMappings.contains { mapping in
-            guard mapping.policy != nil, let made = mapping.destinationEntityName.flatMap(model.entity) else {
-                return false
-            }
-            return model.isKind(made, of: target) || model.isKind(target, of: made)
-        }
+        return madeByPolicies.contains { model.isKind($0, of: target) || model.isKind(target, of: $0) }
     }
 
     /// Policies note the rows of statements that they have changed.
@@ -216,7 +222,8 @@ struct MappingVerification {
         guard isRight else {
             throw failure(
                 "\(made.entityName).\(relationship.name)", made.key,
-                "\(expression.format) leads to \(expected.count) objects, and it has \(found.count)")
+                "\(expression.format) leads to \(Quantity.count(expected.count, "object")), and it has \(Quantity.count(found.count))"
+            )
         }
     }
 
@@ -225,7 +232,7 @@ struct MappingVerification {
         _ relationship: RelationshipDescription, _ source: RelationshipSource, from object: ObjectID
     ) -> Bool {
         guard let inverse = plan.destination.model.inverse(of: relationship), !inverse.isToMany else { return false }
-        let several = plan.mapping.entityMappings.filter { $0.sourceEntityName == object.entityName }.count > 1
+        let several = placesBySource[object.entityName, default: []].count > 1
         guard !several, case .relationship(let name) = source,
             let old = plan.source.model.entity(object.entityName).flatMap({
                 plan.source.model.relationship(name, of: $0)
@@ -240,8 +247,9 @@ struct MappingVerification {
     /// What the mappings make of an object, of the entity `target` or below it, unless a policy does.
     private func becomes(_ object: ObjectID, _ target: String, by taker: String?) throws -> [ObjectID] {
         guard let target = plan.destination.model.entity(target) else { return [] }
-        return try plan.mapping.entityMappings.enumerated().compactMap { position, mapping in
-            guard mapping.sourceEntityName == object.entityName, taker == nil || mapping.name == taker,
+        return try placesBySource[object.entityName, default: []].compactMap { position in
+            let mapping = plan.mapping.entityMappings[position]
+            guard taker == nil || mapping.name == taker,
                 let entity = mapping.destinationEntityName.flatMap(plan.destination.model.entity),
                 plan.destination.model.isKind(entity, of: target), try takes(mapping, object)
             else { return nil }

@@ -25,7 +25,7 @@ extension Migration {
             workingCopy.map { ExternalStorage(ofWorkingCopy: $0, of: store) } ?? ExternalStorage(store: store)
         let functions = script.functions { name in
             guard StoreVerification.isPlainName(name) else { throw StoreVerification.strangeFile(name, store) }
-            return try system.read(external.file(name, on: system) ?? Path.join(external.folder, name))
+            return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
         }
         let verification = StoreVerification(plan, store: store, system: system)
         let binding = plan.binding
@@ -33,6 +33,7 @@ extension Migration {
             script, from: from, to: plan.target.name, functions: functions,
             precondition: { try StoreVerification.requireUnchanged(binding, of: store, $0) },
             verify: script.isInPlace ? verification.verifyInPlace : verification.verify)
+        growth = StoreGrowth(plan: plan)
         verifySteps = verification.verifySteps
         if !script.isInPlace {
             longestQuestion = VerificationPiece.longest(of: verification)
@@ -102,7 +103,8 @@ struct StoreVerification: Sendable {
     func verifyInPlace(_ connection: Connection) throws {
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: plan.target.model)
         try refuse(layout.findings.filter { $0.severity == .error })
-        let shape = StoreShape(plan.destination, withObjects: false)
+        var shape = StoreShape(plan.destination, withObjects: false)
+        shape.history = StoreShape.history(of: plan.destination)
         try refuse(StoreVerifier(connection, shape: shape).structure())
         try verifyMetadata(connection)
     }
@@ -145,7 +147,7 @@ struct StoreVerification: Sendable {
             try externalFileExists($0, connection)
         }
         let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }
-        for (code, all) in Dictionary(grouping: violations, by: \.finding.code) {
+        for (code, all) in Dictionary(grouping: violations, by: \.finding.code).sorted(by: { $0.key < $1.key }) {
             if all.reduce(0, { $0 + $1.count }) > old[code, default: 0] { try refuse(all.map(\.finding)) }
         }
     }
@@ -164,13 +166,13 @@ struct StoreVerification: Sendable {
 
     private func externalFileExists(_ name: String, _ connection: Connection) throws -> Bool {
         guard Self.isPlainName(name) else { return false }
-        return try ExternalStorage(ofWorkingCopy: connection.path, of: store).file(name, on: system) != nil
+        return try ExternalStorage(ofWorkingCopy: connection.path, of: store).holds(name, on: system)
     }
 
     /// The file may be one that an earlier pass has made.
     private func externalData(_ name: String, _ connection: Connection) throws -> [UInt8]? {
         guard Self.isPlainName(name) else { return nil }
-        return try ExternalStorage(ofWorkingCopy: connection.path, of: store).file(name, on: system).map(system.read)
+        return try ExternalStorage(ofWorkingCopy: connection.path, of: store).contents(of: name, on: system)
     }
 
     /// A reference comes from the store, which may be hostile: it names a file in the folder, and nothing else.
@@ -181,7 +183,7 @@ struct StoreVerification: Sendable {
     static func strangeFile(_ name: String, _ store: String) -> MigrationError {
         MigrationError(
             .storeCorrupted, "A value refers to a file of external data by a name that cannot be one.", place: store,
-            remedy: "Restore the store from a backup.", cause: name)
+            remedy: MigrationError.damagedStoreRemedy, cause: name)
     }
 
     /// - Throws: `planStale` where the store is no longer the one that something was planned over.

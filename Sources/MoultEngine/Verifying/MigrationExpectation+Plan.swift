@@ -8,6 +8,7 @@ extension MigrationExpectation {
     /// policies make is theirs to say.
     init(_ plan: BoundPlan) {
         self.init()
+        let plan = ExpectedPlan(plan)
         var byTables: [String: Rows] = [:]
         for (position, mapping) in plan.mapping.entityMappings.enumerated() {
             guard mapping.policy == nil else {
@@ -27,27 +28,26 @@ extension MigrationExpectation {
             let entity = Entity(
                 sourceName: from, sourceNumber: number, name: to, number: newNumber,
                 columns: Self.columns(mapping, old, new, plan), isPicked: mapping.predicate != nil)
-            let shift = plan.keyShifts[position]
-            // Rows that a condition picks are counted by themselves.
-            let group = mapping.predicate == nil ? "" : " \(position)"
-            byTables[
-                "\(table) \(newTable) \(shift)\(group)",
-                default: Rows(sourceTable: table, table: newTable, entities: [], keyShift: shift)
-            ].entities.append(entity)
+            let shift = plan.plan.keyShifts[position]
+            // Rows that a condition picks are counted by themselves, those of several conditions with one end together.
+            let group = mapping.predicate == nil ? "" : " \(from) \(to)"
+            let key = "\(table) \(newTable) \(shift)\(group)"
+            if mapping.predicate != nil, byTables[key]?.entities.isEmpty == false {
+                byTables[key]?.entities[0].alternatives.append(entity.columns)
+            } else {
+                byTables[key, default: Rows(sourceTable: table, table: newTable, entities: [], keyShift: shift)]
+                    .entities.append(entity)
+            }
             pairs += Self.pairs(mapping, old, new, plan)
         }
         rows = byTables.sorted { $0.key < $1.key }.map(\.value)
-        var seen: [Pairs] = []
-        for pair in pairs
-        where !seen.contains(where: { $0.source == pair.source && $0.destination == pair.destination }) {
-            seen.append(pair)
-        }
-        pairs = seen
+        var seen: Set<[Pairs.Place]> = []
+        pairs = pairs.filter { seen.insert([$0.source, $0.destination]).inserted }
     }
 
     /// The attributes whose stored form stays, and `Z_OPT`, which counts the writes of the app alone.
     private static func columns(
-        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
+        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: ExpectedPlan
     ) -> [Column] {
         var columns = [Column(source: "Z_OPT", destination: "Z_OPT")]
         for (name, value) in mapping.attributes {
@@ -66,10 +66,9 @@ extension MigrationExpectation {
     /// The to-one keys that stay in their rows; none where objects leave, for then a key may have to go too, and none
     /// whose inverse becomes to-one, which keeps one of many.
     private static func keys(
-        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
+        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: ExpectedPlan
     ) -> [(name: String, source: String, destination: String)] {
-        guard plan.keepsObjects, !plan.mapping.entityMappings.contains(where: { $0.destinationEntityName == nil })
-        else { return [] }
+        guard plan.keepsObjects, !plan.losesObjects else { return [] }
         return mapping.relationships.compactMap { name, value in
             guard case .relationship(let from) = value, !isByPolicy(name, of: new, plan),
                 case .foreignKey(_, let source, _)? = plan.source.storage(ofRelationship: from, in: old),
@@ -81,7 +80,7 @@ extension MigrationExpectation {
     }
 
     private static func pairs(
-        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: BoundPlan
+        _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription, _ plan: ExpectedPlan
     ) -> [Pairs] {
         guard plan.keepsObjects || plan.shiftsObjects else { return [] }
         let compared = Set(keys(mapping, old, new, plan).map(\.name))
@@ -109,44 +108,35 @@ extension MigrationExpectation {
     }
 
     /// What is added to the keys of the objects that lie in the tables of two entities; nil where all are kept.
-    private static func shifts(from old: EntityDescription, to new: EntityDescription, _ plan: BoundPlan)
+    private static func shifts(from old: EntityDescription, to new: EntityDescription, _ plan: ExpectedPlan)
         -> Pairs.KeyShifts?
     {
         guard !plan.keepsKeys, let sourceTable = plan.source.table(for: old)?.name,
             let table = plan.destination.table(for: new)?.name
         else { return nil }
-        var shifts = Pairs.KeyShifts(sourceTable: sourceTable, table: table, bySource: [:], byDestination: [:])
-        for (position, mapping) in plan.mapping.entityMappings.enumerated() {
-            guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else { continue }
-            if plan.source.table(forEntity: from)?.name == sourceTable, let number = plan.source.entityNumbers[from] {
-                shifts.bySource[number] = plan.keyShifts[position]
-            }
-            if plan.destination.table(forEntity: to)?.name == table, let number = plan.destination.entityNumbers[to] {
-                shifts.byDestination[number] = plan.keyShifts[position]
-            }
-        }
+        let shifts = Pairs.KeyShifts(
+            sourceTable: sourceTable, table: table, bySource: plan.shiftsBySource[sourceTable] ?? [:],
+            byDestination: plan.shiftsByDestination[table] ?? [:])
         let isKept = [shifts.bySource, shifts.byDestination].allSatisfy { $0.values.allSatisfy { $0 == 0 } }
         return isKept ? nil : shifts
     }
 
     /// Whether a policy makes objects at the other end of a relationship, or of the same entity: links then lead to
     /// what it made.
-    private static func isByPolicy(_ name: String, of entity: EntityDescription, _ plan: BoundPlan) -> Bool {
+    private static func isByPolicy(_ name: String, of entity: EntityDescription, _ plan: ExpectedPlan) -> Bool {
         let model = plan.destination.model
         let ends = [entity.name, model.relationship(name, of: entity)?.destinationEntityName].compactMap {
             $0.flatMap(model.entity)
         }
-        return plan.mapping.entityMappings.contains { mapping in
-            guard mapping.policy != nil, let made = mapping.destinationEntityName.flatMap(model.entity) else {
-                return false
-            }
-            return ends.contains { model.isKind(made, of: $0) || model.isKind($0, of: made) }
+        return plan.madeByPolicies.contains { made in
+            ends.contains { model.isKind(made, of: $0) || model.isKind($0, of: made) }
         }
     }
 
     /// Whether many objects may lead to one destination before, and one at most after.
     private static func narrowsInverse(
-        _ oldName: String, of old: EntityDescription, to newName: String, of new: EntityDescription, _ plan: BoundPlan
+        _ oldName: String, of old: EntityDescription, to newName: String, of new: EntityDescription,
+        _ plan: ExpectedPlan
     ) -> Bool {
         guard let before = plan.source.model.relationship(oldName, of: old),
             let after = plan.destination.model.relationship(newName, of: new).flatMap(
@@ -167,30 +157,52 @@ extension MigrationExpectation {
     }
 }
 
-extension BoundPlan {
+/// A plan, with what is asked of all of its mappings for each relationship.
+private struct ExpectedPlan {
+    let plan: BoundPlan
     /// Whether every link leads to an object with the key that it had; else links are followed in memory
     /// (``MappingVerification``).
-    fileprivate var keepsObjects: Bool { keepsKeys && mapping.entityMappings.allSatisfy { $0.predicate == nil } }
-
+    let keepsObjects: Bool
     /// Whether every object becomes one object, and its entity tells its new key: one moves into another hierarchy.
-    fileprivate var shiftsObjects: Bool {
-        let carried = mapping.entityMappings.filter { $0.sourceEntityName != nil && $0.destinationEntityName != nil }
-        return carried.allSatisfy { mapping in
-            mapping.predicate == nil && mapping.policy == nil
-                && mapping.relationships.values.allSatisfy { if case .path = $0 { false } else { true } }
-        } && Set(carried.map(\.sourceEntityName)).count == carried.count
+    let shiftsObjects: Bool
+    let losesObjects: Bool
+    let keepsKeys: Bool
+    /// By the tables of either store, what is added to the keys of each entity's objects.
+    private(set) var shiftsBySource: [String: [Int: Int64]] = [:]
+    private(set) var shiftsByDestination: [String: [Int: Int64]] = [:]
+    /// The entities of the destination whose objects policies make.
+    let madeByPolicies: [EntityDescription]
+
+    init(_ plan: BoundPlan) {
+        let mappings = plan.mapping.entityMappings
+        self.plan = plan
+        keepsKeys = plan.keepsKeys
+        keepsObjects = keepsKeys && mappings.allSatisfy { $0.predicate == nil }
+        losesObjects = mappings.contains { $0.destinationEntityName == nil }
+        madeByPolicies = mappings.filter { $0.policy != nil }.compactMap {
+            $0.destinationEntityName.flatMap(plan.destination.model.entity)
+        }
+        let carried = mappings.filter { $0.sourceEntityName != nil && $0.destinationEntityName != nil }
+        shiftsObjects =
+            carried.allSatisfy { mapping in
+                mapping.predicate == nil && mapping.policy == nil
+                    && mapping.relationships.values.allSatisfy { if case .path = $0 { false } else { true } }
+            } && Set(carried.map(\.sourceEntityName)).count == carried.count
             && Set(carried.map(\.destinationEntityName)).count == carried.count
+        guard !keepsKeys else { return }
+        for (mapping, shift) in zip(mappings, plan.keyShifts) {
+            guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else { continue }
+            if let table = plan.source.table(forEntity: from)?.name, let number = plan.source.entityNumbers[from] {
+                shiftsBySource[table, default: [:]][number] = shift
+            }
+            if let table = plan.destination.table(forEntity: to)?.name, let number = plan.destination.entityNumbers[to]
+            {
+                shiftsByDestination[table, default: [:]][number] = shift
+            }
+        }
     }
-}
 
-extension MigrationExpectation.Pairs {
-    fileprivate func isSame(as other: Self) -> Bool { source == other.source && destination == other.destination }
-
-    fileprivate var flipped: Self {
-        var pairs = self
-        pairs.source = Place(table: source.table, owner: source.destination, destination: source.owner)
-        pairs.destination = Place(
-            table: destination.table, owner: destination.destination, destination: destination.owner)
-        return pairs
-    }
+    var mapping: ResolvedMapping { plan.mapping }
+    var source: StoreLayout { plan.source }
+    var destination: StoreLayout { plan.destination }
 }

@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// Shows whether a registered shortcut does to a store what walking from version to version does (K-01).
+/// Shows whether a registered shortcut does to a store what walking from version to version does.
 ///
 /// Both ways are gone on copies; the objects that come out are compared: every column but the count of writes, every
 /// link, the version. What no version of a model holds, such as persistent history, is not.
@@ -26,9 +26,9 @@ package struct ShortcutProof {
     ///   - target: nil for the current version.
     /// - Throws: `usage` where no shortcut leads to the target; what either way throws.
     package func differences(on store: String, to target: String? = nil) throws -> [String] {
-        let folder = Path.join(system.temporaryFolder, "moult-shortcut-\(system.uniqueName())")
-        try system.makeFolder(folder)
-        defer { _ = try? system.removeTree(folder) }
+        let temporary = try TemporaryFolder("shortcut", system)
+        let folder = temporary.path
+        defer { temporary.remove() }
         var walking = options
         walking.registered = try walking.registered.filter { try !isShortcut($0.from, $0.to) }
         walking.registry.stages = try walking.registry.stages.filter { try !isShortcut($0.from, $0.to) }
@@ -54,12 +54,10 @@ package struct ShortcutProof {
         try system.makeFolder(folder)
         return try StoreProbe.read(store, system: system) { probe in
             let path = Path.join(folder, Path.name(of: probe.path))
-            try BackupFolder(folder, system).copyPages(from: probe.connection, to: path, .none)
+            try BackupFolder(folder, system).copyPages(from: probe.connection, to: path, .own, .none)
             let (from, to) = (ExternalStorage(store: probe.path), ExternalStorage(store: path))
-            guard try system.exists(from.folder) else { return path }
-            try to.makeFolder(on: system)
-            for name in try system.list(from.folder) {
-                try system.copy(Path.join(from.folder, name), to: Path.join(to.folder, name))
+            if try system.exists(from.folder) {
+                try system.copyTree(from.supportFolder, to: to.supportFolder, to.rights)
             }
             return path
         }
@@ -100,7 +98,8 @@ extension ShortcutProof {
             }
             guard only != [0, 0] else { continue }
             differences.append(
-                "\(table): \(only[0]) rows are as only the shortcut makes them, \(only[1]) as only walking does.")
+                "\(table): \(Quantity.count(only[0], "row is", plural: "rows are")) as only the shortcut makes them, \(only[1]) as only walking does."
+            )
         }
         return differences
     }

@@ -34,7 +34,16 @@ extension StoreShape {
     /// What the store of a plan should be: everything of a fresh store, and the objects of the old one that stay.
     init(of plan: BoundPlan) {
         self.init(plan.destination, withObjects: true)
+        history = Self.history(of: plan.destination)
         objects += plan.keptObjects.kept.map { Object(kind: $0.kind.rawValue, name: $0.name, sql: $0.sql ?? "") }
+    }
+
+    /// What Core Data numbers as entities of its own; nothing of a store without history.
+    static func history(of layout: StoreLayout) -> [EntityNumber] {
+        guard layout.hasHistory else { return [] }
+        return PersistentHistory(of: layout).tables.map {
+            EntityNumber(number: $0.number, name: $0.entityName, superNumber: 0, table: $0.name)
+        }
     }
 
     private static func objects(of layout: StoreLayout) -> [Object] {

@@ -16,6 +16,8 @@ final class StoredObjects: ObjectValues {
     private let schema: String
     private let externalData: (String) throws -> [UInt8]?
     private var statements: [String: Statement] = [:]
+    /// By table and column, where rows are looked up by that column: the table, or a copy in order.
+    private var places: [[String]: String] = [:]
     private let names: [Int64: String]
     /// What objects are known by; whose they are matters to nobody here.
     private let store = UUID()
@@ -31,7 +33,10 @@ final class StoredObjects: ObjectValues {
         names = Dictionary(layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    deinit { for statement in statements.values { statement.finalise() } }
+    deinit {
+        for statement in statements.values { statement.finalise() }
+        for place in places.values where place.hasPrefix("temp.") { _ = try? connection.execute("DROP TABLE \(place)") }
+    }
 
     func object(_ entity: String, _ key: Int64) -> ObjectID { ObjectID(store: store, entityName: entity, key: key) }
 
@@ -60,7 +65,7 @@ final class StoredObjects: ObjectValues {
     /// - Parameter path: an attribute, or an element of a composite one.
     func attribute(_ path: String, of entity: EntityDescription, _ key: Int64) throws -> AttributeValue? {
         guard let column = layout.column(forAttribute: path, in: entity), let table = layout.table(for: entity)?.name,
-            let attribute = layout.model.storedAttributes(of: entity).first(where: { $0.name == path })?.description
+            let attribute = layout.model.attribute(path, of: entity)
         else { throw unreadable("\(entity.name).\(path)") }
         let decoder = AttributeDecoder(
             type: attribute.type, isExternal: attribute.allowsExternalBinaryDataStorage, externalData: externalData)
@@ -84,11 +89,11 @@ final class StoredObjects: ObjectValues {
         case .inverseForeignKey(let table, let column, _, let order), .inverseless(let table, let column, let order):
             let place = (order ?? "Z_PK").quotedName
             sql =
-                "SELECT Z_PK FROM \(schema).\(table.quotedName) WHERE \(column.quotedName) = ? ORDER BY \(place), Z_PK"
+                "SELECT Z_PK FROM \(try rows(of: table, by: column)) WHERE \(column.quotedName) = ? ORDER BY \(place), Z_PK"
         case .joinTable(let table, let own, let other, let order, _, _):
             let place = (order ?? other).quotedName
             sql = """
-                SELECT \(other.quotedName) FROM \(schema).\(table.quotedName) WHERE \(own.quotedName) = ? \
+                SELECT \(other.quotedName) FROM \(try rows(of: table, by: own)) WHERE \(own.quotedName) = ? \
                 ORDER BY \(place), \(other.quotedName)
                 """
         case nil: return []
@@ -96,6 +101,28 @@ final class StoredObjects: ObjectValues {
         return try query(sql, key) { $0.integer(0) }.compactMap { key in
             try find(key, in: relationship.destinationEntityName).map(ExpressionValue.object)
         }
+    }
+
+    /// A store may lack the index that Core Data's own have: then the rows are put in order once.
+    private func rows(of table: String, by column: String) throws -> String {
+        if let place = places[[table, column]] { return place }
+        let isIndexed = try connection.integer(
+            """
+            SELECT EXISTS (SELECT 1 FROM pragma_index_list(?1, ?2) AS l, pragma_index_info(l.name, ?2) AS i \
+            WHERE i.seqno = 0 AND i.name = ?3 AND NOT l.partial)
+            """, [.text(table), .text(schema), .text(column)])
+        var place = "\(schema).\(table.quotedName)"
+        if isIndexed != 1 {
+            let copy = "moult_\(schema)_\(table)_\(column)"
+            try connection.execute(
+                """
+                CREATE TEMP TABLE \(copy.quotedName) AS SELECT * FROM \(place);
+                CREATE INDEX temp.\((copy + "_index").quotedName) ON \(copy.quotedName) (\(column.quotedName))
+                """)
+            place = "temp.\(copy.quotedName)"
+        }
+        places[[table, column]] = place
+        return place
     }
 
     private func query<Value>(_ sql: String, _ key: Int64, _ read: (Statement) throws -> Value) throws -> [Value] {
@@ -111,6 +138,6 @@ final class StoredObjects: ObjectValues {
     private func unreadable(_ place: String) -> MigrationError {
         MigrationError(
             .storeCorrupted, "A value cannot be read: \(place).", place: place,
-            remedy: "Restore the store from a backup.")
+            remedy: MigrationError.damagedStoreRemedy)
     }
 }

@@ -46,7 +46,7 @@ public struct EntityMapping: Sendable, Hashable {
     /// An entity whose objects are dropped.
     public init(removing sourceEntityName: String) { self.init(from: sourceEntityName, to: nil, type: .remove) }
 
-    /// The name that Xcode gives (MAPPING_FORMAT 4).
+    /// The name that Xcode gives.
     public static func defaultName(from source: String?, to destination: String?) -> String {
         guard let source else { return destination ?? "" }
         return "\(source)To\(destination ?? "")"

@@ -1,4 +1,4 @@
-/// What the expressions of mapping models are made of (MAPPING_FORMAT 6.1).
+/// What the expressions of mapping models are made of.
 extension Expression {
     /// The selectors of the migration manager that give what became of source objects.
     public enum DestinationInstances: String, Sendable, CaseIterable {

@@ -26,11 +26,7 @@ extension ManagedObjectModel {
 
 /// What compiled models write by number or bit.
 enum ModelArchive {
-    /// The user info that SwiftData gives the composite attribute of an enum, which is no text (COMPOSITES 2). A model
-    /// has "1" for the first, and the names of the cases, each after a comma but the first, for the second.
-    static let (enumTypeKey, enumCasesKey) = ("EnumType", "enum")
-
-    /// `NSFlagsKey` of an attribute (VERSION_HASH, section 1).
+    /// `NSFlagsKey` of an attribute.
     static let externalBinaryDataFlag: Int64 = 4
     static let preserveAfterDeletionFlag: Int64 = 16
 

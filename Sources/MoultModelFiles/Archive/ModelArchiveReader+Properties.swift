@@ -38,7 +38,7 @@ extension ModelArchiveReader {
             userInfo: userInfo(of: value, place: place))
     }
 
-    /// What a composite attribute consists of, in order of declaration (COMPOSITES 3).
+    /// What a composite attribute consists of, in order of declaration.
     private mutating func elements(
         of value: KeyedArchive.Value, place: String, depth: Int
     ) throws -> [AttributeDescription] {
@@ -48,10 +48,9 @@ extension ModelArchiveReader {
                 remedy: "Compile the model again, or name a model source.")
         }
         elementsLeft -= elements.count
-        guard depth < 16, elementsLeft >= 0 else {
-            throw MigrationError.modelInvalid(
-                "The composite attribute \(place) contains itself, or has more elements than Moult reads.",
-                place: place, remedy: "Compile the model again, or name a model source.")
+        guard depth < AttributeDescription.compositeDepthLimit, elementsLeft >= 0 else {
+            throw MigrationError.endlessComposite(
+                place, remedy: "Compile the model again, or name a model source.")
         }
         return try elements.map { element in
             let name = element["NSPropertyName"]?.string ?? ""

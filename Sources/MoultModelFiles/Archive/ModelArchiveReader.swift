@@ -73,7 +73,7 @@ struct ModelArchiveReader {
         return entity
     }
 
-    /// Core Data makes the fetch indexes of such an archive, and nothing else (JOIN_TABLES 4).
+    /// Core Data makes the fetch indexes of such an archive, and nothing else.
     private mutating func removeTranslatedIndexes(from entity: inout EntityDescription) {
         for index in entity.removeTranslatedIndexes() {
             findings.append(
@@ -147,9 +147,9 @@ struct ModelArchiveReader {
         for (key, entry) in value["NSUserInfo"]?.entries ?? [] {
             if let text = entry.string {
                 userInfo[key] = text
-            } else if key == ModelArchive.enumTypeKey, entry.boolean == true {
+            } else if key == AttributeDescription.enumTypeKey, entry.boolean == true {
                 userInfo[key] = "1"
-            } else if key == ModelArchive.enumCasesKey, let cases = entry.elements {
+            } else if key == AttributeDescription.enumCasesKey, let cases = entry.elements {
                 userInfo[key] = cases.compactMap(\.string).joined(separator: ",")
             } else {
                 report("The user info \(key) of \(place) is no string.", place: place)

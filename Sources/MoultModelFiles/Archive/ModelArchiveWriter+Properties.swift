@@ -56,8 +56,8 @@ extension ModelArchiveWriter {
                 try fill(reference, element, isIndexed: false, in: entity, place: "\(place).\(element.name)")
             }
             fields["NSCompositeElements"] = builder.array(elements.map(\.1), isMutable: true)
-            // A struct's default is an empty dictionary, an enum has none (COMPOSITES 2).
-            if !attribute.isOptional, attribute.userInfo[ModelArchive.enumTypeKey] == nil {
+            // A struct's default is an empty dictionary, an enum has none.
+            if !attribute.isOptional, !attribute.isEnum {
                 fields["NSDefaultValue"] = builder.dictionary([])
             }
         }

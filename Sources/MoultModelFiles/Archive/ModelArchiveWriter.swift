@@ -81,8 +81,8 @@ struct ModelArchiveWriter {
 
     private mutating func userInfoValue(_ text: String, for key: String) -> PropertyList {
         switch key {
-        case ModelArchive.enumTypeKey where text == "1": builder.leaf(.boolean(true))
-        case ModelArchive.enumCasesKey:
+        case AttributeDescription.enumTypeKey where text == "1": builder.leaf(.boolean(true))
+        case AttributeDescription.enumCasesKey:
             builder.array(
                 text.split(separator: ",", omittingEmptySubsequences: false).map { builder.string(String($0)) })
         default: builder.string(text)

@@ -2,7 +2,7 @@ import MoultModel
 import MoultPropertyList
 
 extension ManagedObjectModel {
-    /// Reads the `elements` file of an `.xcdatamodel` folder that Xcode 3 wrote (MAPPING_FORMAT, section 3).
+    /// Reads the `elements` file of an `.xcdatamodel` folder that Xcode 3 wrote.
     /// - Throws: `MigrationError`: `propertyListInvalid` for bytes that are no archive, `modelInvalid` for an archive
     ///   that holds no model or one that contradicts itself.
     package init(elements bytes: [UInt8], findings: inout [Finding]) throws {

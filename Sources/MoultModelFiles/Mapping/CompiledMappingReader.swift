@@ -1,7 +1,7 @@
 import MoultModel
 import MoultPropertyList
 
-/// Makes a mapping model of a compiled one, an archive of `NSMappingModel` (MAPPING_FORMAT 5).
+/// Makes a mapping model of a compiled one, an archive of `NSMappingModel`.
 struct CompiledMappingReader {
     private(set) var findings: [Finding] = []
 

@@ -1,6 +1,7 @@
 import MoultModel
+import MoultXML
 
-/// The objects of an `xcmapping.xml`, which is a Core Data XML store (MAPPING_FORMAT 2).
+/// The objects of an `xcmapping.xml`, which is a Core Data XML store.
 ///
 /// Xcode leaves what was deleted in the file, so that only what the one mapping model refers to is part of it.
 struct MappingDocument {
@@ -22,7 +23,7 @@ struct MappingDocument {
 
     /// - Throws: `modelInvalid` for what is no XML or no mapping model.
     init(_ bytes: [UInt8], file: String) throws(MigrationError) {
-        let database = try MarkupParser.root(of: bytes, file: file, keepsText: true)
+        let database = try XMLElement.root(ofModelFile: file, bytes, keepsText: true)
         guard database.name == "database" else {
             throw .modelInvalid(
                 "The file's root is <\(database.name)>, not <database>.", place: "\(file):\(database.line)",
@@ -71,9 +72,8 @@ struct MappingDocument {
 
 extension MappingDocument.Object {
     /// Reads `<object type="…" id="…">` with its attributes and relationships.
-    fileprivate init(_ element: MarkupElement, file: String) throws(MigrationError) {
-        let facts = element.allAttributes
-        guard let type = facts["type"], let id = facts["id"] else {
+    fileprivate init(_ element: XMLElement, file: String) throws(MigrationError) {
+        guard let type = element.attribute("type"), let id = element.attribute("id") else {
             throw .modelInvalid(
                 "An object has no type or no id.", place: "\(file):\(element.line)",
                 remedy: "Restore the file, or make the mapping model anew in Xcode.")
@@ -81,12 +81,11 @@ extension MappingDocument.Object {
         var attributes: [String: String] = [:]
         var relationships: [String: [String]] = [:]
         for child in element.children {
-            let facts = child.allAttributes
-            guard let name = facts["name"] else { continue }
+            guard let name = child.attribute("name") else { continue }
             switch child.name {
             case "attribute": attributes[name] = child.text
             case "relationship":
-                relationships[name] = (facts["idrefs"] ?? "").split(separator: " ").map(String.init)
+                relationships[name] = (child.attribute("idrefs") ?? "").split(separator: " ").map(String.init)
             default: continue
             }
         }

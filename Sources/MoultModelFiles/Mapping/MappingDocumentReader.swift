@@ -1,7 +1,7 @@
 import MoultModel
 import MoultPropertyList
 
-/// Makes a mapping model of what Xcode's editor stored, with what it leaves to be computed (MAPPING_FORMAT 2 to 4).
+/// Makes a mapping model of what Xcode's editor stored, with what it leaves to be computed.
 struct MappingDocumentReader {
     private typealias Object = MappingDocument.Object
     typealias Versions = (source: ModelVersion, destination: ModelVersion)

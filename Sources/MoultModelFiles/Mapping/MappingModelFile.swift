@@ -14,7 +14,7 @@ package struct MappingModelFile: Sendable {
     /// What was noticed while reading.
     package let findings: [Finding]
 
-    /// Reads an `.xcmappingmodel` folder, the `xcmapping.xml` in one, or a compiled `.cdm` (MAPPING_FORMAT 1).
+    /// Reads an `.xcmappingmodel` folder, the `xcmapping.xml` in one, or a compiled `.cdm`.
     ///
     /// - Throws: `MigrationError` with the path in its place: `fileNotFound`, `fileNotReadable`; `modelNotFound` for a
     ///   path that is no mapping model; `modelInvalid` and `propertyListInvalid` for one that is empty, damaged or
@@ -22,6 +22,10 @@ package struct MappingModelFile: Sendable {
     package init(contentsOf path: String) throws {
         let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         let file = path.fileExtension == "xcmappingmodel" ? path + "/xcmapping.xml" : path
+        guard ModelFolder.isFolder(path) != nil else {
+            throw MigrationError(
+                .fileNotFound, "There is nothing at the mapping model's path.", place: path, remedy: "Check the path.")
+        }
         guard Self.isMappingModel(path) else {
             throw MigrationError(
                 .modelNotFound, "This is no mapping model.", place: path,

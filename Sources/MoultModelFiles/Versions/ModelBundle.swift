@@ -24,7 +24,7 @@ package struct ModelBundle: Sendable {
     package init(contentsOf path: String, order: [String]? = nil) throws {
         let source = try ModelSource(at: path)
         let read = try source.files.concurrentMap { file in
-            let (model, findings) = try file.read()
+            let (model, findings) = try Self.read(file)
             return (version: ModelVersion(names: [file.name], model: model), findings: findings)
         }
         let unordered = read.map(\.version)
@@ -40,7 +40,7 @@ package struct ModelBundle: Sendable {
             against: unordered, place: source.path + "/VersionInfo.plist")
         let named = read.map { (name: $0.version.name, findings: $0.findings) }
         let oldestFirst = versions.compactMap { version in named.first { $0.name == version.name } }
-        let optimisedFindings = try Self.optimisedFindings(source.optimised, against: unordered)
+        let optimisedFindings = Self.optimisedFindings(source.optimised, against: unordered)
         findings =
             lockFindings + source.findings + (listFindings ?? []) + optimisedFindings
             + [Finding](ofVersions: oldestFirst)
@@ -71,13 +71,22 @@ package struct ModelBundle: Sendable {
         findings = lock?.check(versions, of: path) ?? []
     }
 
+    /// Of a compiled version whose file cannot be read, the optimised form beside it is read, where that can be.
+    private static func read(_ file: ModelFile) throws -> (model: ManagedObjectModel, findings: [Finding]) {
+        do {
+            return try file.read()
+        } catch let error as MigrationError where file.form == .compiled {
+            let optimised = ModelFile(optimised: OptimisedModel.form(of: file.path))
+            guard let read = try? optimised.read() else { throw error }
+            return (read.model, read.findings + [OptimisedModel.inPlace(of: file.path, optimised.path, error)])
+        }
+    }
+
     /// Where the optimised forms are not those of the versions beside them.
-    private static func optimisedFindings(_ optimised: [String], against versions: [ModelVersion]) throws -> [Finding] {
-        try optimised.compactMap { path in
-            guard let version = versions.first(where: { $0.name == path.fileStem }) else {
-                return OptimisedModel.alone(path)
-            }
-            return try OptimisedModel(at: path).finding(against: version)
+    private static func optimisedFindings(_ optimised: [String], against versions: [ModelVersion]) -> [Finding] {
+        optimised.compactMap { path in
+            guard let version = versions.first(where: { $0.name == path.fileStem }) else { return nil }
+            return OptimisedModel.finding(at: path, against: version)
         }
     }
 
@@ -89,7 +98,7 @@ package struct ModelBundle: Sendable {
                 .usage, "The order names \(unknown), which is no version of the model.", place: path,
                 remedy: "Its versions are: \(known).")
         }
-        if let twice = Dictionary(grouping: order, by: \.self).first(where: { $0.value.count > 1 })?.key {
+        if let twice = order.first(where: { name in order.count { $0 == name } > 1 }) {
             throw MigrationError(
                 .usage, "The order names \(twice) twice.", place: path, remedy: "Name each version once.")
         }

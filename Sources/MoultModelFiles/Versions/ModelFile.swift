@@ -15,6 +15,8 @@ struct ModelFile: Sendable {
         case elements
         /// A compiled `.mom`.
         case compiled
+        /// An optimised `.omo`.
+        case optimised
         /// Moult's own form.
         case json
     }
@@ -41,6 +43,7 @@ struct ModelFile: Sendable {
         switch form {
         case .xml: return try ManagedObjectModel(xmlContents: bytes, file: path, findings: &findings)
         case .compiled: return try ManagedObjectModel(compiled: bytes, findings: &findings)
+        case .optimised: return try ManagedObjectModel(optimised: bytes)
         case .json: return try ManagedObjectModel(json: bytes, file: path, findings: &findings)
         case .elements: return try ManagedObjectModel(elements: bytes, findings: &findings)
         }
@@ -63,14 +66,20 @@ extension ModelFile {
     /// The model in an `.xcdatamodel` folder, or nil where it holds none.
     init?(modelFolder path: String) {
         let name = path.fileStem
-        if FileManager.default.fileExists(atPath: path + "/contents") {
-            self.init(name: name, path: path + "/contents", form: .xml)
+        let contents = path + "/contents"
+        // A link that leads nowhere is a version that cannot be read, not a version that is missing.
+        let isLink = (try? FileManager.default.destinationOfSymbolicLink(atPath: contents)) != nil
+        if isLink || FileManager.default.fileExists(atPath: contents) {
+            self.init(name: name, path: contents, form: .xml)
         } else if FileManager.default.fileExists(atPath: path + "/elements") {
             self.init(name: name, path: path + "/elements", form: .elements)
         } else {
             return nil
         }
     }
+
+    /// The optimised form of a version, where the `.mom` that it was made of is not at hand.
+    init(optimised path: String) { self.init(name: path.fileStem, path: path, form: .optimised) }
 
     /// A version by the name of what lies at `path`, or nil where that is none.
     init?(at path: String) {

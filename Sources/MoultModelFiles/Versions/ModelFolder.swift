@@ -6,6 +6,12 @@ import MoultModel
     import Foundation
 #endif
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Plain reading of the folders that models lie in.
 enum ModelFolder {
     /// No real model comes near it; a file above it is not a model.
@@ -17,21 +23,39 @@ enum ModelFolder {
             throw MigrationError(
                 .fileNotFound, "There is no file at this path.", place: path, remedy: "Check the path.")
         }
-        do {
-            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
-            guard (size ?? 0) <= greatestSize else {
-                throw MigrationError(
-                    .modelInvalid, "The file is larger than any model (\(size ?? 0) bytes).", place: path,
-                    remedy: "Give the path of a model.")
-            }
-            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-        } catch let error as MigrationError {
-            throw error
-        } catch {
+        // A FIFO would wait for somebody at its other end.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(path) }
+        defer { close(descriptor) }
+        var record = stat()
+        guard fstat(descriptor, &record) == 0 else { throw unreadable(path) }
+        guard record.st_mode & S_IFMT == S_IFREG else {
             throw MigrationError(
-                .fileNotReadable, "The file cannot be read.", place: path, remedy: "Check its permissions.",
-                cause: "\(error)")
+                .modelInvalid, "This is no plain file, such as a folder, a pipe or a device.", place: path,
+                remedy: "Give the path of a model.")
         }
+        guard record.st_size <= greatestSize else {
+            throw MigrationError(
+                .modelInvalid, "The file is larger than any model (\(record.st_size) bytes).", place: path,
+                remedy: "Give the path of a model.")
+        }
+        return try bytes(of: descriptor, path)
+    }
+
+    private static func bytes(of descriptor: Int32, _ path: String) throws -> [UInt8] {
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
+        while bytes.count <= greatestSize {
+            let count = read(descriptor, &piece, piece.count)
+            if count == 0 { break }
+            if count > 0 { bytes += piece[..<count] } else if errno != EINTR { throw unreadable(path) }
+        }
+        return bytes
+    }
+
+    private static func unreadable(_ path: String) -> MigrationError {
+        MigrationError(
+            .fileNotReadable, "The file cannot be read.", place: path, remedy: "Check its permissions.",
+            cause: String(cString: strerror(errno)))
     }
 
     /// The full paths of what lies in a folder, in byte order.

@@ -15,7 +15,7 @@ struct ModelSource {
     var currentName: String?
     /// Of a `.momd`.
     var versionInfo: VersionInfo?
-    /// The optimised forms of the versions, `.omo` files.
+    /// The optimised forms of versions that are read from their `.mom`.
     var optimised: [String] = []
     var findings: [Finding] = []
 
@@ -54,6 +54,17 @@ struct ModelSource {
     }
 }
 
+extension ModelBundle {
+    /// Whether a model is at the path, by the names of the files there: for a message where a store is wanted.
+    package static func isModel(_ path: String) -> Bool {
+        let endings = ["xcdatamodeld", "xcdatamodel", "momd", "mom", "omo"]
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        if endings.contains(path.fileExtension) { return true }
+        guard ModelFolder.isFolder(path) == true else { return (try? ModelFile(at: path)?.read()) != nil }
+        return (try? ModelFolder.entries(of: path))?.contains { endings.contains($0.fileExtension) } ?? false
+    }
+}
+
 // MARK: - The kinds of places
 
 extension ModelSource {
@@ -64,19 +75,16 @@ extension ModelSource {
             throw MigrationError(
                 .modelNotFound, "\(what).", place: path,
                 remedy:
-                    "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, a model as JSON, a folder of them, or a store.")
+                    "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, .omo, a model as JSON, a folder of them, or a store."
+            )
         }
         return ModelSource(path: path, files: [file])
     }
 
-    /// The `.mom` of the same name is read in its place.
+    /// The `.mom` of the same name is read in its place, where there is one.
     private static func loneOptimised(_ path: String) throws -> ModelSource {
         guard let file = ModelFile(at: OptimisedModel.model(of: path)), ModelFolder.isFolder(file.path) == false else {
-            throw MigrationError(
-                .modelNotFound,
-                "There is no \(path.fileStem).mom beside this optimised model, whose form only Core Data "
-                    + "reads.", place: path,
-                remedy: "Give the .mom that the compiler wrote beside it, or the .xcdatamodeld.")
+            return ModelSource(path: path, files: [ModelFile(optimised: path)])
         }
         var source = ModelSource(path: file.path, files: [file])
         source.optimised = [path]
@@ -103,7 +111,7 @@ extension ModelSource {
     }
 
     private static func compiledBundle(_ path: String) throws -> ModelSource {
-        var source = try versions(in: path)
+        var source = try compiledVersions(in: path)
         let list = path + "/VersionInfo.plist"
         do {
             source.versionInfo = try VersionInfo(parsing: ModelFolder.bytes(at: list))
@@ -114,14 +122,35 @@ extension ModelSource {
                     code: "version-list-not-read", severity: .warning, place: list, message: error.message,
                     remedy: "Its hashes are not compared; compile the bundle again."))
         }
-        source.optimised = try ModelFolder.entries(of: path).filter { $0.fileExtension == "omo" }
+        return source
+    }
+
+    /// A version of which there is only the optimised form is read from it; one that cannot be read is reported.
+    private static func compiledVersions(in path: String) throws -> ModelSource {
+        let entries = try ModelFolder.entries(of: path)
+        let optimised = entries.filter { $0.fileExtension == "omo" }
+        let alone = optimised.filter { !entries.contains(OptimisedModel.model(of: $0)) }
+        guard entries.contains(where: { ModelFile(at: $0) != nil }) || alone.isEmpty else {
+            return ModelSource(path: path, files: alone.map(ModelFile.init(optimised:)))
+        }
+        var source = try versions(in: path)
+        source.optimised = optimised.filter { !alone.contains($0) }
+        for file in alone.map(ModelFile.init(optimised:)) {
+            do {
+                _ = try file.read()
+                source.files.append(file)
+            } catch let error as MigrationError {
+                source.findings.append(OptimisedModel.alone(file.path, error))
+            }
+        }
         return source
     }
 
     /// A plain folder of versions, or one that holds a single bundle.
     private static func folder(_ path: String) throws -> ModelSource {
         let entries = try ModelFolder.entries(of: path)
-        guard !entries.contains(where: { ModelFile(at: $0) != nil }) else { return try versions(in: path) }
+        let isOfVersions = entries.contains { ModelFile(at: $0) != nil || $0.fileExtension == "omo" }
+        guard !isOfVersions else { return try compiledVersions(in: path) }
         let bundles = entries.filter { ["xcdatamodeld", "momd"].contains($0.fileExtension) }
         switch bundles.count {
         case 0: return try versions(in: path)
@@ -139,7 +168,7 @@ extension ModelSource {
         guard !files.isEmpty else {
             throw MigrationError(
                 .modelNotFound, "The folder holds no version of a model.", place: path,
-                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, a model as JSON, or a folder of them.")
+                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, .omo, a model as JSON, or a folder of them.")
         }
         return ModelSource(path: path, files: files)
     }

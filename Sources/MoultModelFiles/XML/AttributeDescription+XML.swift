@@ -10,7 +10,7 @@ extension AttributeDescription {
         .renamingIdentifier, .versionHashModifier, .syncable,
     ]
 
-    /// Stores prove how composite attributes are compiled; no model source with one has been seen (COMPOSITES 4).
+    /// Stores prove how composite attributes are compiled; no model source with one has been seen.
     static let unseenSpelling = "is a composite attribute of a model source, whose spelling is not proven"
 
     /// Reads `<attribute>` of an entity or a composite.

@@ -13,7 +13,7 @@ extension ManagedObjectModel {
     /// - Parameter findings: what Moult does not know is appended here.
     /// - Throws: `MigrationError` with code `modelInvalid`, the file, the line and the property at fault.
     package init(xmlContents bytes: [UInt8], file: String, findings: inout [Finding]) throws {
-        let node = try MarkupParser.root(of: bytes, file: file)
+        let node = try MarkupElement.root(of: bytes, file: file)
         let root = ModelElement(node: node, file: file, owner: "")
         guard node.name == "model" else {
             throw MigrationError.modelInvalid(
@@ -38,7 +38,7 @@ extension ManagedObjectModel {
             try self.init(
                 entities: try root.children("entity").map { try EntityDescription($0, noting: &unknown) },
                 configurations: try root.children("configuration").map { try Configuration($0, noting: &unknown) },
-                // Both spellings are in public use; which one Xcode writes is not known (COMPOSITES 4).
+                // Both spellings are in public use; which one Xcode writes is not known.
                 composites: try (root.children("composite") + root.children("compositeAttribute"))
                     .map { try CompositeDescription($0, noting: &unknown) },
                 fetchRequestTemplates: root.children("fetchRequest").compactMap {

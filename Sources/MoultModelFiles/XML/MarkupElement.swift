@@ -1,3 +1,6 @@
+import MoultModel
+import MoultXML
+
 /// One element of an XML model with everything below it.
 struct MarkupElement: Sendable {
     let name: String
@@ -7,10 +10,28 @@ struct MarkupElement: Sendable {
     let otherAttributes: [(name: String, value: String)]
     /// Where its start tag begins.
     let line: Int
-    var children: [MarkupElement] = []
-    /// What stands between its tags, all pieces joined; empty unless the parser was asked to keep it, because in a
-    /// model it says nothing.
-    var text = ""
+    let children: [MarkupElement]
+
+    private init(_ element: XMLElement) {
+        var known: [(key: ModelKey, value: String)] = []
+        var others: [(name: String, value: String)] = []
+        for attribute in element.attributes {
+            if let key = ModelKey.byName[attribute.name] {
+                known.append((key, attribute.value))
+            } else {
+                others.append(attribute)
+            }
+        }
+        (name, attributes, otherAttributes, line) = (element.name, known, others, element.line)
+        children = element.children.map(MarkupElement.init)
+    }
+
+    /// The root element of a model file.
+    ///
+    /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for anything not well-formed.
+    static func root(of bytes: [UInt8], file: String) throws(MigrationError) -> MarkupElement {
+        MarkupElement(try XMLElement.root(ofModelFile: file, bytes))
+    }
 
     subscript(key: ModelKey) -> String? {
         for attribute in attributes where attribute.key == key { return attribute.value }
@@ -21,5 +42,23 @@ struct MarkupElement: Sendable {
     var allAttributes: [String: String] {
         let known = attributes.map { (name: "\($0.key)", value: $0.value) }
         return Dictionary((known + otherAttributes).map { ($0.name, $0.value) }) { first, _ in first }
+    }
+}
+
+extension XMLElement {
+    /// The root element of a model or a mapping model.
+    ///
+    /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for anything not well-formed.
+    static func root(
+        ofModelFile file: String, _ bytes: [UInt8], keepsText: Bool = false
+    ) throws(MigrationError) -> XMLElement {
+        do {
+            return try root(of: bytes, limits: Limits(depth: 64), keepsText: keepsText)
+        } catch {
+            throw .modelInvalid(
+                "The file is not a well-formed XML model: \(error.message).",
+                place: "\(file):\(error.line):\(error.column)",
+                remedy: "Restore the file, or correct it there; an open merge conflict or a cut file often looks so.")
+        }
     }
 }

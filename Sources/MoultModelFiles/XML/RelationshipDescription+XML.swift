@@ -10,14 +10,14 @@ extension RelationshipDescription {
     /// Reads `<relationship>` of an entity.
     init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
         unknown.inspect(element, attributes: Self.knownAttributes, children: ["userInfo"])
-        // VERSION_HASH, "XML → inputs": an absent maxCount is 0 for to-many and 1 for to-one.
+        // An absent maxCount is 0 for to-many and 1 for to-one.
         let isToMany = element.flag(.toMany, noting: &unknown)
         let maxCount = element.count(.maxCount, noting: &unknown) ?? (isToMany ? 0 : 1)
         let minCount = element.count(.minCount, noting: &unknown) ?? 0
         if maxCount != 0, minCount > maxCount {
             unknown.add(
                 "counts-contradict", element,
-                "No object has \(minCount) destinations or more and at most \(maxCount), as minCount and maxCount ask.",
+                "No object has \(Quantity.count(minCount, "destination")) or more and at most \(maxCount), as minCount and maxCount ask.",
                 remedy: "Correct minCount or maxCount; a maxCount of 0 is no limit.")
         }
         self.init(

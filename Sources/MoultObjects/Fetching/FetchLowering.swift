@@ -62,7 +62,7 @@ package struct FetchLowering {
 
     var conditions: SQLText? { SQLText.all([restriction, condition].compactMap { $0 }) }
 
-    /// The rows of other entities in the same table are left out (STORE_FORMAT 3).
+    /// The rows of other entities in the same table are left out.
     private var restriction: SQLText? {
         let model = layout.model
         let isWhole = model.subentities(of: entity).isEmpty || fetch.includesSubentities

@@ -102,7 +102,7 @@ extension ObjectStore {
     private func strangeRow(_ key: Int64, _ fetch: ObjectFetch) -> MigrationError {
         MigrationError(
             .storeCorrupted, "The row \(key) of \(fetch.entityName) is of no entity that the model has.",
-            place: fetch.entityName, remedy: "Restore the store from a backup.")
+            place: fetch.entityName, remedy: MigrationError.damagedStoreRemedy)
     }
 }
 

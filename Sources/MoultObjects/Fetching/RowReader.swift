@@ -42,7 +42,7 @@ final class RowReader {
             case .undecodable(let value):
                 throw MigrationError(
                     .storeCorrupted, "A value cannot be read: \(value.reason).", place: column.name,
-                    remedy: "Look at the objects with moult dump, and restore the store from a backup.")
+                    remedy: MigrationError.damagedStoreRemedy)
             case .toOne, .toMany, nil: return .null
             }
         case .object:

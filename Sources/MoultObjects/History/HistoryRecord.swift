@@ -21,7 +21,7 @@ package struct HistoryRecord: Sendable {
         package let kind: Kind
         package let object: ObjectID
         /// The names of the properties that an update changed. Of several to-many relationships all are named where
-        /// one changed, for the order of their bits is not known (STORE_FORMAT_MORE 3).
+        /// one changed, for the order of their bits is not known.
         package let properties: [String]
         /// What a deletion kept of the object, by attribute.
         package let tombstone: [String: AttributeValue]

@@ -56,7 +56,7 @@ extension ObjectStore {
         after: Int64, _ last: Int64, _ timestamps: ClosedRange<Double>?
     ) throws -> [HistoryRecord] {
         let columns = try columns(ofTable: "ATRANSACTION")
-        // The texts lie in a table of their own, or, before it came, in the row (STORE_FORMAT 8).
+        // The texts lie in a table of their own, or, before it came, in the row.
         let texts = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"].map { name in
             columns.contains("Z\(name)TS")
                 ? "COALESCE(Z\(name), (SELECT ZNAME FROM ATRANSACTIONSTRING AS s WHERE s.Z_PK = t.Z\(name)TS))"

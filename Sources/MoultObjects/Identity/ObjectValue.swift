@@ -8,4 +8,13 @@ package enum ObjectValue: Sendable, Hashable {
     indirect case toOne(ObjectID?)
     /// In the order of an ordered relationship, else by key.
     case toMany([ObjectID])
+
+    /// What kind of value it is; messages never say the value itself.
+    var kindPhrase: String {
+        switch self {
+        case .attribute(let value): value?.kindPhrase ?? "no value"
+        case .toOne: "an object"
+        case .toMany: "a list of objects"
+        }
+    }
 }

@@ -43,7 +43,7 @@ package final class InstanceInserter {
         if let binder = binders[position] {
             try binder._withUnsafeGuaranteedRef { try $0.bind(value, to: row) }
         } else if let slot = slots[position] {
-            throw rows.mismatch(slot, "\(value)")
+            throw rows.mismatch(slot, value.kindPhrase)
         }
     }
 

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Writes what a transaction changed into a store's persistent history (STORE_FORMAT 8, MORE 3).
+/// Writes what a transaction changed into a store's persistent history.
 ///
 /// The first change writes the row of the transaction; a transaction without changes leaves none.
 package final class HistoryWriter {
@@ -65,7 +65,7 @@ package final class HistoryWriter {
         let places = places(of: entity)
         var bits = [UInt8](repeating: 0, count: (places.count + 7) / 8)
         let name = entity.shape.entity.name
-        // The order of several to-many slots is not predictable (MORE 3): a change of one is told as one of each.
+        // The order of several to-many slots is not predictable: a change of one is recorded as a change of each.
         let all = (toManyCounts[name] ?? 0) > 1 && changed.contains { $0.isToMany }
         for (slot, place) in places where changed.contains(slot) || (all && slot.isToMany) {
             bits[place / 8] |= 0x80 >> UInt8(place % 8)
@@ -127,7 +127,7 @@ extension HistoryWriter {
             ("AUTHOR", author), ("BUNDLEID", program.bundleIdentifier), ("CONTEXTNAME", contextName),
             ("PROCESSID", program.processName),
         ]
-        // The texts lie in a table of their own, or, before it came, in the row (STORE_FORMAT 8).
+        // The texts lie in a table of their own, or, before it came, in the row.
         let columns = texts.map { hasStrings ? "Z\($0.0)TS" : "Z\($0.0)" }.joined(separator: ", ")
         let values = try texts.map { try hasStrings ? string($0.1) : $0.1.map(SQLiteValue.text) ?? .null }
         try writer.statement(
@@ -169,7 +169,7 @@ extension HistoryWriter {
         }
         throw MigrationError(
             .storeCorrupted, "The table Z_PRIMARYKEY has no row for \(name), which its history needs.",
-            place: "Z_PRIMARYKEY", remedy: "Restore the store from a backup.")
+            place: "Z_PRIMARYKEY", remedy: MigrationError.damagedStoreRemedy)
     }
 }
 

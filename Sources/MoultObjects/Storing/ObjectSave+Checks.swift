@@ -12,7 +12,8 @@ extension ObjectSave {
             let entity = try store.columns(of: id.entityName)
             guard insertion.values.count == entity.places.count else {
                 throw MigrationError(
-                    .internal, "\(insertion.values.count) values were given for \(entity.places.count) properties.",
+                    .internal,
+                    "\(Quantity.count(insertion.values.count, "value was", plural: "values were")) given for \(Quantity.count(entity.places.count, "property", plural: "properties")).",
                     place: id.description, remedy: "Report this to Moult.")
             }
             let key: Int64
@@ -153,7 +154,7 @@ extension ObjectSave {
             }
         default:
             throw MigrationError(
-                .dataConflict, "\(entity.place(position)) cannot hold \(value).", place: id.description,
+                .dataConflict, "\(entity.place(position)) cannot hold \(value.kindPhrase).", place: id.description,
                 remedy: "Give a value of the property's own kind.")
         }
     }

@@ -100,7 +100,7 @@ extension ObjectSave {
                         owner: update.id, key: key, relationship: relationship, members: members, isNew: false))
             default:
                 throw MigrationError(
-                    .dataConflict, "\(update.entity.place(position)) cannot hold \(value).",
+                    .dataConflict, "\(update.entity.place(position)) cannot hold \(value.kindPhrase).",
                     place: update.id.description, remedy: "Give a value of the property's own kind.")
             }
         }

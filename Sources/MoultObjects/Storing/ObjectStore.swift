@@ -121,7 +121,7 @@ package final class ObjectStore {
         self.path = path
         self.isReadOnly = isReadOnly
         self.system = system
-        externalData = { name in try external?.file(name, on: system).map { try system.read($0) } }
+        externalData = { name in try external?.contents(of: name, on: system) }
         let opened = try connection.transaction(.deferred) {
             try OpenedStore(connection, model: model, configuration: configuration, path: path)
         }

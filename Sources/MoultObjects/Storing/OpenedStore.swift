@@ -28,12 +28,12 @@ struct OpenedStore {
         layout = try StoreLayout(actual: snapshot, model: model)
         if let fault = layout.findings.first(where: { $0.severity == .error }) {
             throw MigrationError(
-                .storeCorrupted, fault.message, place: fault.place, remedy: "Restore the store from a backup.")
+                .storeCorrupted, fault.message, place: fault.place, remedy: MigrationError.damagedStoreRemedy)
         }
         guard let identifier = UUID(uuidString: snapshot.metadata.uuid) else {
             throw MigrationError(
                 .metadataInvalid, "The store's UUID is \"\(snapshot.metadata.uuid)\", which is none.", place: path,
-                remedy: "Restore the store from a backup.")
+                remedy: MigrationError.damagedStoreRemedy)
         }
         self.identifier = identifier
         self.snapshot = snapshot
@@ -44,7 +44,7 @@ struct OpenedStore {
     /// The names of a table's columns.
     func columns(_ table: String) -> [String] { (snapshot.columns[table] ?? []).map(\.name) }
 
-    /// A hash that is not certain is not compared: Moult's guess may be wrong (VERSION_HASH).
+    /// A hash that is not certain is not compared: Moult's guess may be wrong.
     private static func check(_ stored: VersionHashes, _ expected: VersionHashes, path: String) throws {
         let names = Set(stored.entities.keys).union(expected.entities.keys)
         let different = names.filter { name in
@@ -104,7 +104,7 @@ extension StoreLayout {
     fileprivate func continues(_ earlier: StoreLayout) -> Bool {
         guard tables.count == earlier.tables.count, joinTables.count == earlier.joinTables.count else { return false }
         return tables.allSatisfy { table in
-            guard let before = earlier.tables.first(where: { $0.name == table.name }) else { return false }
+            guard let before = earlier.table(named: table.name) else { return false }
             let (now, then) = (Set(table.columns), Set(before.columns))
             return now.isSubset(of: then) && then.subtracting(now).allSatisfy { $0.role == .unknown }
         }

@@ -112,7 +112,7 @@ package final class SnapshotReader {
             throw MigrationError(
                 .storeCorrupted,
                 "The row \(key) of \(table) is of the entity number \(number), which does not "
-                    + "belong there.", place: table, remedy: "Restore the store from a backup.")
+                    + "belong there.", place: table, remedy: MigrationError.damagedStoreRemedy)
         }
         let id = ObjectID(store: store, entityName: variant.entityName, key: key)
         let values = PositionedValues(made(of: variant.fields, row, first, &maker))

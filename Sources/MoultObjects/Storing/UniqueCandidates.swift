@@ -75,7 +75,7 @@ final class UniqueCandidates {
 
     /// The keys of candidates that have equal values among themselves.
     func groups() throws -> [[Int64]] {
-        let present = constraint.columns.indices.map { "c\($0) IS NOT NULL" }.joined(separator: " AND ")
+        let present = constraint.columns.indices.map { "c\($0) IS NOT NULL" }.conditions(joinedBy: "AND")
         let sql = """
             SELECT group_concat(pk) FROM (SELECT * FROM \(table) ORDER BY pk) WHERE \(present)
             GROUP BY \(columnNames) HAVING count(*) > 1 ORDER BY min(pk)
@@ -88,7 +88,7 @@ final class UniqueCandidates {
     /// The stored rows, not candidates themselves, that have the values of a candidate.
     func stored() throws -> [(candidate: Int64, key: Int64, number: Int64)] {
         let equal = constraint.columns.enumerated().map { "t.\($1.name.quotedName) = c.c\($0)" }
-            .joined(separator: " AND ")
+            .conditions(joinedBy: "AND")
         let sql = """
             SELECT c.pk, t.Z_PK, t.Z_ENT FROM \(table) AS c JOIN main.\(constraint.table.quotedName) AS t ON \(equal)
             WHERE t.Z_PK NOT IN (SELECT pk FROM \(table)) ORDER BY c.pk, t.Z_PK

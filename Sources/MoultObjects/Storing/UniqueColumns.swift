@@ -3,7 +3,7 @@ import MoultStore
 
 /// A uniqueness constraint as a table keeps it: no two of its rows have the same values there, unless one is NULL.
 ///
-/// A unique index is one of a whole table, also where the entity that asks for it lies below the root (STORE_FORMAT 5).
+/// A unique index is one of a whole table, also where the entity that asks for it lies below the root.
 struct UniqueColumns: Hashable {
     let table: String
     let root: String

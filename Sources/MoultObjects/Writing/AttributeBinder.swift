@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Binds values of one attribute to one parameter, each as its column stores it (STORE_FORMAT 6).
+/// Binds values of one attribute to one parameter, each as its column stores it.
 final class AttributeBinder {
     let attribute: AttributeDescription
     let parameter: Int
@@ -38,7 +38,8 @@ final class AttributeBinder {
             try bind(attribute.allowsExternalBinaryDataStorage ? external.cell(for: bytes) : bytes, to: statement)
         default:
             throw MigrationError(
-                .dataConflict, "\(place) is of type \(attribute.type.name) and cannot hold \(value).", place: place,
+                .dataConflict, "\(place) is of type \(attribute.type.name) and cannot hold \(value.kindPhrase).",
+                place: place,
                 remedy: "Give a value of the attribute's type.")
         }
     }
@@ -49,9 +50,10 @@ final class AttributeBinder {
         case .real(let number)?: try statement.bind(number, at: parameter)
         case .text(let text)?: try statement.bind(text, at: parameter)
         case .blob?, .null?, nil:
-            let nearest = DecimalStorage.nearest(digits).map { "; the nearest that it holds is \($0)" } ?? ""
             throw MigrationError(
-                .dataConflict, "\(place) cannot hold \(digits) to its last digit\(nearest).", place: place,
+                .dataConflict,
+                "\(place) cannot hold a number of \(digits.count(where: \.isNumber)) digits to its last digit.",
+                place: place,
                 remedy: "Round the value to 15 digits, which a Decimal column always holds, before it is saved.")
         }
     }

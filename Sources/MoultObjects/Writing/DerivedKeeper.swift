@@ -5,7 +5,7 @@ import MoultStore
 /// Keeps the derived attributes that no trigger of the store keeps, by triggers of the connection's own: as temporary
 /// ones they are nobody else's and leave no trace in the store.
 ///
-/// What Core Data's own triggers for these look like is not publicly known (MORE 5); what they compute is.
+/// What Core Data's own triggers for these look like is not publicly known; what they compute is.
 struct DerivedKeeper {
     private(set) var triggers: [String] = []
     /// The derivations that are not known: their values stay as they are stored.

@@ -38,7 +38,7 @@ final class ExternalFiles {
         }
         let name = UUID().uuidString
         written.append(name)
-        try system.write(value, to: Path.join(storage.folder, name))
+        try system.write(value, to: Path.join(storage.folder, name), storage.rights)
         return ExternalStorage.Cell.file(name).bytes
     }
 

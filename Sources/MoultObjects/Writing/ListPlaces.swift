@@ -1,6 +1,6 @@
 import MoultSQLite
 
-/// The last place given in each list of one ordered relationship: 2048 first, then every 1024 (STORE_FORMAT 3).
+/// The last place given in each list of one ordered relationship: 2048 first, then every 1024.
 final class ListPlaces {
     static let first: Int64 = 2048
     static let step: Int64 = 1024

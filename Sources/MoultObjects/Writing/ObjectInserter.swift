@@ -45,7 +45,8 @@ package final class ObjectInserter {
             case .attribute(nil), .toOne(nil): break
             case .attribute(let value?): try rows.bind(value, at: slot)
             case .toOne(let destination?): try bind(destination, at: slot)
-            case .toMany, .undecodable: throw rows.mismatch(slot, "\(value)")
+            case .toMany: throw rows.mismatch(slot, "a list of objects")
+            case .undecodable: throw rows.mismatch(slot, "a value that cannot be read")
             }
         }
         try rows.insert()

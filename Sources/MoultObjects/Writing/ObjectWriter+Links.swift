@@ -77,7 +77,9 @@ extension ObjectWriter {
         }
         if !relationship.description.isToMany, destinations.count > 1 {
             throw MigrationError(
-                .dataConflict, "\(place) is to one, and \(destinations.count) objects were given.", place: place,
+                .dataConflict,
+                "\(place) is to one, and \(Quantity.count(destinations.count, "object was", plural: "objects were")) given.",
+                place: place,
                 remedy: "Give one object.")
         }
     }

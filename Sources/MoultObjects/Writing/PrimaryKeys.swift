@@ -4,7 +4,7 @@ import MoultStore
 
 /// Hands out the keys of new rows, so that no two processes give the same.
 ///
-/// The highest key ever given stands in `Z_PRIMARYKEY` (STORE_FORMAT 2). It is read inside the transaction that writes
+/// The highest key ever given stands in `Z_PRIMARYKEY`. It is read inside the transaction that writes
 /// the rows and raised in it: until that ends, no other connection can do the same.
 final class PrimaryKeys {
     private let connection: Connection
@@ -36,7 +36,7 @@ final class PrimaryKeys {
         guard !isOver, key > 0 else {
             throw MigrationError(
                 .storeCorrupted, "The highest key that \(table) has given is \(key &- 1); there is none after it.",
-                place: table, remedy: "Restore the store from a backup.")
+                place: table, remedy: MigrationError.damagedStoreRemedy)
         }
         highest[number] = key
         raised.insert(number)
@@ -77,6 +77,6 @@ final class PrimaryKeys {
     private static func missing(_ entity: String) -> MigrationError {
         MigrationError(
             .storeCorrupted, "The table Z_PRIMARYKEY has no row for the entity \(entity).", place: "Z_PRIMARYKEY",
-            remedy: "Restore the store from a backup.")
+            remedy: MigrationError.damagedStoreRemedy)
     }
 }

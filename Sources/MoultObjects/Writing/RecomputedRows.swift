@@ -1,7 +1,7 @@
 import MoultSQLite
 
 /// The rows whose derived attributes a trigger has computed, as the functions are told that Core Data's triggers call
-/// for this (STORE_FORMAT 7).
+/// for this.
 ///
 /// Sendable as its functions have to be; it is used by the one thread that uses the connection.
 final class RecomputedRows: @unchecked Sendable {

@@ -52,7 +52,7 @@ final class RowInserter {
 
     /// Gives the row an attribute's value.
     func bind(_ value: AttributeValue, at slot: Int) throws {
-        guard case .attribute(let binder) = slots[slot] else { throw mismatch(slot, "\(value)") }
+        guard case .attribute(let binder) = slots[slot] else { throw mismatch(slot, value.kindPhrase) }
         try binder.bind(value, to: statement)
     }
 

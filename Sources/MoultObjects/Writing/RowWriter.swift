@@ -42,7 +42,7 @@ final class RowWriter {
         for trigger in derived.triggers { try connection.execute(trigger) }
         findings = derived.findings
         hasTriggers = !layout.triggers.isEmpty || !derived.triggers.isEmpty
-        // SQLite calls it unsafe that a trigger writes an R-tree, which Core Data's own do (MORE 6).
+        // SQLite calls it unsafe that a trigger writes an R-tree, which Core Data's own do.
         if !layout.virtualTables.isEmpty { try connection.execute("PRAGMA trusted_schema = ON") }
     }
 
@@ -140,8 +140,7 @@ extension RowWriter {
         try statement.run()
     }
 
-    /// Adds a pair behind the last of both lists, in both directions where the relationship is its own inverse
-    /// (MORE 9).
+    /// Adds a pair behind the last of both lists, in both directions where the relationship is its own inverse.
     func appendPair(_ pair: JoinPair, _ relationship: StoredRelationship, _ own: Int64, _ other: Int64) throws {
         let order = try nextPlace(
             in: relationship.reference, of: own, table: pair.table, ownerColumn: pair.own, orderColumn: pair.order)

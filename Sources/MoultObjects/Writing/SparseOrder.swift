@@ -1,5 +1,5 @@
 /// The places of an ordered list's members: ascending numbers with gaps, so that a member put between two others
-/// changes no other row (STORE_FORMAT 3).
+/// changes no other row.
 enum SparseOrder {
     /// The places for members in their order.
     ///

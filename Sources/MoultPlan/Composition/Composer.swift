@@ -44,13 +44,14 @@ struct Composer {
                 sourceEntityName: before?.sourceEntityName, destinationEntityName: entity.name)
             let isSame = takesOverAttributes(next)
             if isSame, let before { mapping.attributes = before.attributes }
-            for (name, source) in next.attributes where !isSame {
+            // In order: the first reason is printed.
+            for (name, source) in next.attributes.sorted(by: { $0.key < $1.key }) where !isSame {
                 switch compose(source, for: name, of: entity.name, after: before) {
                 case .joined(let source): mapping.attributes[name] = source
                 case .apart(let reason): return .apart(reason: reason)
                 }
             }
-            for (name, source) in next.relationships {
+            for (name, source) in next.relationships.sorted(by: { $0.key < $1.key }) {
                 switch compose(source, for: name, of: entity.name, after: before) {
                 case .joined(let source): mapping.relationships[name] = source
                 case .apart(let reason): return .apart(reason: reason)

@@ -3,7 +3,7 @@ import MoultModel
 /// Consecutive inferred edges being joined into one mapping.
 ///
 /// What left on the way and returns under its name is a question: step by step its values are gone, straight from the
-/// first version to the last they would stay (REQUIREMENTS K-01).
+/// first version to the last they would stay.
 struct Stretch {
     /// The position of the version it starts at.
     let start: Int

@@ -35,7 +35,7 @@ extension Differ {
     }
 
     private func isHashed(_ attribute: AttributeDescription?) -> Bool {
-        // A derived attribute's name is not hashed, only its expressions are (VERSION_HASH section 1).
+        // A derived attribute's name is not hashed, only its expressions are.
         attribute.map { !$0.isTransient && $0.derivation == nil } ?? true
     }
 
@@ -59,7 +59,7 @@ extension Differ {
         }
     }
 
-    /// A property that goes on where it was declared may be lost to entities that leave the hierarchy.
+    /// A property that stays where it was declared may be lost to entities that leave the hierarchy.
     private mutating func reportLosers(of source: PropertyID) {
         let old = correspondence.source[source.entity]
         for entity in fates[source]?.losers ?? [] {

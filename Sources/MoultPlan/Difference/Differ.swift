@@ -131,10 +131,9 @@ extension Differ {
     }
 
     private func summary(_ entity: EntityDescription) -> String {
-        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         let parent = entity.superentityName.map { ", a kind of \($0)" } ?? ""
-        return count(entity.attributes.count, "attribute") + ", " + count(entity.relationships.count, "relationship")
-            + parent
+        return Quantity.count(entity.attributes.count, "attribute") + ", "
+            + Quantity.count(entity.relationships.count, "relationship") + parent
     }
 
     private mutating func compare(_ pair: Correspondence.Pair) {

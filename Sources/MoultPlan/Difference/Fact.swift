@@ -3,7 +3,7 @@ import MoultModel
 /// One thing that a model says of an entity, attribute or relationship, and what it means when that changes.
 struct Fact<Subject: Sendable>: Sendable {
     var kind: ModelChange.Kind
-    /// Whether the version hash contains it (VERSION_HASH section 1).
+    /// Whether the version hash contains it.
     var isHashed = false
     /// The fact as a person reads it; nil for none.
     var read: @Sendable (Subject) -> String?
@@ -30,7 +30,7 @@ extension AttributeValue {
         case .decimal(let digits): digits
         case .string(let text): "\"\(text)\""
         case .date(let seconds): "\(seconds) s since 2001-01-01"
-        case .binary(let bytes), .transformable(let bytes): "\(bytes.count) bytes"
+        case .binary(let bytes), .transformable(let bytes): "\(Quantity.count(bytes.count, "byte"))"
         case .uuid(let bytes): bytes.hexadecimal
         case .uri(let text): text
         }

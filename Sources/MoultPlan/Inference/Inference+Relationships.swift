@@ -67,7 +67,7 @@ extension Inference {
                 refuse(
                     .requiredRelationship, place,
                     relationship.isToMany
-                        ? "\(place) is new and needs \(relationship.minCount) destinations or more, and a relationship "
+                        ? "\(place) is new and needs \(Quantity.count(relationship.minCount, "destination")) or more, and a relationship "
                             + "has no default value."
                         : "\(place) is required and new, and a relationship has no default value.",
                     remedy: relationship.isToMany

@@ -58,7 +58,8 @@ struct Inference {
         var mapping = ResolvedEntityMapping(
             sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
         if let pair, isUnchanged(pair) { mapping.attributes = destination.sameAttributes }
-        for attribute in destination.attributes.values
+        // In order, as refusals and questions are listed as they are met.
+        for attribute in destination.attributes.values.sorted(by: { $0.name.precedesInByteOrder($1.name) })
         where mapping.attributes[attribute.name] == nil && attribute.isStored && attribute.derivation == nil {
             mapping.attributes[attribute.name] =
                 if let pair {
@@ -67,7 +68,8 @@ struct Inference {
                     .constant(attribute.defaultValue)
                 }
         }
-        for relationship in destination.relationships.values where !relationship.isTransient {
+        for relationship in destination.relationships.values.sorted(by: { $0.name.precedesInByteOrder($1.name) })
+        where !relationship.isTransient {
             mapping.relationships[relationship.name] =
                 if let pair {
                     source(of: relationship, in: pair)

@@ -34,17 +34,22 @@ extension MigrationError {
 
     private static func example(_ questions: [Question]) -> String {
         guard let question = questions.first, let answer = question.answers.first else { return "" }
-        return ", such as --set \(question.place)=\(answer.choice)"
+        // Where several versions ask about one place.
+        let versions =
+            questions.count { $0.place == question.place } > 1
+            ? " --from \(question.from.shellQuoted) --to \(question.to.shellQuoted)" : ""
+        return "\(versions) --set \("\(question.place)=\(answer.choice)".shellQuoted)"
     }
 
     /// All questions at once, each with its evidence and its answers.
     package static func unanswered(_ questions: [Question]) -> MigrationError {
-        let count = questions.count == 1 ? "One question is" : "\(questions.count) questions are"
+        let count = Quantity.count(questions.count, "question is", plural: "questions are")
         let texts = questions.map { "\n\($0.text)" }.joined()
         return MigrationError(
             .question, "\(count) not answered, and Moult does not guess.\(texts)\n",
             place: questions.first?.place ?? "",
             remedy:
-                "Answer each with moult answer MODEL\(example(questions)); or set renaming identifiers in the model.")
+                "Set renaming identifiers in the model, or answer each question, such as: moult answer MODEL"
+                + example(questions))
     }
 }

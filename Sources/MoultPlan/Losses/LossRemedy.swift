@@ -1,6 +1,6 @@
 import MoultModel
 
-/// The code to write for a loss that nobody has declared.
+/// The code to write for a loss that is not declared.
 package struct LossRemedy {
     private let loss: MigrationLoss
     private let pass: MigrationPass
@@ -13,15 +13,15 @@ package struct LossRemedy {
     }
 
     package var text: String {
-        "\(code) Or accept the loss: acceptedLosses = [\"\(loss.place)\"], or --accept-losses on the command line."
+        "\(code) \(isCarriedByCode ? "Or" : "Then") accept the loss: acceptedLosses = [\"\(loss.place)\"], or --accept-losses on the command line."
     }
+
+    /// Whether the code makes the loss one that needs no acceptance. What code makes of whole objects is not known.
+    private var isCarriedByCode: Bool { loss.propertyName != nil || pass.style == .mapping }
 
     private var code: String {
         let entity = loss.entityName
-        guard let property = loss.propertyName else {
-            return
-                "Add an entity mapping that takes the objects: EntityMapping(from: \"\(entity)\", to: \"\(target)\")."
-        }
+        guard let property = loss.propertyName else { return codeForObjects }
         if case .plan(let from, let to) = pass.style {
             return "Read the old value beside the new object: .transform(from: \(from).\(entity).self, to: "
                 + "\(to).\(target).self) { old, new in new.\(property) = … old.\(property) … }."
@@ -39,6 +39,20 @@ package struct LossRemedy {
                 + "$source.\(property))\")."
         }
         return "Map the value: PropertyMapping(\"\(property)\", from: \"\(property)\") { (old: \(type)?) in … }."
+    }
+
+    private var codeForObjects: String {
+        let entity = loss.entityName
+        return switch pass.style {
+        case .mapping:
+            "Add an entity mapping that takes the objects: EntityMapping(from: \"\(entity)\", to: \"\(target)\")."
+        case .handlers:
+            "Copy what is needed of the objects of \(entity) in the stage's willMigrateHandler, which still has the old "
+                + "version."
+        case .plan(let from, _):
+            "Copy what is needed of the objects in the stage's willMigrate, which still has the old version: "
+                + "try context.fetch(FetchDescriptor<\(from).\(entity)>())."
+        }
     }
 
     /// The entity that the objects become, or the one of the same name.

@@ -16,6 +16,13 @@ extension ResolvedMapping {
     }
 }
 
+extension ManagedObjectModel {
+    /// Whether the objects of an older version's entity have an entity in this one, of the same name or renamed from it.
+    package func hasEntity(of older: String) -> Bool {
+        entities.contains { !$0.isAbstract && ($0.name == older || $0.renamingIdentifier == older) }
+    }
+}
+
 /// A property of one entity, inherited or not.
 package struct PropertyPlace: Sendable, Hashable {
     package var entity: String
@@ -69,7 +76,8 @@ extension ManagedObjectModel {
                 let attribute = keys[position...].joined(separator: ".")
                 for kind in kinds {
                     places.insert(PropertyPlace(kind.name, attribute))
-                    for leaf in leaves(of: kind) where leaf.name.hasPrefix(attribute + ".") {
+                    let leaves = self.attribute(key, of: kind)?.leaves ?? []
+                    for leaf in leaves where leaf.name.hasPrefix(attribute + ".") {
                         places.insert(PropertyPlace(kind.name, leaf.name))
                     }
                 }
@@ -87,21 +95,30 @@ extension ManagedObjectModel {
 // MARK: - What no one reads
 
 private struct LeftBehindSearch {
-    let mapping: ResolvedMapping
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
     /// By statements.
     let carried: Set<PropertyPlace>
     let version: String
+    private let mappings: [String: [ResolvedEntityMapping]]
+
+    init(
+        mapping: ResolvedMapping, source: ManagedObjectModel, destination: ManagedObjectModel,
+        carried: Set<PropertyPlace>, version: String
+    ) {
+        self.source = source
+        self.destination = destination
+        self.carried = carried
+        self.version = version
+        mappings = Dictionary(grouping: mapping.entityMappings) { $0.sourceEntityName ?? "" }
+    }
 
     func losses(_ entity: EntityDescription) -> [MigrationLoss] {
-        let all = mapping.mappings(fromEntity: entity.name)
+        let all = mappings[entity.name] ?? []
         let takers = all.filter { $0.destinationEntityName != nil }
         let hasPolicy = all.contains { $0.policy != nil }
         guard !takers.isEmpty || hasPolicy else {
-            let isInBoth = destination.entities.contains {
-                !$0.isAbstract && ($0.name == entity.name || $0.renamingIdentifier == entity.name)
-            }
+            let isInBoth = destination.hasEntity(of: entity.name)
             var loss = MigrationLoss(.rows, isInBoth ? .dropped : .removed, entity: entity.name, version: version)
             // A mapping of type remove says so.
             loss.isInBoth = isInBoth && all.allSatisfy { $0.written == nil }
@@ -109,14 +126,17 @@ private struct LeftBehindSearch {
         }
         // The objects of a policy without a destination entity are counted by what becomes of each.
         guard !takers.isEmpty else { return [] }
-        let attributes = source.leaves(of: entity).filter { $0.isStored && $0.derivation == nil }.map { attribute in
-            (MigrationLoss.Kind.values, attribute.name, attributeIsInBoth(attribute, takers))
+        func isLeft(_ name: String) -> Bool { !carried.contains(PropertyPlace(entity.name, name)) }
+        let attributes = source.leaves(of: entity).filter { $0.isStored && $0.derivation == nil && isLeft($0.name) }
+        let relationships = source.relationships(of: entity).filter { !$0.isTransient && isLeft($0.name) }
+        guard !attributes.isEmpty || !relationships.isEmpty else { return [] }
+        let made = takers.compactMap { taker in
+            taker.destinationEntityName.flatMap(destination.entity).map { MadeProperties($0, by: taker, destination) }
         }
-        let relationships = source.relationships(of: entity).filter { !$0.isTransient }.map { relationship in
-            (MigrationLoss.Kind.links, relationship.name, relationshipIsInBoth(relationship, takers))
-        }
-        return (attributes + relationships).compactMap { kind, name, isInBoth in
-            guard !carried.contains(PropertyPlace(entity.name, name)) else { return nil }
+        let left =
+            attributes.map { old in (MigrationLoss.Kind.values, old.name, made.contains { $0.has(old) }) }
+            + relationships.map { old in (MigrationLoss.Kind.links, old.name, made.contains { $0.has(old) }) }
+        return left.map { kind, name, isInBoth in
             var loss = MigrationLoss(
                 kind, isInBoth ? .dropped : .removed, entity: entity.name, property: name, version: version)
             loss.isInBoth = isInBoth
@@ -124,31 +144,43 @@ private struct LeftBehindSearch {
             return loss
         }
     }
+}
+
+/// The stored properties of what an entity mapping makes, by the names that they go by.
+private struct MadeProperties {
+    private let taker: ResolvedEntityMapping
+    private var attributes: [String: [AttributeDescription]] = [:]
+    private var relationships: [String: [RelationshipDescription]] = [:]
+
+    init(_ entity: EntityDescription, by taker: ResolvedEntityMapping, _ model: ManagedObjectModel) {
+        self.taker = taker
+        for leaf in model.leaves(of: entity) where leaf.isStored && leaf.derivation == nil {
+            for name in Set([leaf.name, leaf.renamingIdentifier, leaf.root].compactMap { $0 }) {
+                attributes[name, default: []].append(leaf)
+            }
+        }
+        for relationship in model.relationships(of: entity) where !relationship.isTransient {
+            for name in Set([relationship.name, relationship.renamingIdentifier].compactMap { $0 }) {
+                relationships[name, default: []].append(relationship)
+            }
+        }
+    }
 
     /// Whether an attribute of the same name, or renamed from it, takes no other attribute's values. A composite
     /// attribute and a plain one of its name are the same with another type.
-    private func attributeIsInBoth(_ old: AttributeDescription, _ takers: [ResolvedEntityMapping]) -> Bool {
-        takers.contains { taker in
-            entity(of: taker).map(destination.leaves)?.contains { new in
-                guard new.isStored, new.derivation == nil, new.isNamed(as: old) else { return false }
-                if case .attribute(let other, _)? = taker.attributes[new.name] { return other == old.name }
-                return true
-            } ?? false
+    func has(_ old: AttributeDescription) -> Bool {
+        (attributes[old.name, default: []] + attributes[old.root, default: []]).contains { new in
+            guard new.isNamed(as: old) else { return false }
+            if case .attribute(let other, _)? = taker.attributes[new.name] { return other == old.name }
+            return true
         }
     }
 
-    private func relationshipIsInBoth(_ old: RelationshipDescription, _ takers: [ResolvedEntityMapping]) -> Bool {
-        takers.contains { taker in
-            entity(of: taker).map(destination.relationships)?.contains { new in
-                guard !new.isTransient, new.name == old.name || new.renamingIdentifier == old.name else { return false }
-                if case .relationship(let other)? = taker.relationships[new.name] { return other == old.name }
-                return true
-            } ?? false
+    func has(_ old: RelationshipDescription) -> Bool {
+        relationships[old.name, default: []].contains { new in
+            if case .relationship(let other)? = taker.relationships[new.name] { return other == old.name }
+            return true
         }
-    }
-
-    private func entity(of taker: ResolvedEntityMapping) -> EntityDescription? {
-        taker.destinationEntityName.flatMap(destination.entity)
     }
 }
 
@@ -159,5 +191,5 @@ extension AttributeDescription {
     }
 
     /// The property that a leaf belongs to.
-    private var root: String { String(name.prefix { $0 != "." }) }
+    fileprivate var root: String { String(name.prefix { $0 != "." }) }
 }

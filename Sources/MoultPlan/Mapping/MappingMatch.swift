@@ -7,7 +7,7 @@ package struct MappingMatch: Sendable, Hashable {
 }
 
 extension MappingMatch {
-    /// Finds the two versions by the hashes of the entities that the mapping maps (MAPPING_FORMAT 5). It says nothing
+    /// Finds the two versions by the hashes of the entities that the mapping maps. It says nothing
     /// of the others; so a version of which it maps every concrete entity is preferred, and one that equals the model
     /// that the mapping's file holds is preferred to that.
     ///

@@ -1,3 +1,5 @@
+import MoultModel
+
 /// What somebody decided about one thing that the models alone do not tell.
 package struct Answer: Sendable, Hashable, Codable {
     package enum Verdict: String, Sendable, Hashable, Codable {
@@ -15,6 +17,10 @@ package struct Answer: Sendable, Hashable, Codable {
     package var from: String
     /// The version after, by name.
     package var to: String
+    /// The checksums of the two versions' hashes, in base64, where names do not tell which versions they are: those inside
+    /// stores.
+    package var fromChecksum: String?
+    package var toChecksum: String?
     /// The entity, by its name in the version after.
     package var entity: String
     /// The property, by its name in the version after; nil for the entity itself.
@@ -42,7 +48,10 @@ package struct Answer: Sendable, Hashable, Codable {
 
     /// One line of JSON, ready to paste into a file of answers.
     package var json: String {
-        var fields = [("from", from), ("to", to), ("entity", entity)]
+        var fields = [("from", from), ("to", to)]
+        if let fromChecksum { fields.append(("fromChecksum", fromChecksum)) }
+        if let toChecksum { fields.append(("toChecksum", toChecksum)) }
+        fields.append(("entity", entity))
         if let property { fields.append(("property", property)) }
         fields.append(("is", self.is.rawValue))
         if let old { fields.append(("old", old)) }
@@ -57,8 +66,7 @@ package struct Answer: Sendable, Hashable, Codable {
             case "\n": "\\n"
             case "\t": "\\t"
             case "\r": "\\r"
-            case _ where scalar.value < 0x20:
-                "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+            case _ where scalar.steersTerminal: scalar.jsonEscape
             default: String(scalar)
             }
         }

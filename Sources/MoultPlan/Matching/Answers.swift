@@ -47,21 +47,24 @@ package struct Answers: Sendable, Equatable {
         Answers(unchecked: list.filter { !isRemoved($0) })
     }
 
+    /// These answers, and others that are about other versions.
+    package func joined(with others: Answers) -> Answers { Answers(unchecked: list + others.list) }
+
     private struct Key: Hashable {
         var from: String, to: String, entity: String, isEntity: Bool, name: String?
 
         init(_ answer: Answer, name: String?) {
-            from = answer.from
-            to = answer.to
+            from = answer.fromChecksum ?? answer.from
+            to = answer.toChecksum ?? answer.to
             entity = answer.entity
             isEntity = answer.property == nil
             self.name = name
         }
     }
 
-    /// The answers about the change from one version to another, each known by any of its names.
+    /// The answers about the change from one version to another, each known by any of its names, or by its hashes.
     package func about(_ from: ModelVersion, _ to: ModelVersion) -> [Answer] {
-        list.filter { from.names.contains($0.from) && to.names.contains($0.to) }
+        list.filter { from.isMeant(by: $0.from, $0.fromChecksum) && to.isMeant(by: $0.to, $0.toChecksum) }
     }
 }
 
@@ -101,8 +104,11 @@ extension Answers {
 }
 
 extension Answer {
+    /// An answer that does not say which stores it is about is about any of these names.
     fileprivate func isAboutTheSame(as other: Answer) -> Bool {
-        (from, to, entity, property) == (other.from, other.to, other.entity, other.property)
+        guard (entity, property) == (other.entity, other.property) else { return false }
+        guard isBound, other.isBound else { return (from, to) == (other.from, other.to) }
+        return (fromChecksum, toChecksum) == (other.fromChecksum, other.toChecksum)
     }
 
     fileprivate func checkShape() throws(MigrationError) {
@@ -111,6 +117,7 @@ extension Answer {
             case _ where entity.isEmpty || property?.isEmpty == true: "names no entity or property"
             case .rename where old == nil: "is a rename and does not name the old one"
             case .new where old != nil: "says new and names an old one"
+            case _ where (fromChecksum == nil) != (toChecksum == nil): "has the checksum of one version alone"
             default: nil
             }
         if let fault {

@@ -99,6 +99,8 @@ extension Answer {
     func refused(_ reason: String) -> MigrationError {
         MigrationError(
             .usage, "The answer \(json) answers nothing: \(reason).", place: place,
-            remedy: "Take it back with moult answer MODEL --forget \(place), or correct it in the file of answers.")
+            remedy:
+                "Take it back with moult answer MODEL --forget \(place.shellQuoted), or correct it in the file of answers."
+        )
     }
 }

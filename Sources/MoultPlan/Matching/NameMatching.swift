@@ -37,8 +37,9 @@ struct NameMatching {
             guard sourceNames.contains(item.name), taken.insert(item.name).inserted else { continue }
             sources[item.name] = item.name
         }
+        let byIdentifier = Dictionary(grouping: source) { $0.identifier }
         for item in open where sources[item.name] == nil && ambiguities[item.name] == nil {
-            let matches = source.filter { $0.identifier == item.name && !taken.contains($0.name) }
+            let matches = byIdentifier[item.name, default: []].filter { !taken.contains($0.name) }
             guard matches.count == 1, let match = matches.first else { continue }
             sources[item.name] = match.name
             taken.insert(match.name)
@@ -49,13 +50,18 @@ struct NameMatching {
         guard open.contains(where: { $0.identifier != nil && $0.identifier != $0.name }) else { return }
         let byName = Dictionary(source.map { ($0.name, $0) }) { first, _ in first }
         let openNames = Set(open.map(\.name))
+        var known: [String: [String]] = [:]
+        for item in source {
+            for name in item.formerNames.union([item.name, item.identifier].compactMap { $0 }) {
+                known[name, default: []].append(item.name)
+            }
+        }
         var claims: [String: [String]] = [:]
         for item in open {
             guard let identifier = item.identifier, identifier != item.name else { continue }
             // Unchanged since it was renamed.
             if let same = byName[item.name], same.isKnown(as: identifier) { continue }
-            let candidates = source.filter { $0.name == identifier || $0.isKnown(as: identifier) }.map(\.name)
-            if !candidates.isEmpty { claims[item.name] = candidates }
+            if let candidates = known[identifier] { claims[item.name] = candidates }
         }
         let claimants = Dictionary(grouping: claims.flatMap { claim in claim.value.map { ($0, claim.key) } }, by: \.0)
         for (name, candidates) in claims {

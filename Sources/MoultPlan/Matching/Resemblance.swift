@@ -110,7 +110,10 @@ extension Resemblance {
         let lost = old.subtracting(new).map(\.name).sorted { $0.precedesInByteOrder($1) }
         return Question.Candidate(
             name: removed.name,
-            evidence: ["\(common) properties are the same, of \(old.count) before and \(new.count) after"]
+            evidence: [
+                "\(Quantity.count(common, "property is", plural: "properties are")) the same, of \(old.count) before and "
+                    + "\(new.count) after"
+            ]
                 + (lost.isEmpty ? [] : ["a rename loses \(lost.joined(separator: ", ")), unless renamed too"]))
     }
 

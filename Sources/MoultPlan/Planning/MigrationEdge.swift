@@ -32,7 +32,7 @@ package struct MigrationEdge: Sendable, Equatable {
         /// In one sentence.
         package var sentence: String {
             switch self {
-            case .mapping: "It can be undone; what was added since goes."
+            case .mapping: "Reversible; going back drops what was added since."
             case .registered(let sentence): sentence
             case .backup(let reason): "Only the backup brings it back: \(reason)"
             }
@@ -69,10 +69,11 @@ package struct MigrationEdge: Sendable, Equatable {
 
 extension Question {
     package var finding: Finding {
-        let choices = answers.map { "--set \(place)=\($0.choice)" }
+        let choices = answers.map { "--set " + "\(place)=\($0.choice)".shellQuoted }
+        let others = choices.dropFirst().joined(separator: ", or ")
         return Finding(
             code: "question-\(kind.rawValue)", severity: .error, place: place, message: "\(from) to \(to): \(sentence)",
-            remedy: "Answer with moult answer MODEL and one of: \(choices.joined(separator: ", ")).")
+            remedy: "Answer with moult answer MODEL \(choices.first ?? "")" + (others.isEmpty ? "" : ", or \(others)"))
     }
 }
 

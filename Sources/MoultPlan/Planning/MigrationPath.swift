@@ -31,7 +31,7 @@ package struct MigrationPath: Sendable, Equatable {
         self.versions = versions
         self.from = from
         self.to = to
-        questions = edges.flatMap(\.questions) + walker.questions
+        questions = (edges.flatMap(\.questions) + walker.questions).map { $0.bound(to: versions) }
     }
 
     /// Every reason why an edge cannot be inferred, edge by edge.
@@ -50,19 +50,25 @@ extension MigrationEdge {
 extension ModelVersions {
     fileprivate func checkNames(in answers: Answers) throws(MigrationError) {
         for answer in answers.list {
-            guard let from = position(named: answer.from) else {
-                throw answer.refused("there is no version \(answer.from)")
+            guard let (from, to) = positions(of: answer) else {
+                let names = [answer.from, answer.to]
+                let unknown = names.first { position(named: $0) == nil }
+                throw answer.refused(
+                    unknown.map { "there is no version \($0)" }
+                        ?? "the versions \(names.joined(separator: " and ")) have other hashes")
             }
-            guard let to = position(named: answer.to) else { throw answer.refused("there is no version \(answer.to)") }
             guard from < to else { throw answer.refused("\(answer.from) is not before \(answer.to)") }
+            let isUnclear = versions[from].isInsideStore || versions[to].isInsideStore
+            guard answer.isBound || !isUnclear else { throw answer.unbound }
         }
     }
 
-    /// Four different answers for the four ways in which there is nothing to walk (B-05).
+    /// Four different answers for the four ways in which there is nothing to walk.
     fileprivate func checkDirection(from: Int, to: Int) throws(MigrationError) {
         guard versions.indices.contains(from), versions.indices.contains(to) else {
             throw MigrationError(
-                .noPath, "There is no such version.", remedy: "Name one of \(versions.count) versions of the model.")
+                .noPath, "There is no such version.",
+                remedy: "Name one of the \(Quantity.count(versions.count, "version")) of the model.")
         }
         guard from > to else { return }
         throw MigrationError(

@@ -56,7 +56,7 @@ package struct MigrationPlan: Sendable, Equatable {
 
     /// Whether there is nothing to do: the two versions are one.
     package var isEmpty: Bool { edges.isEmpty }
-    /// What may leave rows or values behind, which somebody has to acknowledge (K-09).
+    /// What may leave rows or values behind, which somebody has to acknowledge.
     package var losses: [ModelChange] { edges.filter(\.isInferable).flatMap(\.diff.losses) }
     package var findings: [Finding] { edges.flatMap(\.findings) }
     /// The names of the versions on the way, the first and the last included.
@@ -76,7 +76,7 @@ extension MigrationError {
             edge.refusals.map { "\n  \(edge.from) to \(edge.to): \($0.message) \($0.remedy)" }
         }
         return MigrationError(
-            .cannotInfer, "\(edges.count) edges cannot be inferred:\(texts.joined())\n",
+            .cannotInfer, "\(Quantity.count(edges.count, "edge")) cannot be inferred:\(texts.joined())\n",
             place: edges.first?.refusals.first?.place ?? "",
             remedy: "Make these changes inferable, or register a mapping or a custom stage for each edge.")
     }

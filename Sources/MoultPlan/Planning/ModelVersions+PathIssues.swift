@@ -3,7 +3,7 @@ import MoultModel
 extension ModelVersions {
     /// Everything that speaks against the way from one version to another, together; empty where it is open.
     ///
-    /// Version names are free text (K-11): their order is the order of the versions, never of the names.
+    /// Version names are free text: their order is the order of the versions, never of the names.
     package func pathIssues(
         from: String, to: String, answers: Answers = .none, registered: [RegisteredStage] = []
     ) -> [Finding] {

@@ -2,7 +2,7 @@ import MoultModel
 
 /// A mapping model or custom stage that somebody registered for an edge.
 ///
-/// It may also span several versions; such a shortcut is preferred to walking, because somebody tested it (K-01).
+/// It may also span several versions; such a shortcut is preferred to walking, because somebody tested it.
 /// A stage that has code is never joined with its neighbours: its code sees a whole store of just that version.
 package struct RegisteredStage: Sendable, Hashable {
     /// The version names.

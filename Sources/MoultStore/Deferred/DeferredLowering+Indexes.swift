@@ -20,9 +20,11 @@ extension DeferredLowering {
         let rebuilt = Set(tasks.filter { $0.kind == .rebuildTable }.map(\.name))
         let kept = Set(origins.values).union(lowering.joinChanges().filter(\.keepsPairs).map(\.table.name))
         let wanted = Set(lowering.destination.indexes.map(\.sql))
+        let dropped = Set(lowering.keptObjects.drops(.index))
         let stale = lowering.catalogue.entries.filter { entry in
             // Core Data's own names begin with Z; any other index is somebody's own and stays.
             entry.kind == .index && entry.sql.map { !wanted.contains($0) } == true && entry.name.hasPrefix("Z")
+                && !dropped.contains(entry.name)
                 && kept.contains(origins[entry.tableName] ?? entry.tableName)
         }
         for entry in stale {

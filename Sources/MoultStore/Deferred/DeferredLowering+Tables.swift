@@ -13,10 +13,16 @@ extension DeferredLowering {
 
     mutating func lower(_ table: EntityTable) {
         guard let from = origins.first(where: { $0.value == table.name })?.key,
-            let old = lowering.source.tables.first(where: { $0.name == from })
+            let old = lowering.source.table(named: from)
         else { return isUndoing ? takeBack(table) : make(table.name, table.sql) }
         guard table.constraints == old.constraints else {
             obstacles.append("the uniqueness of \(table.name) changes")
+            return
+        }
+        // A column that waits to be dropped still counts.
+        let names = Set(old.columns.map(\.name)).union(table.columns.map(\.name))
+        guard names.count <= StoreLayout.columnLimit else {
+            obstacles.append("\(table.name) would have \(names.count) columns until the old ones are dropped")
             return
         }
         let before = statements.count
@@ -60,20 +66,27 @@ extension DeferredLowering {
     private mutating func lowerColumns(of table: EntityTable, from old: EntityTable) -> [String] {
         var kept: [(column: String, from: String)] = []
         var added: [(column: EntityTable.Column, value: String?)] = []
+        var used: Set<String> = []
+        let columns = Dictionary(
+            old.columns.map { ("s.\($0.name.quotedName)", $0) }, uniquingKeysWith: { first, _ in first })
         for column in table.columns where column.role != .primaryKey {
-            switch origin(of: column, in: table, old) {
-            case .column(let from) where kept.contains(where: { $0.from == from.name }):
+            switch origin(of: column, in: table, columns) {
+            case .column(let from) where used.contains(from.name):
                 obstacles.append("\(table.name).\(column.name) is a copy of \(from.name)")
             case .column(let from) where from.type != column.type:
                 obstacles.append("\(table.name).\(column.name) changes its type")
-            case .column(let from): kept.append((column.name, from.name))
+            case .column(let from):
+                kept.append((column.name, from.name))
+                used.insert(from.name)
             case .literal(let value) where isUndoing:
-                if let old = takeBack(column, of: table, old, value) { kept.append(old) }
+                if let old = takeBack(column, of: table, old, value) {
+                    kept.append(old)
+                    used.insert(old.from)
+                }
             case .literal(let value): added.append((column, value))
             case nil: obstacles.append("\(table.name).\(column.name) has to be filled")
             }
         }
-        let used = Set(kept.map(\.from))
         let leaving = old.columns.filter { $0.role != .primaryKey && !used.contains($0.name) }.map(\.name)
         setAside(leaving, of: table, old)
         renameColumns(kept.filter { $0.column != $0.from }, of: table.name, old)
@@ -88,7 +101,11 @@ extension DeferredLowering {
     }
 
     /// Nil where its rows would have to be written.
-    private func origin(of column: EntityTable.Column, in table: EntityTable, _ old: EntityTable) -> Origin? {
+    ///
+    /// - Parameter columns: those of the old table, by the expression that reads them.
+    private func origin(
+        of column: EntityTable.Column, in table: EntityTable, _ columns: [String: EntityTable.Column]
+    ) -> Origin? {
         let members = lowering.contributions(toTableOf: table.rootEntityName).filter {
             lowering.isPart(column.role, of: $0)
         }
@@ -101,7 +118,7 @@ extension DeferredLowering {
         }
         guard let value = values.first, value != "NULL" || values.count > 1 else { return .literal(nil) }
         guard values.count == 1 else { return nil }
-        if let from = old.columns.first(where: { value == "s.\($0.name.quotedName)" }) { return .column(from) }
+        if let from = columns[value] { return .column(from) }
         // What stands in parentheses is no literal to ALTER TABLE.
         guard members.allSatisfy({ lowering.isConstant(column.role, $0) }), !value.contains("(") else { return nil }
         return .literal(value)

@@ -45,9 +45,10 @@ struct DeferredLowering {
     /// - Parameter metadata: with the mark that work is pending, where ``leavesWork``.
     func script(metadata: [UInt8], modelCache: [UInt8]?) -> StoreScript {
         let all =
-            lowering.dropTriggers() + lowering.dropObjects([.view, .table]) + statements + lowering.createTriggers()
+            lowering.dropTriggers() + lowering.dropObjects() + statements
             + history.statements + primaryKeys
             + lowering.identity(metadata: metadata, modelCache: modelCache)
+            + lowering.createTriggers()
         var script = StoreScript(
             statements: all, isInPlace: true, historyColumns: history.columns, transforms: [])
         script.isDeferred = !isUndoing
@@ -65,6 +66,7 @@ struct DeferredLowering {
             """, "Take the numbers of removed entities away.")
         return [leave]
             + rows.map { row -> StoreScript.Statement in
+                let table = row.superNumber == 0 ? lowering.destination.table(forEntity: row.name) : nil
                 let isCounted = row.superNumber == 0 && carried.contains(row.name)
                 let highest =
                     isCounted
@@ -73,7 +75,8 @@ struct DeferredLowering {
                 return .init(
                     """
                     INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
-                    VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), COALESCE(\(highest), 0))
+                    VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), max(COALESCE(\(highest), 0), \
+                    \(table?.highestKeySQL ?? "0")))
                     """, "Number the entity \(row.name) \(row.number).")
             }
     }
@@ -159,6 +162,7 @@ struct DeferredLowering {
         let trees = lowering.catalogue.entries.contains { $0.isVirtual && $0.name.hasPrefix("Z_RT_") }
         if trees || !lowering.destination.virtualTables.isEmpty { obstacles.append("the store has R-tree indexes") }
         if !lowering.cloudKitStatements().isEmpty { obstacles.append("CloudKit's records have to be rewritten") }
+        obstacles += lowering.keptObjects.obstacles
         notes += history.statements.map(\.sentence)
     }
 }

@@ -2,7 +2,7 @@
 /// `Z_DEFERRED_<n>_<name>`.
 ///
 /// The table of a removed entity always gets one, so that it is told from a table that is somebody else's; a column
-/// only where a new one takes its name. Nothing that Core Data or a model names begins like that (STORE_FORMAT 3, 4).
+/// only where a new one takes its name. Nothing that Core Data or a model names begins like that.
 enum DeferredName {
     private static let prefix = "Z_DEFERRED_"
 

@@ -2,25 +2,40 @@ import MoultModel
 import MoultSQLite
 
 extension DeferredWork {
-    /// What goes with a task, counted.
+    /// What goes with a task, counted; with the first one whatever an app has made since over something that leaves.
     ///
     /// - Parameter connection: the store, as `main`.
     package func losses(of task: DeferredTask, over connection: Connection) throws -> [MigrationLoss] {
+        try objects().losses(to: "", over: connection) + values(of: task, over: connection)
+    }
+
+    private func values(of task: DeferredTask, over connection: Connection) throws -> [MigrationLoss] {
         switch task.kind {
         case .dropIndex, .makeIndex: return []
         case .dropTable:
             let name = DeferredName.original(of: task.name) ?? task.name
             return task.rows == 0 ? [] : [MigrationLoss(.rows, .unexplained, entity: name, count: task.rows)]
         case .rebuildTable:
-            let table = actual.tables.first { $0.name == task.name }
-            return try (table?.columns ?? []).filter { $0.role == .unknown }.compactMap { column in
-                let count = try connection.integer(
-                    "SELECT count(\(column.name.quotedName)) FROM main.\(task.name.quotedName)")
-                guard let count, count > 0 else { return nil }
-                return MigrationLoss(
-                    .values, .unexplained, entity: task.name,
-                    property: DeferredName.original(of: column.name) ?? column.name, count: count)
-            }
+            let columns =
+                actual.table(named: task.name)?.columns.filter { $0.role == .unknown }.map(\.name)
+                ?? actual.joinTable(named: task.name)?.columns.filter { $0.role == .unknown }.map(\.name) ?? []
+            let values = try connection.valueCounts(of: columns, in: task.name).filter { $0.count > 0 }
+            return values.map { column, count in
+                MigrationLoss(
+                    .values, .unexplained, entity: task.name, property: DeferredName.original(of: column) ?? column,
+                    count: count)
+            } + definitions.losses.filter { $0.entityName == task.name }
         }
+    }
+
+    /// The objects of an app that contradict the store as it will be.
+    func objects() throws -> KeptObjects {
+        try KeptObjects(snapshot.catalogue, from: actual, to: fresh, isPending: true)
+    }
+
+    /// Whether anything of an app's own goes with the tasks.
+    package func losesObjects() throws -> Bool {
+        let rebuilt = tasks.filter { $0.kind == .rebuildTable }.map(\.name)
+        return try definitions.losses.contains { rebuilt.contains($0.entityName) } || !objects().dropped.isEmpty
     }
 }

@@ -10,6 +10,8 @@ extension DeferredWork {
         package let rebuilt: Rebuilt?
         /// From where the old ones are gone.
         package let leaving: StoreScript
+        /// Whether objects of an app go with the task.
+        package let dropsObjects: Bool
     }
 
     /// A table that was made anew beside the old one.
@@ -29,18 +31,21 @@ extension DeferredWork {
 
     /// - Throws: `internal` for a task of another store.
     package func script(for task: DeferredTask) throws -> Script {
+        let objects = try objects()
+        let gone = Set(objects.dropped.map(\.entry))
         let triggers = snapshot.catalogue.entries.filter { $0.kind == .trigger && $0.sql != nil }
         let away = triggers.map { StoreScript.Statement("DROP TRIGGER main.\($0.name.quotedName)", "Stop \($0.name).") }
-        let back = triggers.compactMap { trigger in
+        let back = triggers.filter { !gone.contains($0) }.compactMap { trigger in
             trigger.sql.map { StoreScript.Statement($0, "Put the trigger \(trigger.name) back.") }
         }
-        let (making, rebuilt, leaving) = try parts(of: task)
+        let (making, rebuilt, leaving) = try parts(of: task, without: gone)
         return Script(
-            making: StoreScript(statements: away + making, isInPlace: true), rebuilt: rebuilt,
-            leaving: StoreScript(statements: leaving + back, isInPlace: true))
+            making: StoreScript(statements: away + objects.dropStatements + making, isInPlace: true), rebuilt: rebuilt,
+            leaving: StoreScript(statements: leaving + back, isInPlace: true), dropsObjects: !gone.isEmpty)
     }
 
-    private func parts(of task: DeferredTask) throws -> (
+    /// - Parameter gone: the app's own objects that go.
+    private func parts(of task: DeferredTask, without gone: Set<Catalogue.Entry>) throws -> (
         making: [StoreScript.Statement], rebuilt: Rebuilt?, leaving: [StoreScript.Statement]
     ) {
         switch task.kind {
@@ -49,11 +54,11 @@ extension DeferredWork {
         case .dropIndex:
             return ([], nil, [.init("DROP INDEX main.\(task.name.quotedName)", task.sentence, rows: task.rows)])
         case .makeIndex:
-            guard let index = fresh.indexes.first(where: { $0.name == task.name }) else { break }
+            guard let index = freshIndex(task.name) else { break }
             return ([], nil, [.init(index.sql, task.sentence, rows: task.rows)])
         case .rebuildTable:
             guard let rebuilt = rebuilt(task.name), let sql = freshSQL(task.name) else { break }
-            return (making(rebuilt, sql, task), rebuilt, leaving(rebuilt, task))
+            return (making(rebuilt, sql, task), rebuilt, leaving(rebuilt, task, without: gone))
         }
         throw MigrationError(
             .internal, "The task is none of this store: \(task.sentence)", place: task.name,
@@ -80,22 +85,24 @@ extension DeferredWork {
         ]
     }
 
-    private func leaving(_ rebuilt: Rebuilt, _ task: DeferredTask) -> [StoreScript.Statement] {
+    private func leaving(
+        _ rebuilt: Rebuilt, _ task: DeferredTask, without gone: Set<Catalogue.Entry>
+    ) -> [StoreScript.Statement] {
         let drop = StoreScript.Statement("DROP TABLE main.\(rebuilt.old.quotedName)", task.sentence)
         let ours = fresh.indexes.filter { $0.table == rebuilt.table }
         let names = Set(ours.map(\.name))
         // An index that is somebody else's goes with the old table and has to come back.
         let foreign = snapshot.catalogue.entries.filter { entry in
             entry.kind == .index && entry.tableName == rebuilt.table && !names.contains(entry.name)
-                && !entry.name.hasPrefix("Z")
+                && !entry.name.hasPrefix("Z") && !gone.contains(entry)
         }.compactMap { entry in entry.sql.map { StoreScript.Statement($0, "Put the index \(entry.name) back.") } }
         return [drop]
             + ours.map { StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: task.rows) } + foreign
     }
 
-    private func freshSQL(_ name: String) -> String? {
-        fresh.tables.first { $0.name == name }?.sql ?? fresh.joinTables.first { $0.name == name }?.sql
-    }
+    func freshSQL(_ name: String) -> String? { fresh.table(named: name)?.sql ?? fresh.joinTable(named: name)?.sql }
+
+    func freshIndex(_ name: String) -> IndexDefinition? { fresh.indexes.first { $0.name == name } }
 }
 
 // MARK: - Which column comes from which
@@ -104,8 +111,8 @@ extension DeferredWork {
     private func rebuilt(_ name: String) -> Rebuilt? {
         let taken = Set(snapshot.catalogue.entries.map { $0.name.uppercased() })
         let old = DeferredName.make(for: name, avoiding: taken)
-        if let table = fresh.tables.first(where: { $0.name == name }),
-            let before = actual.tables.first(where: { $0.name == name })
+        if let table = fresh.table(named: name),
+            let before = actual.table(named: name)
         {
             let columns = table.columns.compactMap { column in
                 before.column(column.role).map {
@@ -116,8 +123,8 @@ extension DeferredWork {
                 table: name, old: old, keys: columns.filter { $0.name == "Z_PK" },
                 columns: columns.filter { $0.name != "Z_PK" })
         }
-        guard let join = fresh.joinTables.first(where: { $0.name == name }),
-            let before = actual.joinTables.first(where: { $0.name == name })
+        guard let join = fresh.joinTable(named: name),
+            let before = actual.joinTable(named: name)
         else { return nil }
         let columns = join.columns.compactMap { column in
             before.column(column.role).map { Rebuilt.Column(name: column.name, origin: $0, numbers: nil) }

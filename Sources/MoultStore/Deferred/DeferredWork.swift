@@ -5,14 +5,16 @@ import MoultSQLite
 /// its version.
 ///
 /// No list is kept anywhere, so none can be lost or go stale: whatever another tool has done of it is no task any more.
-/// That something is pending is what Core Data's own key in the metadata says (STORE_FORMAT_MORE 10).
+/// That something is pending is what Core Data's own key in the metadata says.
 package struct DeferredWork: Sendable {
     /// In the order in which they are done: what gives room first.
-    package let tasks: [DeferredTask]
+    package private(set) var tasks: [DeferredTask]
     /// The store as it is, and as a fresh one would be.
     package let actual: StoreLayout
     package let fresh: StoreLayout
     let snapshot: StoreSnapshot
+    /// What an app has added to the tables by hand.
+    let definitions: KeptDefinitions
 
     /// - Parameters:
     ///   - version: that of the store.
@@ -27,19 +29,43 @@ package struct DeferredWork: Sendable {
             version = try version.restricted(to: configuration.name)
         }
         actual = try StoreLayout(actual: snapshot, model: version.model)
-        fresh = try StoreLayout(
+        let bare = try StoreLayout(
             model: version.model, framework: snapshot.framework.number, history: snapshot.hasHistory,
             keeping: StoredNames(of: actual))
+        definitions = try KeptDefinitions(
+            actual, to: bare, version: version.name,
+            roots: Dictionary(actual.tables.map { ($0.rootEntityName, $0.rootEntityName) }) { first, _ in first },
+            isPending: true)
+        fresh = bare.adding(definitions)
         try Self.check(snapshot, actual, fresh)
         let tasks = snapshot.metadata.hasDeferredWork ? Self.tasks(snapshot.catalogue, actual, fresh) : []
         self.tasks =
             try connection.map { [fresh] in try Self.measure(tasks, snapshot.catalogue, fresh, over: $0) } ?? tasks
     }
 
+    /// What is left after a task, which the connection has just done.
+    ///
+    /// - Returns: nil where the catalogue says that it is still to be done.
+    package func without(_ task: DeferredTask, doneOver connection: Connection) throws -> DeferredWork? {
+        let sql = try connection.rows(
+            "SELECT sql FROM main.sqlite_master WHERE type IN ('table', 'index') AND name = ?", [.text(task.name)]
+        ) { $0.text(0) ?? "" }.first
+        let isDone =
+            switch task.kind {
+            case .dropTable, .dropIndex: sql == nil
+            case .rebuildTable: sql == freshSQL(task.name)
+            case .makeIndex: sql == freshIndex(task.name)?.sql
+            }
+        guard isDone else { return nil }
+        var left = self
+        left.tasks.removeAll { $0.kind == task.kind && $0.name == task.name }
+        return left
+    }
+
     private static func check(_ snapshot: StoreSnapshot, _ actual: StoreLayout, _ fresh: StoreLayout) throws {
         if let fault = actual.findings.first(where: { $0.severity == .error }) {
             throw MigrationError(
-                .storeCorrupted, fault.message, place: fault.place, remedy: "Restore the store from a backup.")
+                .storeCorrupted, fault.message, place: fault.place, remedy: MigrationError.damagedStoreRemedy)
         }
         guard actual.entityNumbers == fresh.entityNumbers else {
             throw snapshot.unknownWork("its entities have other numbers than those of a fresh store")
@@ -68,7 +94,7 @@ package struct DeferredWork: Sendable {
         -> [DeferredTask]
     {
         let tables = fresh.tables.filter { catalogue.table($0.name)?.sql != $0.sql }.map { table in
-            let columns = actual.tables.first { $0.name == table.name }?.columns.filter { $0.role == .unknown } ?? []
+            let columns = actual.table(named: table.name)?.columns.filter { $0.role == .unknown } ?? []
             return DeferredTask(
                 .rebuildTable, table.name, of: table.name,
                 columns: columns.map { DeferredName.original(of: $0.name) ?? $0.name })

@@ -120,6 +120,6 @@ extension FormatLowering {
             }
         case .value, .object, .collection, .composite, .elements: break
         }
-        throw refuse(expression.format, "it needs a value that the store can reckon with")
+        throw refuse(expression.format, "it needs a value that the store can calculate with")
     }
 }

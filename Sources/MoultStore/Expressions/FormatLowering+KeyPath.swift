@@ -101,7 +101,7 @@ extension FormatLowering {
             LoweredValue(sql: "(CASE \(name: alias).Z_ENT \(cases.joined(separator: " ")) END)", kind: .string))
     }
 
-    // MARK: - Relationships (STORE_FORMAT 3 and 4)
+    // MARK: - Relationships
 
     private func relationship(
         _ relationship: RelationshipDescription, of row: RowReference, within collection: LoweredCollection?,

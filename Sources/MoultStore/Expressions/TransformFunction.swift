@@ -30,14 +30,18 @@ struct TransformFunction: Sendable, Equatable {
         }
     }
 
+    /// - Parameter values: told by their kinds alone.
     fileprivate func failure(_ error: any Error, _ values: [AttributeValue?], _ key: Int64) -> MigrationError {
-        let reason = (error as? TransformFault)?.message ?? (error as? MigrationError)?.message ?? "\(error)"
-        let given = zip(arguments, values).map { "\($0.format) = \($1?.text ?? "nil")" }.joined(separator: ", ")
+        let reason =
+            (error as? TransformFault)?.message ?? (error as? MigrationError)?.message
+            ?? "it threw \(type(of: error))"
+        let given = zip(arguments, values).map { "\($0.format): \($1?.kindPhrase ?? "nil")" }.joined(separator: ", ")
         return MigrationError(
             .policyFailed,
             "The closure \(transform.name) for \(entity).\(attribute.name) failed at \(sourceEntity) \(key) "
                 + "(\(given)): \(reason)", place: "\(entity).\(attribute.name)",
-            remedy: "Correct the closure or the value; the store is as it was.")
+            remedy: "Correct the closure or the value; the store is as it was.",
+            cause: error is TransformFault ? nil : "\(error)")
     }
 }
 
@@ -92,7 +96,7 @@ private final class TransformCall: Sendable {
         let fitted = value.fitted(to: type)
         guard fitted.isHeld(by: type), let stored = fitted.stored else {
             throw TransformFault(
-                message: "it returned \(value.text), and \(function.attribute.name) is \(type.name)")
+                message: "it returned \(value.kindPhrase), and \(function.attribute.name) is \(type.name)")
         }
         if case .blob(let bytes) = stored, function.attribute.allowsExternalBinaryDataStorage {
             return .blob([1] + bytes)
@@ -105,7 +109,7 @@ extension TransformFunction.Argument {
     var mismatch: MigrationError {
         MigrationError(
             .storeCorrupted, "A row holds a value that is not \(kind.name), as \(format) declares.", place: format,
-            remedy: "Look at the objects with moult dump, and restore the store from a backup.")
+            remedy: MigrationError.damagedStoreRemedy)
     }
 }
 

@@ -123,7 +123,7 @@ extension ExpressionValue {
 }
 
 extension AttributeValue {
-    /// As a column stores it (STORE_FORMAT 6), without external storage; nil for what a column would change.
+    /// As a column stores it, without external storage; nil for what a column would change.
     package var stored: SQLiteValue? {
         switch self {
         case .integer(let number): .integer(number)

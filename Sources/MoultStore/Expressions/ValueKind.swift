@@ -76,7 +76,7 @@ extension ValueKind {
 }
 
 extension ExpressionValue {
-    /// The kind of a single value and what a column of that kind stores (STORE_FORMAT 6); nil for an object or a
+    /// The kind of a single value and what a column of that kind stores; nil for an object or a
     /// collection.
     package var stored: (kind: ValueKind, value: SQLiteValue)? {
         switch self {

@@ -1,7 +1,7 @@
 import MoultModelFiles
 import MoultSQLite
 
-/// How a column keeps a decimal (STORE_FORMAT 6).
+/// How a column keeps a decimal.
 ///
 /// A DECIMAL column has NUMERIC affinity, and so Core Data's decimals lie there as an INTEGER or a REAL. Every decimal of
 /// up to fifteen digits and every whole one of 64 bits has a number of its own; of longer ones only some have, and SQLite

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// The files beside a store that hold large values (STORE_FORMAT 6, MORE 2).
+/// The files beside a store that hold large values.
 ///
 /// The column holds one leading byte: `01` and the value itself, or `02`, the file's name in 36 characters and `00`.
 package struct ExternalStorage: Sendable, Hashable {
@@ -11,6 +11,8 @@ package struct ExternalStorage: Sendable, Hashable {
     package var folder: String { Path.join(supportFolder, "_EXTERNAL_DATA") }
     /// Where else files are looked for, and never written or removed: for a working copy, the store's own folder.
     package let lowerFolder: String?
+    /// Files are for whoever may read the store; those of a working copy are this user's alone.
+    package let rights: FileRights
 
     /// From this many bytes on a value goes into a file.
     package static let threshold = 100_000
@@ -18,26 +20,62 @@ package struct ExternalStorage: Sendable, Hashable {
     package init(store path: String) {
         supportFolder = Path.join(Path.folder(of: path), ".\(Path.stem(of: path))_SUPPORT")
         lowerFolder = nil
+        rights = .like(path)
     }
 
     /// The files of a working copy: new ones lie in a folder of their own, those of the store where they are.
     package init(ofWorkingCopy path: String, of store: String) {
         supportFolder = Path.join(Path.folder(of: path), ".new_external")
         lowerFolder = ExternalStorage(store: store).folder
+        rights = .own
     }
 
     /// The path of a file by its name, which must be a plain one; nil where there is none.
     package func file(_ name: String, on system: some System) throws -> String? {
         for folder in [folder, lowerFolder].compactMap({ $0 }) {
             let path = Path.join(folder, name)
-            if try system.exists(path) { return path }
+            if try system.isLink(path) || system.exists(path) { return path }
         }
         return nil
     }
 
+    /// The bytes of a file by its name, which must be a plain one; nil where there is none.
+    ///
+    /// - Throws: `fileNotReadable` for what is no plain file, or has more bytes than a value may have.
+    package func contents(of name: String, on system: any System) throws -> [UInt8]? {
+        guard let path = try file(name, on: system) else { return nil }
+        guard try Self.isPlain(path, on: system) else { throw Self.strange(path) }
+        return try system.read(path, limit: POSIXSystem.largestValue)
+    }
+
+    /// Whether there is a plain file of that name, and no link to one.
+    package func holds(_ name: String, on system: any System) throws -> Bool {
+        try file(name, on: system).map { try Self.isPlain($0, on: system) } ?? false
+    }
+
+    /// The paths of what lies in the folder and is no plain file, such as a link; Core Data makes nothing of the kind.
+    package func strangers(on system: any System) throws -> [String] {
+        for path in [supportFolder, folder] {
+            guard try !system.isLink(path) else { return [path] }
+            guard let status = try system.status(of: path) else { return [] }
+            guard status.kind == .folder else { return [path] }
+        }
+        return try system.list(folder).map { Path.join(folder, $0) }.filter { try !Self.isPlain($0, on: system) }
+    }
+
+    private static func isPlain(_ path: String, on system: any System) throws -> Bool {
+        try !system.isLink(path) && system.status(of: path)?.kind == .file
+    }
+
+    private static func strange(_ path: String) -> MigrationError {
+        MigrationError(
+            .fileNotReadable, "\(path) is no plain file, as external data is.", place: path,
+            remedy: "Put the file itself there, or remove what is there.")
+    }
+
     package func makeFolder(on system: some System) throws {
-        try system.makeFolder(supportFolder)
-        try system.makeFolder(folder)
+        try system.makeFolder(supportFolder, rights)
+        try system.makeFolder(folder, rights)
     }
 
     /// What a column of external storage holds.

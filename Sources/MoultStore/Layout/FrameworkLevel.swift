@@ -1,6 +1,6 @@
 /// A build of Core Data, as a store's `NSPersistenceFrameworkVersion` names it: what it writes and what it does not.
 ///
-/// Every difference between the frameworks that shows in a store's tables stands here (STORE_FORMAT 2, 4, 5, 7, 8).
+/// Every difference between the frameworks that shows in a store's tables stands here.
 package struct FrameworkLevel: Sendable, Hashable, Comparable {
     package let number: Int
 

@@ -23,6 +23,7 @@ extension StoreLayout {
             EntityTable(root: $0, in: model, numbering: numbering, level: level, keeping: stored)
         }
         let joinTables = JoinTable.all(of: model, numbering: numbering, keeping: stored)
+        for table in tables { try Self.checkWidth(table) }
         try Self.checkNames(tables.map(\.name) + joinTables.map(\.name))
         let bare = StoreLayout(
             model: model, level: level, entityNumbers: numbering.numbers, tables: tables, joinTables: joinTables)
@@ -53,8 +54,22 @@ extension StoreLayout {
         }
     }
 
+    /// SQLite's own limit, SQLITE_MAX_COLUMN, which Core Data does not change.
+    static let columnLimit = 2_000
+
+    private static func checkWidth(_ table: EntityTable) throws {
+        guard table.columns.count > columnLimit else { return }
+        throw MigrationError(
+            .unsupported,
+            "The table \(table.name) of \(table.rootEntityName), and of the entities below it, would have "
+                + "\(table.columns.count) columns; SQLite holds \(columnLimit).", place: table.rootEntityName,
+            remedy:
+                "Move attributes into an entity that a to-one relationship leads to, or give entities below it tables "
+                + "of their own by taking their parent away.")
+    }
+
     private static func checkNames(_ names: [String]) throws {
-        var seen: Set<String> = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+        var seen = Set(StoreSnapshot.coreTables)
         guard let twice = names.first(where: { !seen.insert($0).inserted }) else { return }
         throw MigrationError(
             .unsupported, "Two tables of this model would both be named \(twice).", place: twice,

@@ -27,7 +27,7 @@ extension StoreLayout {
         return groups.flatMap { $0.flatMap { table in [table.sql] + (byTable[table.name] ?? []).map(\.sql) } }
     }
 
-    /// The tables every store has, in the same words in every version (STORE_FORMAT 2).
+    /// The tables every store has, in the same words in every version.
     private var coreTables: [String] {
         let always = [
             "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",

@@ -21,6 +21,11 @@ package struct StoreLayout: Sendable, Equatable {
     package let findings: [Finding]
 
     private let tablePositions: [String: Int]
+    private let numbersByTable: [String: [Int]]
+    /// By the names of tables, and by numbers.
+    private let places: [String: Int]
+    private let joinPlaces: [String: Int]
+    private let entityNames: [Int: String]
     private let storages: [RelationshipReference: RelationshipStorage]
 
     package init(
@@ -41,6 +46,14 @@ package struct StoreLayout: Sendable, Equatable {
         let byRoot = Dictionary(
             tables.enumerated().map { ($1.rootEntityName, $0) }, uniquingKeysWith: { first, _ in first })
         tablePositions = byRoot
+        places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        joinPlaces = Dictionary(joinTables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        entityNames = Dictionary(entityNumbers.map { ($1, $0) }, uniquingKeysWith: { $0 < $1 ? $0 : $1 })
+        numbersByTable = Dictionary(
+            entityNumbers.compactMap { name, number in
+                model.entity(name).flatMap { byRoot[model.root(of: $0).name] }.map { (tables[$0].name, [number]) }
+            }, uniquingKeysWith: +
+        ).mapValues { $0.sorted() }
         storages = RelationshipStorage.all(
             of: model, joinTables: joinTables, tables: { root in byRoot[root].map { tables[$0] } })
     }
@@ -55,6 +68,9 @@ extension StoreLayout {
     package func table(for entity: EntityDescription) -> EntityTable? {
         tablePositions[model.root(of: entity).name].map { tables[$0] }
     }
+
+    package func table(named name: String) -> EntityTable? { places[name].map { tables[$0] } }
+    package func joinTable(named name: String) -> JoinTable? { joinPlaces[name].map { joinTables[$0] } }
 
     package func table(forEntity name: String) -> EntityTable? { model.entity(name).flatMap(table(for:)) }
 
@@ -77,6 +93,9 @@ extension StoreLayout {
         ([entity] + model.descendants(of: entity)).compactMap { entityNumbers[$0.name] }.sorted()
     }
 
+    /// The numbers of every entity whose rows a table holds, ascending.
+    package func numbers(inTable name: String) -> [Int] { numbersByTable[name] ?? [] }
+
     /// The entity a number of `Z_ENT` stands for.
-    package func entityName(number: Int) -> String? { entityNumbers.first { $0.value == number }?.key }
+    package func entityName(number: Int) -> String? { entityNames[number] }
 }

@@ -10,18 +10,34 @@ extension Catalogue {
             })
     }
 
+    /// The tables in which R-trees and search tables keep what they hold.
+    var shadowTables: [String] {
+        // https://sqlite.org/rtree.html, https://sqlite.org/fts5.html and https://sqlite.org/fts3.html.
+        let parts = [
+            "rowid", "node", "parent", "data", "idx", "content", "docsize", "config", "segments", "segdir", "stat",
+        ]
+        let names = Set(tables.filter(\.isVirtual).flatMap { tree in parts.map { "\(tree.name)_\($0)" } })
+        return tables.map(\.name).filter(names.contains)
+    }
+
     /// The triggers by what they are for.
     package var triggers: [(entry: Entry, kind: TriggerKind)] {
         entries.filter { $0.kind == .trigger }.map { ($0, TriggerKind(name: $0.name)) }
     }
 
+    /// What is no trigger and has one of these names: SQLite lets a trigger have any name.
+    func strangers(named names: Set<String>) -> [Entry] {
+        let names = Set(names.map { $0.uppercased() })
+        return entries.filter { $0.kind != .trigger && names.contains($0.name.uppercased()) }
+    }
+
     /// What a trigger of a store is for, as its name says.
     package enum TriggerKind: Sendable, Hashable {
-        /// Keeps a derived attribute (STORE_FORMAT 7, MORE 5).
+        /// Keeps a derived attribute.
         case derivedAttribute
-        /// Keeps an R-tree index (MORE 6).
+        /// Keeps an R-tree index.
         case rTree
-        /// Apple's own, seen in Photos (MORE 5).
+        /// Apple's own, seen in Photos.
         case photos
         /// Somebody else's.
         case unknown
@@ -38,10 +54,10 @@ extension Catalogue.Entry {
     package var isVirtual: Bool { kind == .table && (sql?.hasPrefix("CREATE VIRTUAL") ?? false) }
 
     /// A table of Core Data's ends with ` )` or a compound uniqueness; a column that was added later ends it with `)`,
-    /// and a renamed table has its name in quotes (STORE_FORMAT 10).
+    /// and a renamed table has its name in quotes.
     var wasAlteredInPlace: Bool {
         guard kind == .table, !isVirtual, let sql, name.hasPrefix("Z"), name.hasPrefix("Z_RT_") == false,
-            !["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"].contains(name)
+            !StoreSnapshot.coreTables.contains(name)
         else { return false }
         return sql.hasPrefix("CREATE TABLE \"") || !(sql.hasSuffix(" )") || sql.hasSuffix("))"))
     }
@@ -64,5 +80,14 @@ extension Connection {
             columns[row.text(0) ?? "", default: []].append(column)
         }
         return columns
+    }
+}
+
+extension Connection {
+    /// Writes while these triggers are dropped, and creates them again.
+    package func withoutTriggers(_ triggers: [Catalogue.Entry], _ write: () throws -> Void) throws {
+        for trigger in triggers { try execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
+        try write()
+        for sql in triggers.compactMap(\.sql) { try run(sql) }
     }
 }

@@ -34,6 +34,13 @@ extension ModelVersion {
             throw error
         }
     }
+
+    /// The version that a store carries inside itself, told apart from those of a model.
+    package var calledTheStoresOwn: ModelVersion {
+        var own = self
+        own.names = [name + " (the store's own)"]
+        return own
+    }
 }
 
 extension StoreProbe {

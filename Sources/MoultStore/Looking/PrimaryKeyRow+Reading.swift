@@ -10,7 +10,7 @@ extension PrimaryKeyRow {
         if let missing = needed.first(where: { name in !columns.contains { $0.name == name } }) {
             throw MigrationError(
                 .storeCorrupted, "The table Z_PRIMARYKEY has no column \(missing).", place: "Z_PRIMARYKEY",
-                remedy: "Restore the store from a backup.")
+                remedy: MigrationError.damagedStoreRemedy)
         }
         let sql = "SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT"
         let rows = try connection.rows(sql) { row in
@@ -22,7 +22,7 @@ extension PrimaryKeyRow {
             findings.append(
                 Finding(
                     code: "entity-without-name", severity: .warning, place: "Z_PRIMARYKEY",
-                    message: "The entity number \(row.number) has no name.", remedy: "Restore the store from a backup.")
+                    message: "The entity number \(row.number) has no name.", remedy: MigrationError.damagedStoreRemedy)
             )
         }
         return rows.filter { !$0.name.isEmpty }

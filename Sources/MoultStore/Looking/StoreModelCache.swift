@@ -2,7 +2,7 @@ import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
-/// The model that a store carries inside itself, in `Z_MODELCACHE` (STORE_FORMAT 2).
+/// The model that a store carries inside itself, in `Z_MODELCACHE`.
 package struct StoreModelCache: Sendable, Equatable {
     /// As the store holds them; nil where the table, its row or its content is missing.
     package let bytes: [UInt8]?
@@ -54,7 +54,8 @@ package struct StoreModelCache: Sendable, Equatable {
     package func version(of metadata: StoreMetadata?, in store: String) throws -> ModelVersion {
         guard let model else { throw missing(in: store) }
         let identifier = metadata?.versionIdentifiers.first(where: Self.isFileName)
-        let version = ModelVersion(names: [identifier ?? store.storeStem], model: model)
+        var version = ModelVersion(names: [identifier ?? store.storeStem], model: model)
+        version.isInsideStore = true
         let hashes = version.hashes.entities
         let wrong = (metadata?.hashes?.entities ?? [:]).filter { hashes[$0.key] != $0.value }.keys.sorted()
         guard wrong.isEmpty else { throw Self.contradiction(wrong, in: store) }

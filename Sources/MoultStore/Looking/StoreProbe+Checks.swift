@@ -1,4 +1,5 @@
 import MoultModel
+import MoultModelFiles
 import MoultSQLite
 import MoultSystem
 
@@ -19,29 +20,46 @@ extension StoreProbe {
         return try checkOnce(path, system)
     }
 
-    private static func checkOnce(_ path: String, _ system: any System) throws -> String {
-        guard let status = try system.status(of: path) else {
-            throw try missing(path, system)
-        }
+    /// Whether a file that may hold a damaged store is at the path: whatever its contents are, a file, and no model.
+    package static func checkKind(_ path: String, _ system: any System = POSIXSystem()) throws {
+        _ = try status(of: path, system)
+        if try !isDatabase(path, system), let error = model(path) { throw error }
+    }
+
+    private static func status(of path: String, _ system: any System) throws -> FileStatus {
+        guard let status = try system.status(of: path) else { throw try missing(path, system) }
         switch status.kind {
-        case .folder:
-            throw notAStore(path, "\(path) is a folder.", remedy: try remedyForFolder(path, system))
-        case .other:
-            throw notAStore(path, "\(path) is neither a file nor a folder.")
-        case .file:
-            break
+        case .folder: throw try folder(path, system)
+        case .other: throw notAStore(path, "\(path) is neither a file nor a folder.")
+        case .file: return status
         }
+    }
+
+    private static func checkOnce(_ path: String, _ system: any System) throws -> String {
+        let status = try status(of: path, system)
         let resolved = try system.resolve(path)
         guard status.size > 0 else { throw notAStore(path, "\(path) is empty.") }
-        let header = try system.read(resolved, prefix: 100)
-        try checkMagic(header, path)
-        let sideFiles = try ["-wal", "-journal"].map { try system.status(of: resolved + $0)?.size ?? 0 }
-        // A checkpoint that died leaves pages to the WAL that the header counts already.
-        if sideFiles.allSatisfy({ $0 == 0 }) { try checkLength(header, status.size, path) }
+        let sideFiles = try sideFileSuffixes.map { suffix -> Int64 in
+            guard let side = try system.status(of: resolved + suffix) else { return 0 }
+            // SQLite would wait for somebody at the other end of a pipe.
+            guard side.kind == .file else {
+                throw notAStore(
+                    path, "\(resolved)\(suffix) beside the store is no plain file, as SQLite's own is.",
+                    remedy: "Find out who has put it there, and move it away.")
+            }
+            return suffix == "-shm" ? 0 : side.size
+        }
+        // The header may be in the WAL, and a checkpoint that died leaves pages there that the header counts already.
+        if sideFiles.allSatisfy({ $0 == 0 }) {
+            let header = try system.read(resolved, prefix: 100)
+            try checkMagic(header, path)
+            try checkLength(header, status.size, path)
+        }
         return resolved
     }
 
-    private static func missing(_ path: String, _ system: any System) throws -> MigrationError {
+    /// For a path at which nothing is.
+    package static func missing(_ path: String, _ system: any System) throws -> MigrationError {
         let folder = Path.folder(of: path)
         // A folder lists a link though it leads nowhere.
         guard try system.exists(folder), try system.list(folder).contains(Path.name(of: path)) else {
@@ -53,25 +71,43 @@ extension StoreProbe {
             remedy: "Name the store itself, or put back what the link leads to.")
     }
 
-    private static func remedyForFolder(_ path: String, _ system: any System) throws -> String {
+    private static func folder(_ path: String, _ system: any System) throws -> MigrationError {
         let stores = try system.list(path).filter { name in
             [".sqlite", ".store", ".db", ".sqlite3"].contains { name.hasSuffix($0) }
         }
-        guard let first = stores.first else { return "Name the store's file." }
-        return "Name the store's file, such as \(Path.join(path, first))."
+        if stores.isEmpty, let error = model(path) { return error }
+        let example = stores.first.map { ", such as \(Path.join(path, $0))" } ?? ""
+        return notAStore(path, "\(path) is a folder.", remedy: "Name the store's file\(example).")
+    }
+
+    /// For a model that was named in place of a store; nil where the path names none.
+    private static func model(_ path: String) -> MigrationError? {
+        if MappingModelFile.isMappingModel(path) {
+            return notAStore(
+                path, "\(path) is a mapping model, not a store.",
+                remedy: "Name a store, and the mapping model with --mapping. "
+                    + "moult inspect \(path.shellQuoted) shows what it maps.")
+        }
+        guard ModelBundle.isModel(path) else { return nil }
+        return notAStore(
+            path, "\(path) is a model, not a store.",
+            remedy: "Name a store, and the model with --model. "
+                + "moult hash \(path.shellQuoted) shows the model's versions.")
     }
 
     private static func checkMagic(_ header: [UInt8], _ path: String) throws {
         if header.starts(with: magic) { return }
         if magic.starts(with: header) {
             throw MigrationError(
-                .storeCorrupted, "\(path) is cut off after \(header.count) bytes, inside its header.", place: path,
-                remedy: "Restore it from a backup.")
+                .storeCorrupted, "\(path) is cut off after \(Quantity.count(header.count, "byte")), inside its header.",
+                place: path, remedy: MigrationError.damagedStoreRemedy)
         }
+        if let error = model(path) { throw error }
         if header.starts(with: Array("bplist".utf8)) || header.starts(with: Array("CoreData".utf8)) {
             throw notAStore(
-                path, "\(path) is a property list or a binary store of Core Data, not a SQLite store.",
-                remedy: "Moult migrates SQLite stores; convert it with Core Data first.")
+                path, "\(path) is a compiled model, another property list or a binary store, not a SQLite store.",
+                remedy: "Give a model the suffix .mom and name it with --model. Convert a binary store with Core Data "
+                    + "first.")
         }
         if header.starts(with: Array("<?xml".utf8)) {
             throw notAStore(
@@ -84,24 +120,22 @@ extension StoreProbe {
 
     private static func checkLength(_ header: [UInt8], _ size: Int64, _ path: String) throws {
         guard header.count == 100 else {
-            throw cutOff(path, "after \(header.count) bytes, inside its header")
+            throw cutOff(path, "after \(Quantity.count(header.count, "byte")), inside its header")
         }
         func number(_ offset: Int, _ count: Int) -> Int64 {
             header[offset..<(offset + count)].reduce(0) { $0 << 8 | Int64($1) }
         }
-        // Sections 1.3.2, 1.3.8: 1 stands for 65,536; the count is valid only where the two change counters agree.
-        let pageSize = number(16, 2) == 1 ? 65_536 : number(16, 2)
+        // Section 1.3.8: the count is valid only where the two change counters agree.
         let pages = number(28, 4)
-        guard number(24, 4) == number(92, 4), pages > 0, pageSize >= 512 else { return }
-        guard size >= pages * pageSize else {
-            throw cutOff(path, "after \(size) of \(pages * pageSize) bytes")
-        }
+        guard number(24, 4) == number(92, 4), pages > 0, let pageSize = header.databasePageSize else { return }
+        let whole = pages * Int64(pageSize)
+        guard size >= whole else { throw cutOff(path, "after \(size) of \(whole) bytes") }
     }
 
     private static func cutOff(_ path: String, _ place: String) -> MigrationError {
         MigrationError(
             .storeCorrupted, "\(path) is cut off \(place).", place: path,
-            remedy: "Restore it from a backup, or copy it again from where it came.")
+            remedy: MigrationError.damagedStoreRemedy)
     }
 
     /// Looks at the tables: a readable schema, and the two tables that every store of Core Data has.
@@ -113,7 +147,7 @@ extension StoreProbe {
             error.place = path
             throw error
         }
-        // STORE_FORMAT section 2.
+        // Every store of Core Data has them.
         let missing = ["Z_METADATA", "Z_PRIMARYKEY"].filter { !tables.contains($0) }
         guard !missing.isEmpty else { return }
         throw Self.notAStore(

@@ -26,7 +26,9 @@ package final class StoreProbe {
     package let connection: Connection
     private let system: any System
     private let before: [FileStatus?]
-    private let privateFolder: String?
+    private let privateFolder: TemporaryFolder?
+    /// Why there is no private copy.
+    private let lackOfRoom: MigrationError?
 
     /// - Parameter folder: where a private copy is made; the system's temporary folder when nil.
     /// - Throws: `MigrationError`, with a message of its own for each kind of file that is no usable store.
@@ -39,6 +41,8 @@ package final class StoreProbe {
             // What was read while somebody wrote says nothing of the store.
             let isDisturbed = way == .immutable && !isUndisturbed
             close()
+            // Without a copy, for which there was no room, SQLite cannot play a journal back.
+            if let lackOfRoom, (error as? MigrationError)?.code == .readOnly { throw lackOfRoom }
             throw isDisturbed ? Self.disturbed(path) : error
         }
     }
@@ -48,16 +52,22 @@ package final class StoreProbe {
         self.system = system
         before = try Self.statuses(of: path, system)
         if Self.isAtRest(before) {
-            (way, privateFolder) = (.immutable, nil)
+            (way, privateFolder, lackOfRoom) = (.immutable, nil, nil)
             connection = try Connection(path, mode: .immutable)
             return
         }
-        if let copy = try Self.privateCopy(of: path, in: folder, system) {
-            (way, privateFolder) = (.privateCopy, Path.folder(of: copy))
-            connection = try Self.removing(Path.folder(of: copy), system) { try Connection(copy, mode: .readWrite) }
+        var lack: MigrationError?
+        if let copy = try Self.privateCopy(of: path, in: folder, system, &lack) {
+            (way, privateFolder, lackOfRoom) = (.privateCopy, copy.folder, nil)
+            do {
+                connection = try Connection(copy.path, mode: .readWrite)
+            } catch {
+                copy.folder.remove()
+                throw error
+            }
             return
         }
-        (way, privateFolder) = (.readOnly, nil)
+        (way, privateFolder, lackOfRoom) = (.readOnly, nil, lack)
         connection = try Connection(path, mode: .readOnly, busyTimeout: 5_000)
     }
 
@@ -66,7 +76,7 @@ package final class StoreProbe {
     /// Ends the connection and removes a private copy.
     package func close() {
         connection.close()
-        if let privateFolder { _ = try? system.removeTree(privateFolder) }
+        privateFolder?.remove()
     }
 
     /// Whether nobody wrote to the store since the probe was made. What was read from an immutable file that changed
@@ -95,7 +105,7 @@ package final class StoreProbe {
         throw disturbed(path)
     }
 
-    private static func disturbed(_ path: String) -> MigrationError {
+    package static func disturbed(_ path: String) -> MigrationError {
         MigrationError(
             .locked, "Another process kept writing to the store while it was read.", place: path,
             remedy: "Close every app that has it open and run the command again.")
@@ -117,40 +127,40 @@ extension StoreProbe {
         statuses.dropFirst().allSatisfy { $0.map { $0.size == 0 } ?? true }
     }
 
-    /// The path of a copy that nobody wrote to while it was made; nil when three tries found a writer, or the folder
+    /// A copy that nobody wrote to while it was made; nil when three tries found a writer, or the folder
     /// has no room.
-    private static func privateCopy(of path: String, in folder: String, _ system: any System) throws -> String? {
+    private static func privateCopy(
+        of path: String, in folder: String, _ system: any System, _ lack: inout MigrationError?
+    ) throws -> (path: String, folder: TemporaryFolder)? {
         for _ in 0..<3 {
-            let own = Path.join(folder, "moult-probe-\(system.uniqueName())")
-            try system.makeFolder(own)
+            let own = try TemporaryFolder("probe", in: folder, system)
             do {
-                try system.setMode(0o700, of: own)
-                let copy = Path.join(own, Path.name(of: path))
-                let before = try statuses(of: path, system)
-                for (suffix, status) in zip(["", "-wal", "-journal"], before) where status != nil {
-                    try system.copy(path + suffix, to: copy + suffix)
-                    try system.setMode(0o600, of: copy + suffix)
-                }
-                if try statuses(of: path, system) == before { return copy }
-            } catch let error as MigrationError where [.insufficientStorage, .fileNotFound].contains(error.code) {
-                // No room, or a side file went away while it was copied.
+                let copy = Path.join(own.path, Path.name(of: path))
+                if try Self.copy(path, to: copy, system) { return (copy, own) }
+            } catch let error as MigrationError where error.code == .insufficientStorage {
+                lack = error
             } catch {
-                try system.removeTree(own)
+                own.remove()
                 throw error
             }
-            try system.removeTree(own)
+            own.remove()
         }
         return nil
     }
 
-    private static func removing<Result>(_ folder: String, _ system: any System, _ body: () throws -> Result) throws
-        -> Result
-    {
+    /// Copies a store with its log and its journal, which SQLite may then heal.
+    ///
+    /// - Returns: false where somebody wrote to them meanwhile.
+    package static func copy(_ path: String, to copy: String, _ system: any System) throws -> Bool {
+        let before = try statuses(of: path, system)
         do {
-            return try body()
-        } catch {
-            try system.removeTree(folder)
-            throw error
+            for (suffix, status) in zip(["", "-wal", "-journal"], before) where status != nil {
+                try system.copy(path + suffix, to: copy + suffix)
+            }
+        } catch let error as MigrationError where error.code == .fileNotFound {
+            // A side file went away while it was copied.
+            return false
         }
+        return try statuses(of: path, system) == before
     }
 }

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 extension StoreSnapshot {
-    /// What the database's header says (STORE_FORMAT 1).
+    /// What the database's header says.
     package struct FileFacts: Sendable, Hashable {
         package enum JournalMode: String, Sendable, Hashable { case rollback, wal }
 

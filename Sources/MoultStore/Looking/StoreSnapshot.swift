@@ -17,6 +17,8 @@ package struct StoreSnapshot: Sendable, Equatable {
     package let cache: StoreModelCache
     /// The rows of each table of persistent history, by the table's name; empty without history.
     package let history: [String: Int64]
+    /// The highest key in each of these tables that has rows.
+    package let historyKeys: [String: Int64]
     package let file: FileFacts
     /// What was noticed, such as a damaged model cache or tables that were altered in place.
     package let findings: [Finding]
@@ -37,6 +39,7 @@ package struct StoreSnapshot: Sendable, Equatable {
         primaryKeyRows = try PrimaryKeyRow.all(connection, columns: columns["Z_PRIMARYKEY"] ?? [], findings: &findings)
         cache = try StoreModelCache(connection, columns: columns["Z_MODELCACHE"])
         history = try Self.historyRows(connection, catalogue)
+        historyKeys = try Self.historyKeys(connection, columns)
         file = try FileFacts(connection, header: header)
         self.findings = findings + cache.findings + Self.findings(in: catalogue)
     }
@@ -78,10 +81,10 @@ extension StoreSnapshot {
     /// The rows of `Z_PRIMARYKEY` that stand for the model's entities, without those of history and CloudKit.
     package var entityRows: [PrimaryKeyRow] { primaryKeyRows.filter { $0.number < 16_001 } }
 
-    /// The tables of a CloudKit mirror (MORE 1).
+    /// The tables of a CloudKit mirror.
     package var cloudKitTables: [String] { catalogue.tables.map(\.name).filter { $0.hasPrefix("ANSCK") } }
 
-    /// Tables whose text shows that an earlier migration altered them in place (STORE_FORMAT 10, MORE 8).
+    /// Tables whose text shows that an earlier migration altered them in place.
     package var tablesAlteredInPlace: [String] { catalogue.tables.filter(\.wasAlteredInPlace).map(\.name) }
 
     /// Objects in each entity, by `Z_ENT`; a number that no entity has is there too, and -1 stands for NULL.
@@ -97,7 +100,9 @@ extension StoreSnapshot {
     package func rowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         for table in layout.tables {
-            let entities = layout.entityNumbers.filter { layout.table(forEntity: $0.key)?.name == table.name }
+            let entities = layout.numbers(inTable: table.name).compactMap { number in
+                layout.entityName(number: number).map { ($0, number) }
+            }
             // Rows of one entity need no sorting.
             if entities.count == 1, let (name, number) = entities.first {
                 let sql = "SELECT count(*) FROM \(table.name.quotedName) WHERE Z_ENT = \(number)"
@@ -114,7 +119,9 @@ extension StoreSnapshot {
 // MARK: - Reading
 
 extension StoreSnapshot {
-    static let historyTables = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
+    /// The tables of Core Data's own that every store has, the last from framework 637 on.
+    package static let coreTables = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+    package static let historyTables = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
 
     private static func metadata(_ connection: Connection, columns: [Catalogue.Column]) throws -> StoreMetadata {
         for name in ["Z_VERSION", "Z_UUID", "Z_PLIST"] where !columns.contains(where: { $0.name == name }) {
@@ -133,6 +140,16 @@ extension StoreSnapshot {
             rows[table] = try connection.integer("SELECT count(*) FROM \(table.quotedName)")
         }
         return rows
+    }
+
+    private static func historyKeys(
+        _ connection: Connection, _ columns: [String: [Catalogue.Column]]
+    ) throws -> [String: Int64] {
+        var keys: [String: Int64] = [:]
+        for table in historyTables where columns[table]?.contains(where: { $0.name == "Z_PK" }) == true {
+            keys[table] = try connection.integer("SELECT max(Z_PK) FROM \(table.quotedName)")
+        }
+        return keys
     }
 
     private static func findings(in catalogue: Catalogue) -> [Finding] {

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 extension AttributeValue {
-    /// The value as an SQL literal, stored as Core Data stores it in a column of `attribute` (STORE_FORMAT 6).
+    /// The value as an SQL literal, stored as Core Data stores it in a column of `attribute`.
     func sqlLiteral(for attribute: AttributeDescription) -> String {
         if attribute.allowsExternalBinaryDataStorage, case .blob(let bytes)? = stored {
             return SQLiteValue.blob([1] + bytes).literal

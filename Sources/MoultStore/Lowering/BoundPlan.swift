@@ -47,8 +47,8 @@ package struct BoundPlan: Sendable {
     package let binding: Binding
     /// Objects by source entity, without those of its sub-entities.
     package let rowCounts: [String: Int64]
-    /// What the rows say: values that would be lost, with counts; severity `error` stands in the way.
-    package let findings: [Finding]
+    /// What the rows say, without what is lost; severity `error` stands in the way.
+    package let rowFindings: [Finding]
     /// What is lost, counted; not counted where work is put off, because it stays for now.
     package let losses: [MigrationLoss]
     /// What is added to the keys of an entity mapping's objects, for each of the mapping's.
@@ -61,6 +61,8 @@ package struct BoundPlan: Sendable {
     let catalogue: Catalogue
     /// What else stands in the store's catalogue, and what of it stays.
     package let keptObjects: KeptObjects
+    /// What is missing of persistent history, which the script makes.
+    let historyGaps: HistoryGaps
     /// By table of the source, the highest key ever handed out there.
     let highestKeys: [String: Int64]
     /// Pairs of places of entity mappings whose conditions no object fulfils both.
@@ -110,12 +112,21 @@ package struct BoundPlan: Sendable {
         self.target = target
         binding = Binding(snapshot)
         self.source = try StoreLayout(actual: snapshot, model: source.model)
-        destination = try StoreLayout(
-            model: target.model, framework: snapshot.framework.number, history: snapshot.hasHistory,
+        let fresh = try StoreLayout(
+            model: target.model, framework: snapshot.framework.number, history: snapshot.keepsHistory,
             keeping: StoredNames(of: self.source).carried(by: mapping, from: source.model, to: target.model))
+        let definitions = try KeptDefinitions(
+            self.source, to: fresh, version: target.name,
+            roots: KeptDefinitions.roots(mapping, from: source.model, to: target.model),
+            isPending: snapshot.metadata.hasDeferredWork)
+        destination = fresh.adding(definitions)
         catalogue = snapshot.catalogue
-        let keptObjects = try KeptObjects(snapshot.catalogue, from: self.source, to: destination)
+        let keptObjects = try KeptObjects(
+            snapshot.catalogue, from: self.source, to: destination, losing: definitions.columns)
         self.keptObjects = keptObjects
+        let historyGaps = HistoryGaps(PersistentHistory(of: self.source), in: snapshot)
+        self.historyGaps = historyGaps
+        try historyGaps.requirePossible(in: snapshot.catalogue)
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
@@ -125,13 +136,19 @@ package struct BoundPlan: Sendable {
             ?? StoreLowering.disjoint(mapping, from: self.source, to: destination, over: connection)
         let (layouts, highest, apart) = ((self.source, destination), highestKeys, disjoint)
         func lowering(_ rowCounts: [String: Int64]) throws -> StoreLowering {
-            var lowering = try StoreLowering(
+            try StoreLowering(
                 source: layouts.0, destination: layouts.1, mapping: mapping, catalogue: snapshot.catalogue,
-                rowCounts: rowCounts, highestKeys: highest, disjoint: apart)
-            lowering.keptObjects = keptObjects
-            return lowering
+                rowCounts: rowCounts, highestKeys: highest, disjoint: apart, keeping: keptObjects,
+                historyGaps: historyGaps)
         }
-        let objectFindings = try keptObjects.findings(over: connection)
+        let renamed = RenamedColumns(mapping, from: layouts.0, to: layouts.1)
+        let objects = try keptObjects.losses(to: target.name, over: connection).map(renamed.naming)
+        // What the migration drops it does not leave as it is.
+        let dropped = Set(keptObjects.drops(.table))
+        let told =
+            layouts.0.findings.filter { $0.code != "table-unknown" || !dropped.contains($0.place) }
+            + layouts.1.findings + keptObjects.findings
+            + snapshot.counterFindings(in: self.source, highestKeys) + historyGaps.notes
         if defersWork {
             let estimated = try snapshot.estimatedRowCounts(in: self.source, over: connection)
             let quick = try lowering(estimated)
@@ -140,9 +157,11 @@ package struct BoundPlan: Sendable {
             if deferral.isPossible {
                 rowCounts = estimated
                 keyShifts = mapping.entityMappings.map { _ in 0 }
-                findings = layouts.0.findings + layouts.1.findings + objectFindings
-                losses = mapping.leftBehind(from: source.model, to: target.model, version: target.name)
-                    .filter { estimated[$0.entityName, default: 0] > 0 }
+                rowFindings = told
+                losses =
+                    try mapping.leftBehind(from: source.model, to: target.model, version: target.name)
+                    .filter { estimated[$0.entityName, default: 0] > 0 } + objects
+                    + quick.historyLosses(to: target.name, over: connection)
                 return
             }
         } else {
@@ -150,21 +169,35 @@ package struct BoundPlan: Sendable {
         }
         rowCounts = try known?.rowCounts ?? snapshot.rowCounts(in: self.source, over: connection)
         let whole = try lowering(rowCounts)
-        keyShifts = mapping.entityMappings.indices.map { position in
-            whole.carriers.first { $0.position == position }?.shift ?? 0
+        let shifts = Dictionary(whole.carriers.map { ($0.position, $0.shift) }, uniquingKeysWith: { first, _ in first })
+        keyShifts = mapping.entityMappings.indices.map { shifts[$0] ?? 0 }
+        if let known {
+            (losses, rowFindings) = (known.losses, told)
+        } else {
+            let count = try LossCount(whole, to: target.name, over: connection)
+            losses =
+                try count.losses() + objects + definitions.losses
+                + whole.historyLosses(to: target.name, over: connection)
+            rowFindings = try told + whole.findings(count.contributions, over: connection)
         }
-        losses = try known?.losses ?? LossCount(whole, to: target.name, over: connection).losses()
-        findings =
-            try layouts.0.findings + layouts.1.findings + objectFindings
-            + (known == nil ? losses.filter { $0.reason != .notConvertible }.map(\.finding) : [])
-            + (known == nil ? whole.findings(over: connection) : [])
+    }
+
+    /// What the rows say, and what is lost. Where work is put off, only what leaves at once.
+    package var findings: [Finding] { rowFindings + lossesAtOnce.filter { !$0.isSaidByRows }.map(\.finding) }
+
+    /// What the run itself loses.
+    fileprivate var lossesAtOnce: [MigrationLoss] { isDeferred ? losses.filter { !$0.isPutOff } : losses }
+
+    /// What is lost where the store itself is changed: no table is made anew, so that every constraint stays.
+    package func losses(inPlace: Bool) -> [MigrationLoss] {
+        inPlace ? losses.filter { $0.kind != .constraint || $0.reason == .conflict } : losses
     }
 
     /// What the rows have told.
     package var rowFacts: RowFacts { RowFacts(rowCounts: rowCounts, disjoint: disjoint, losses: losses) }
 
-    /// Nil where the store has none, or where Core Data's way to archive the model is not known; NULL is legal there
-    /// (STORE_FORMAT 2), a cache of the old version is not.
+    /// Nil where the store has none, or where Core Data's way to archive the model is not known; NULL is legal there,
+    /// a cache of the old version is not.
     private static func modelCache(of model: ManagedObjectModel, framework: FrameworkLevel) throws -> [UInt8]? {
         guard framework.hasModelCache else { return nil }
         do {
@@ -179,17 +212,15 @@ package struct BoundPlan: Sendable {
 
     var lowering: StoreLowering {
         get throws {
-            var lowering = try StoreLowering(
+            try StoreLowering(
                 source: source, destination: destination, mapping: mapping, catalogue: catalogue, rowCounts: rowCounts,
-                highestKeys: highestKeys, disjoint: disjoint)
-            lowering.keptObjects = keptObjects
-            return lowering
+                highestKeys: highestKeys, disjoint: disjoint, keeping: keptObjects, historyGaps: historyGaps)
         }
     }
 
     /// What stands in the way, as one error; nil where nothing does.
     package var obstacle: MigrationError? {
-        let errors = findings.filter { $0.severity == .error }
+        let errors = rowFindings.filter { $0.severity == .error }
         guard let first = errors.first else { return nil }
         let all = errors.map { "\($0.place): \($0.message)" }.joined(separator: " ")
         return MigrationError(
@@ -219,7 +250,7 @@ extension StoreSnapshot {
         for (name, number) in layout.entityNumbers {
             guard let table = layout.table(forEntity: name)?.name else { continue }
             let any = "SELECT EXISTS (SELECT 1 FROM main.\(table.quotedName) WHERE Z_ENT = \(number))"
-            let isAlone = layout.entityNumbers.keys.count { layout.table(forEntity: $0)?.name == table } == 1
+            let isAlone = layout.numbers(inTable: table).count == 1
             // Only a table with several entities has the index that answers at once.
             let isEmpty = try !isAlone && connection.integer(any) == 0
             counts[name] = try isEmpty ? 0 : connection.highestKey(of: table)
@@ -246,6 +277,7 @@ extension StoreScript {
             let deferred = DeferredLowering(lowering, isUndoing: plan.isUndoing)
             metadata.hasDeferredWork = deferred.leavesWork
             self = deferred.script(metadata: metadata.propertyList, modelCache: plan.modelCache)
+            needsBackup = isDeferred ? !plan.lossesAtOnce.isEmpty : true
         } else if inPlace {
             self = try InPlaceLowering(lowering).script(
                 metadata: metadata.propertyList, modelCache: plan.modelCache)

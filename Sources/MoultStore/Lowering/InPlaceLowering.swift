@@ -6,7 +6,7 @@ import MoultSQLite
 /// that are added, columns that are renamed. Its time does not grow with the rows.
 ///
 /// What it leaves is what Core Data's own in-place migration leaves: new columns at the end of their table, indexes
-/// under their old names (STORE_FORMAT 10, MORE 8).
+/// under their old names.
 struct InPlaceLowering {
     let lowering: StoreLowering
     /// Why the mapping cannot be run in place; empty where it can.
@@ -30,19 +30,23 @@ struct InPlaceLowering {
                 remedy: "Leave --in-place out, so that Moult works on a copy.")
         }
         let all =
-            lowering.dropTriggers() + lowering.dropObjects() + statements + lowering.createTriggers() + primaryKeys
+            lowering.dropTriggers() + lowering.dropObjects() + statements
+            + HistoryLowering(lowering).making + primaryKeys
             + lowering.identity(metadata: metadata, modelCache: modelCache)
+            + lowering.createTriggers()
         return StoreScript(statements: all, isInPlace: true)
     }
 
     /// Numbers stay, so that only names and new entities are written.
     private var primaryKeys: [StoreScript.Statement] {
         lowering.destination.primaryKeyRows.filter { $0.number < StoreLowering.firstReservedNumber }.map { row in
-            .init(
+            let table = row.superNumber == 0 ? lowering.destination.table(forEntity: row.name) : nil
+            return .init(
                 """
                 INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
                 VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \
-                COALESCE((SELECT Z_MAX FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number)), 0))
+                max(COALESCE((SELECT Z_MAX FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number)), 0), \
+                \(table?.highestKeySQL ?? "0")))
                 """, "Number the entity \(row.name) \(row.number).")
         }
     }
@@ -78,7 +82,8 @@ struct InPlaceLowering {
 
     private mutating func checkRows() {
         if !lowering.derivedUpdates().isEmpty { obstacles.append("a derived attribute has to be computed") }
-        if !HistoryLowering(lowering).statements.isEmpty { obstacles.append("persistent history has to be rewritten") }
+        obstacles += lowering.keptObjects.obstacles
+        if !HistoryLowering(lowering).rewriting.isEmpty { obstacles.append("persistent history has to be rewritten") }
         if !lowering.destination.virtualTables.isEmpty { obstacles.append("the store has R-tree indexes") }
     }
 
@@ -104,7 +109,7 @@ struct InPlaceLowering {
             obstacles.append("rows move from \(fill.source) to \(table.name)")
             return
         }
-        guard table.constraints == lowering.source.tables.first(where: { $0.name == table.name })?.constraints else {
+        guard table.constraints == lowering.source.table(named: table.name)?.constraints else {
             obstacles.append("the uniqueness of \(table.name) changes")
             return
         }
@@ -112,8 +117,10 @@ struct InPlaceLowering {
     }
 
     private mutating func lowerColumns(_ assignments: [TableChange.Assignment], of table: EntityTable) {
-        guard let old = lowering.source.tables.first(where: { $0.name == table.name }) else { return }
+        guard let old = lowering.source.table(named: table.name) else { return }
         var unused = Set(old.columns.filter { $0.role != .primaryKey }.map(\.name))
+        let columns = Dictionary(
+            old.columns.map { ("s.\($0.name.quotedName)", $0) }, uniquingKeysWith: { first, _ in first })
         let types = Dictionary(table.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
         let target = "ALTER TABLE main.\(table.name.quotedName)"
         // Renames first: a new column may take a name that becomes free.
@@ -121,7 +128,7 @@ struct InPlaceLowering {
         defer { statements += additions }
         for assignment in assignments {
             let column = assignment.column
-            if let from = old.columns.first(where: { assignment.value == "s.\($0.name.quotedName)" }) {
+            if let from = columns[assignment.value] {
                 unused.remove(from.name)
                 if from.type != types[column] { obstacles.append("\(table.name).\(column) changes its type") }
                 guard from.name != column else { continue }

@@ -35,7 +35,7 @@ extension StoreLowering {
         guard let entity = destination.model.entity(owner) else { return [] }
         var order: [OwnPairs] = []
         var owners: [OwnPairs: [Contribution]] = [:]
-        for contribution in contributions where destination.model.isKind(contribution.destination, of: entity) {
+        for contribution in contributions(to: entity) {
             guard let pairs = ownPairs(for: name, of: contribution) else { continue }
             if owners[pairs] == nil { order.append(pairs) }
             owners[pairs, default: []].append(contribution)
@@ -71,7 +71,7 @@ extension StoreLowering {
     /// The mappings that make objects of `new` or below it of those of `old` or below it.
     private func carriers(of old: String, into new: String, by name: String?) -> [Contribution] {
         guard let old = source.model.entity(old), let new = destination.model.entity(new) else { return [] }
-        return carriers.filter {
+        return carriers(toTableOf: destination.model.root(of: new).name).filter {
             source.model.isKind($0.source, of: old) && destination.model.isKind($0.destination, of: new)
                 && (name == nil || $0.mapping.name == name)
         }
@@ -99,7 +99,7 @@ extension StoreLowering {
                 """
         }
         let empty = "SELECT NULL AS old, NULL AS new, NULL AS number WHERE 0"
-        return "(\(parts.isEmpty ? empty : parts.joined(separator: " UNION ALL ")))"
+        return "(\(parts.isEmpty ? empty : parts.united))"
     }
 
     /// The source numbers of those of `entity` and below that one of the mappings carries; nil when that is all of

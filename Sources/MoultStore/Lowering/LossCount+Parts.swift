@@ -28,7 +28,7 @@ extension LossCount {
         guard let column = source.column(forAttribute: leaf.name, in: all[0].source) else { return nil }
         func any(_ wanted: Bool) -> String {
             let conditions = zip(all, isCarrier).filter { $1 == wanted }.compactMap { $0.0.values.condition }
-            return "(" + conditions.map { "(\($0))" }.joined(separator: " OR ") + ")"
+            return "(" + conditions.map { "(\($0))" }.conditions(joinedBy: "OR") + ")"
         }
         var whole = all[0]
         whole.values.takeAll()
@@ -46,7 +46,7 @@ extension LossCount {
 
     /// Links to objects that stay, and of which the relationship's new destination is no kind.
     func redirected() throws -> [MigrationLoss] {
-        let staying = Set(lowering.carriers.map(\.sourceNumber)).sorted()
+        let staying = Set(lowering.carriers.map(\.sourceNumber))
         return try carriedRelationships { new, pairs, contribution in
             guard case .relationship(let old)? = contribution.mapping.relationships[new.name],
                 let found = lowering.links(new.name, of: contribution).first,
@@ -55,6 +55,7 @@ extension LossCount {
                 let own = source.table(for: contribution.source)?.name
             else { return nil }
             let (owner, destination) = (pairs.ownerColumn.quotedName, pairs.destinationColumn.quotedName)
+            let staying = staying.intersection(source.numbers(inTable: table)).sorted()
             let count = try connection.integer(
                 """
                 SELECT count(*) FROM \(pairs.rows(in: "main")) AS p \

@@ -47,7 +47,7 @@ struct LossCount {
         switch loss.kind {
         case .rows: loss.count = lowering.rowCounts[loss.entityName, default: 0]
         case .links: loss.count = try links(of: loss)
-        case .values, .order: return nil
+        case .values, .order, .history, .table, .index, .trigger, .view, .column, .constraint: return nil
         }
         return loss.count == 0 ? nil : loss
     }
@@ -97,17 +97,16 @@ struct LossCount {
     /// Objects that no predicate picks.
     private func rowsOfNoMapping() throws -> [MigrationLoss] {
         let groups = Dictionary(grouping: contributions, by: \.source.name)
+        let policied = Set(lowering.carriers.filter { $0.mapping.policy != nil }.map(\.source.name))
         return try groups.sorted { $0.key.precedesInByteOrder($1.key) }.compactMap { name, all in
             let conditions = all.compactMap(\.values.condition)
-            let isPolicied = lowering.carriers.contains { $0.source.name == name && $0.mapping.policy != nil }
+            let isPolicied = policied.contains(name)
             guard conditions.count == all.count, !isPolicied, var any = all.first else { return nil }
             any.values.takeAll()
-            let condition = conditions.map { "(\($0))" }.joined(separator: " OR ")
+            let condition = conditions.map { "(\($0))" }.conditions(joinedBy: "OR")
             let count = try lowering.count(any, "(\(condition)) IS NOT TRUE", connection)
             guard let count, count > 0 else { return nil }
-            let isInBoth = lowering.destination.model.entities.contains {
-                $0.name == name || $0.renamingIdentifier == name
-            }
+            let isInBoth = lowering.destination.model.hasEntity(of: name)
             var loss = MigrationLoss(
                 .rows, isInBoth ? .dropped : .removed, entity: name, count: count, version: version)
             loss.isInBoth = isInBoth
@@ -178,36 +177,78 @@ struct LossCount {
         return losses
     }
 
-    /// Values in columns that no property explains, of tables that are made anew.
+    /// Columns that no property explains, with their values, of tables that are made anew.
     private func unexplained() throws -> [MigrationLoss] {
-        let filled = try lowering.changes().flatMap { change -> [String] in
-            if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [] }
-        }
-        return try source.tables.filter { filled.contains($0.name) }.flatMap { table in
-            try table.columns.filter { $0.role == .unknown }.compactMap { column in
-                let count = try connection.integer(
-                    "SELECT count(\(column.name.quotedName)) FROM main.\(table.name.quotedName)")
-                guard let count, count > 0 else { return nil }
-                return MigrationLoss(
-                    .values, .unexplained, entity: table.name, property: column.name, count: count, version: version)
+        var columns = source.tables.map { ($0.name, $0.columns.filter { $0.role == .unknown }.map(\.name)) }
+        columns += source.joinTables.map { ($0.name, $0.columns.filter { $0.role == .unknown }.map(\.name)) }
+        guard columns.contains(where: { !$0.1.isEmpty }) else { return [] }
+        let filled = Set(
+            try lowering.changes().flatMap { change -> [String] in
+                if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [] }
+            } + lowering.joinChanges().filter(\.isRebuilt).map(\.table.name))
+        return try columns.filter { filled.contains($0.0) }.flatMap { table, names in
+            try connection.valueCounts(of: names, in: table).map { column, count in
+                MigrationLoss(
+                    count == 0 ? .column : .values, .unexplained, entity: table, property: column,
+                    count: count == 0 ? nil : count, version: version)
             }
         }
     }
 }
 
+extension StoreLowering {
+    /// The changes in persistent history of the entities that are not carried over, one loss for each entity.
+    ///
+    /// - Parameters:
+    ///   - version: the name of the newer version.
+    ///   - connection: the store, as `main`.
+    func historyLosses(to version: String, over connection: Connection) throws -> [MigrationLoss] {
+        guard catalogue.table("ACHANGE") != nil else { return [] }
+        let removed = HistoryLowering.removedNumbers(self)
+        guard !removed.isEmpty else { return [] }
+        let sql =
+            "SELECT ZENTITY, count(*) FROM main.ACHANGE WHERE ZENTITY IN (\(removed.sqlList)) GROUP BY 1 ORDER BY 1"
+        return try connection.rows(sql) { ($0.integer(0), $0.integer(1)) }.compactMap { number, count in
+            source.entityName(number: Int(clamping: number)).map {
+                MigrationLoss(.history, .removed, entity: $0, count: count, version: version)
+            }
+        }
+    }
+}
+
+extension Connection {
+    /// How many values each of some columns has, in the store as `main`.
+    func valueCounts(of columns: [String], in table: String) throws -> [(column: String, count: Int64)] {
+        try columns.map { column in
+            (column, try integer("SELECT count(\(column.quotedName)) FROM main.\(table.quotedName)") ?? 0)
+        }
+    }
+}
+
 extension MigrationLoss {
+    /// Whether a finding of the rows says it, with what takes the place of the values.
+    package var isSaidByRows: Bool { reason == .notConvertible }
+
     /// The loss as something that needs attention before a migration.
     package var finding: Finding {
         let code =
             switch (kind, reason) {
+            case (.table, _), (.index, _), (.trigger, _), (.view, _): "object-dropped"
+            case (.history, _): "history-dropped"
+            case (.constraint, .conflict): "object-broken"
+            case (.constraint, _): "constraint-dropped"
             case (_, .unexplained): "column-unexplained"
+            case (.column, _): "column-dropped"
             case (_, .notConvertible): "values-not-converted"
             case (.rows, _): "rows-dropped"
             case (.values, _): "values-dropped"
             case (.links, _): "links-dropped"
             case (.order, _): "order-dropped"
             }
-        return Finding(
-            code: code, severity: .warning, place: place, message: sentence, remedy: "The backup keeps the old store.")
+        let remedy =
+            kind == .constraint && reason == .conflict
+            ? "Make the table \(place) again without the foreign key, or with one to a table that stays: while foreign "
+                + "keys are on, SQLite refuses to write to it." : "The backup keeps the old store."
+        return Finding(code: code, severity: .warning, place: place, message: sentence, remedy: remedy)
     }
 }

@@ -2,8 +2,7 @@ import MoultModel
 import MoultPlan
 
 extension ModelVersion {
-    /// The version as a store sees it that was opened with a configuration: only that configuration's entities
-    /// (STORE_FORMAT_MORE 7).
+    /// The version as a store sees it that was opened with a configuration: only that configuration's entities.
     ///
     /// - Throws: `unsupported` where the version has no configuration of that name.
     package func restricted(to configuration: String) throws -> ModelVersion {

@@ -66,7 +66,7 @@ package struct PartialScript: Sendable {
         func lower(over catalogue: Catalogue) throws -> StoreLowering {
             try StoreLowering(
                 source: source, destination: destination, mapping: mapping, catalogue: catalogue, rowCounts: [:],
-                highestKeys: [:], disjoint: [])
+                highestKeys: [:], disjoint: [], sortsPairs: false)
         }
         let lowering = try lower(over: Catalogue(entries: []))
         let tables = try lowering.changes()
@@ -141,7 +141,7 @@ extension StoreLowering {
     }
 
     fileprivate func partialSource(_ change: TableChange) -> PartialScript.Source? {
-        guard let fill = change.fills.first, let from = source.tables.first(where: { $0.name == fill.source }),
+        guard let fill = change.fills.first, let from = source.table(named: fill.source),
             let root = source.entityNumbers[from.rootEntityName],
             let destinationRoot = destination.entityNumbers[change.table.rootEntityName]
         else { return nil }
@@ -174,9 +174,7 @@ extension StoreLowering {
         guard case .rebuilt(let inserts) = change.kind, !inserts.isEmpty else { return nil }
         var partial = self
         partial.isPartial = true
-        guard case .rebuilt(let limited) = partial.joinChanges().first(where: { $0.table == change.table })?.kind else {
-            return nil
-        }
+        guard case .rebuilt(let limited) = partial.joinChange(of: change.table).kind else { return nil }
         let (table, name) = (change.table, change.table.name)
         let orders = change.ordersToMake.map { Self.makeOrder($0.order, $0.key, of: name) }
         let limits = table.columns.compactMap { column in
@@ -197,7 +195,7 @@ extension StoreLowering {
         let ends = [(own, pairs.ownerEntity), (other, pairs.destinationEntity)].compactMap { column, entity in
             source.table(forEntity: entity).map { PartialScript.isListed(column, of: $0.name) }
         }
-        return "(\(ends.isEmpty ? "0" : ends.joined(separator: " OR ")))"
+        return "(\(ends.isEmpty ? "0" : ends.conditions(joinedBy: "OR")))"
     }
 
     private func entity(inColumn column: JoinTable.Column) -> String? {

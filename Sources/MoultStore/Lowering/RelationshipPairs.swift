@@ -81,13 +81,13 @@ extension RelationshipPairs {
     func rows(in schema: String) -> String { path?.query(in: schema) ?? "\(schema).\(table.quotedName)" }
 
     /// What a row `s` of the owner's table holds of its first pair: a column of its own where it has one, else a
-    /// subquery. `filter` is a condition on the pair `p`.
-    func value(_ column: String, filter: String?) -> String {
+    /// subquery. `filter` is a condition on the pair `p`, and `rows` is where the pairs are.
+    func value(_ column: String, filter: String?, in rows: String) -> String {
         if row == .owner { return "s.\(column.quotedName)" }
         let condition = filter.map { " AND \($0)" } ?? ""
         let order = ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
         return """
-            (SELECT p.\(column.quotedName) FROM \(rows(in: "source")) AS p \
+            (SELECT p.\(column.quotedName) FROM \(rows) AS p \
             WHERE p.\(ownerColumn.quotedName) = s.Z_PK\(condition) \
             ORDER BY \(order)p.\(destinationColumn.quotedName) LIMIT 1)
             """

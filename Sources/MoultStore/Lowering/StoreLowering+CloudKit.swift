@@ -3,7 +3,7 @@ import MoultSQLite
 extension StoreLowering {
     /// Carries the record identities of a CloudKit mirror to the new entity numbers, and touches nothing else of it:
     /// rows of removed entities first, then by way of negative numbers, because of the unique index over entity and
-    /// key (STORE_FORMAT_MORE 1).
+    /// key.
     func cloudKitStatements() -> [StoreScript.Statement] {
         guard catalogue.table("ANSCKRECORDMETADATA") != nil else { return [] }
         let map = numberMap

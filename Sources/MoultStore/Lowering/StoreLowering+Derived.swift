@@ -14,7 +14,7 @@ extension StoreLowering {
     }
 
     private func isCarried(_ attribute: AttributeDescription, in entity: EntityDescription) -> Bool {
-        contributions.filter { destination.model.isKind($0.destination, of: entity) }.allSatisfy { contribution in
+        contributions(to: entity).allSatisfy { contribution in
             let old = source.model.attribute(attribute.name, of: contribution.source)
             return old?.derivation == attribute.derivation && old?.isStored == true
                 && contribution.source.name == contribution.destination.name

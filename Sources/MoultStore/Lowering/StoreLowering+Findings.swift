@@ -6,12 +6,11 @@ extension StoreLowering {
     /// What only the rows can tell before a migration: what stands in its way (findings of severity `error`), what is
     /// rounded or converted. What is lost is ``LossCount``'s to count.
     ///
-    /// - Parameter connection: the store, as `main`.
-    func findings(over connection: Connection) throws -> [Finding] {
-        let contributions = try contributionsOverStore()
-        // The functions of SQL that expressions call.
-        try FormatFunctions.register(on: connection)
-        return try missingValues(contributions, connection)
+    /// - Parameters:
+    ///   - contributions: with expressions over the store itself (``LossCount/contributions``).
+    ///   - connection: the store, as `main`, with the functions of SQL that expressions call.
+    func findings(_ contributions: [Contribution], over connection: Connection) throws -> [Finding] {
+        try missingValues(contributions, connection)
             + unconvertedValues(contributions, connection) + roundedValues(contributions, connection)
             + roundedDefaults(contributions, connection)
             + missingDestinations(contributions, connection)
@@ -36,7 +35,7 @@ extension StoreLowering {
             return Finding(
                 code: "keys-shifted", severity: rows(of: [old]) > 0 ? .warning : .note, place: new,
                 message: "The objects of \(old)\(old == new ? "" : " that become \(new)") get new keys, "
-                    + "\(contribution.shift) higher: others of the same table have theirs.",
+                    + "\(Quantity.count(contribution.shift)) higher: others of the same table have theirs.",
                 remedy: "An object ID that was kept outside the store, as a URI, no longer leads to its object.")
         }
     }
@@ -50,14 +49,15 @@ extension StoreLowering {
             let table = "main.\(join.name.quotedName)"
             let count = try connection.integer(
                 """
-                SELECT count(*) FROM \(table) AS p WHERE NOT EXISTS \
-                (SELECT 1 FROM \(table) AS q WHERE q.\(own) = p.\(other) AND q.\(other) = p.\(own))
+                SELECT count(*) FROM \(table) AS p WHERE CASE WHEN (p.\(other), p.\(own)) IN \
+                (SELECT \(own), \(other) FROM \(table)) THEN 0 ELSE 1 END
                 """)
             guard let count, count > 0 else { return nil }
             return Finding(
                 code: "pair-one-sided", severity: .note, place: join.owner.place,
-                message: "The old store holds \(count) pairs of \(join.owner.place), its own inverse, in one "
-                    + "direction only; they stay as they are.")
+                message:
+                    "The old store holds \(Quantity.count(count, "pair")) of \(join.owner.place), its own inverse, in "
+                    + "one direction only; this stays as it is.")
         }
     }
 
@@ -106,13 +106,15 @@ extension StoreLowering {
                     let count = try count(contribution, condition, connection), count > 0
                 else { continue }
                 let place = "\(contribution.destination.name).\(name)"
-                let fate = attribute.defaultValue.map { "become \($0.text)" } ?? "would be lost"
+                let fate =
+                    attribute.defaultValue.map { "\(count == 1 ? "becomes" : "become") \($0.text)" } ?? "would be lost"
                 findings.append(
                     Finding(
                         code: "values-not-converted", severity: attribute.defaultValue == nil ? .error : .warning,
                         place: place,
                         message:
-                            "\(count) values for \(place) have no equal of type \(attribute.type.name) and \(fate).",
+                            "\(Quantity.count(count, "value for \(place) has", plural: "values for \(place) have")) no equal of type "
+                            + "\(attribute.type.name) and \(fate).",
                         remedy: "Say in the expression what becomes of them, or give \(name) a default value."))
             }
         }
@@ -143,9 +145,8 @@ extension StoreLowering {
     private func required(_ place: String, _ count: Int64, wasRequired: Bool) -> Finding {
         Finding(
             code: "required-missing", severity: wasRequired ? .warning : .error, place: place,
-            message: wasRequired
-                ? "\(count) objects have no \(place), which was required already."
-                : "\(count) objects have no \(place), which becomes required.",
+            message: "\(Quantity.count(count, "object has", plural: "objects have")) no \(place), which "
+                + (wasRequired ? "was required already." : "becomes required."),
             remedy: wasRequired ? "" : "Give the attribute a default value, or fill it before migrating.")
     }
 
@@ -156,7 +157,7 @@ extension StoreLowering {
             for constraint in entity.uniquenessConstraints {
                 guard let (table, columns, numbers) = sourceColumns(of: constraint, entity) else { continue }
                 let names = columns.map(\.quotedName).joined(separator: ", ")
-                let present = columns.map { "\($0.quotedName) IS NOT NULL" }.joined(separator: " AND ")
+                let present = columns.map { "\($0.quotedName) IS NOT NULL" }.conditions(joinedBy: "AND")
                 let groups = try connection.integer(
                     """
                     SELECT count(*) FROM (SELECT 1 FROM main.\(table.quotedName) WHERE Z_ENT IN (\(numbers.sqlList)) \
@@ -167,7 +168,9 @@ extension StoreLowering {
                 findings.append(
                     Finding(
                         code: "not-unique", severity: .error, place: place,
-                        message: "\(groups) values of \(place), which becomes unique, occur more than once.",
+                        message: Quantity.count(
+                            groups, "value of \(place), which becomes unique, occurs",
+                            plural: "values of \(place), which becomes unique, occur") + " more than once.",
                         remedy: "Merge the objects that share a value before migrating."))
             }
         }
@@ -177,7 +180,7 @@ extension StoreLowering {
     private func sourceColumns(
         of constraint: [String], _ entity: EntityDescription
     ) -> (table: String, columns: [String], numbers: [Int])? {
-        let members = contributions.filter { destination.model.isKind($0.destination, of: entity) }
+        let members = contributions(to: entity)
         guard let first = members.first, let table = source.table(for: first.source)?.name,
             members.allSatisfy({ source.table(for: $0.source)?.name == table && $0.values.condition == nil })
         else { return nil }

@@ -1,16 +1,22 @@
 import MoultModel
 import MoultSQLite
 
-/// The statements that carry persistent history over, as Core Data's own in-place migration was seen to do it
-/// (STORE_FORMAT_MORE 3): transactions stay, changes of removed entities leave, numbers and column sets are rewritten.
+/// The statements that carry persistent history over, as Core Data's own in-place migration was seen to do it:
+/// transactions stay, changes of removed entities leave, numbers and column sets are rewritten. What is missing of it is
+/// made first.
 struct HistoryLowering {
-    let statements: [StoreScript.Statement]
+    /// Make what is missing, whatever the rows are.
+    let making: [StoreScript.Statement]
+    /// Change the rows, or make room in them.
+    let rewriting: [StoreScript.Statement]
     /// By source entity number, for the function `moult_history_columns`.
     let columns: [Int: HistoryColumns]
 
     init(_ lowering: StoreLowering) {
+        let gaps = lowering.historyGaps
+        making = Self.making(gaps, lowering)
         guard let changes = lowering.catalogue.table("ACHANGE") else {
-            statements = []
+            rewriting = []
             columns = [:]
             return
         }
@@ -24,7 +30,7 @@ struct HistoryLowering {
         self.columns = columns
 
         var statements: [StoreScript.Statement] = []
-        let removed = source.entityNumbers.values.filter { map[$0] == nil }.sorted()
+        let removed = Self.removedNumbers(lowering)
         if !removed.isEmpty {
             statements.append(
                 .init(
@@ -33,7 +39,8 @@ struct HistoryLowering {
         }
         let tombstones = PersistentHistory(of: lowering.destination).tombstones
         let present = Self.tombstoneCount(changes.sql ?? "")
-        for index in present..<max(present, tombstones) {
+        let added = Set(gaps.columns.map(\.column.name))
+        for index in present..<max(present, tombstones) where !added.contains("ZTOMBSTONE\(index)") {
             statements.append(
                 .init(
                     "ALTER TABLE main.ACHANGE ADD COLUMN ZTOMBSTONE\(index) BLOB",
@@ -56,7 +63,25 @@ struct HistoryLowering {
                     "UPDATE main.ACHANGE SET \(assignments.joined(separator: ", "))",
                     "Carry persistent history to the new entity numbers and columns."))
         }
-        self.statements = statements
+        rewriting = statements
+    }
+
+    var statements: [StoreScript.Statement] { making + rewriting }
+
+    /// Makes what is missing, with the indexes of new tables.
+    private static func making(_ gaps: HistoryGaps, _ lowering: StoreLowering) -> [StoreScript.Statement] {
+        let history = PersistentHistory(of: lowering.destination)
+        var gaps = gaps
+        // A table that is made has room for what the new version keeps of deleted objects.
+        gaps.tables = history.tables.filter { table in gaps.tables.contains { $0.name == table.name } }
+        let indexes = history.indexes.filter { index in gaps.tables.contains { $0.name == index.table } }
+        return gaps.statements + indexes.map { StoreScript.Statement($0.sql, "Make the index \($0.name).") }
+    }
+
+    /// The entity numbers whose changes leave.
+    static func removedNumbers(_ lowering: StoreLowering) -> [Int] {
+        let map = lowering.numberMap
+        return lowering.source.entityNumbers.values.filter { map[$0] == nil }.sorted()
     }
 
     private static func tombstoneCount(_ sql: String) -> Int {

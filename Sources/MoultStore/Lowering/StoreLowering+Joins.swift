@@ -18,9 +18,9 @@ struct JoinChange {
 }
 
 extension StoreLowering {
-    func joinChanges() -> [JoinChange] { destination.joinTables.map(change(of:)) }
+    func joinChanges() -> [JoinChange] { destination.joinTables.map(joinChange(of:)) }
 
-    private func change(of table: JoinTable) -> JoinChange {
+    func joinChange(of table: JoinTable) -> JoinChange {
         let reference = table.owner
         guard let own = table.column(.source(reference)),
             let other = table.keyColumns.first(where: { $0 != own })
@@ -93,13 +93,13 @@ extension StoreLowering {
         return """
             INSERT OR IGNORE INTO main.\(table.quotedName) (\(columns.map(\.quotedName).joined(separator: ", "))) \
             SELECT \((keys + places).joined(separator: ", ")) FROM \(rows) \
-            WHERE \(conditions.joined(separator: " AND ")) ORDER BY 1, 2
+            WHERE \(conditions.conditions(joinedBy: "AND")) ORDER BY 1, 2
             """
     }
 }
 
 extension StoreLowering {
-    /// Numbers each list that had no order by key, in Core Data's steps: 2048, 3072, 4096 … (STORE_FORMAT 3).
+    /// Numbers each list that had no order by key, in Core Data's steps: 2048, 3072, 4096 ….
     static func makeOrder(table: String, order: String, key: String) -> String {
         """
         UPDATE main.\(table.quotedName) AS t SET \(order.quotedName) = o.place FROM (SELECT rowid AS id, \

@@ -21,7 +21,7 @@ extension StoreLowering {
         let condition = condition(links.flipped).map { " AND \($0)" } ?? ""
         let order = back.ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
         return """
-            CASE WHEN (SELECT p.\(back.destinationColumn.quotedName) FROM \(back.rows(in: "source")) AS p \
+            CASE WHEN (SELECT p.\(back.destinationColumn.quotedName) FROM \(byOwner(back)) AS p \
             WHERE p.\(back.ownerColumn.quotedName) = \(key)\(condition) \
             ORDER BY \(order)p.\(back.destinationColumn.quotedName) LIMIT 1) = s.Z_PK THEN \(value) END
             """
@@ -70,9 +70,7 @@ extension StoreLowering {
     /// Whether no condition and no other mapping says what becomes of the objects that a mapping takes.
     private func isAlone(_ contribution: Contribution) -> Bool {
         contribution.values.condition == nil && contribution.mapping.policy == nil
-            && carriers.allSatisfy {
-                $0.position == contribution.position || $0.sourceNumber != contribution.sourceNumber
-            }
+            && isTakenOnce(contribution.sourceNumber)
     }
 
     /// A column of ``translation(_:)`` for the destination that the object made of a row `s` chooses, where that one
@@ -111,7 +109,7 @@ extension StoreLowering {
                 && back.owners.contains { mappings.contains($0.position) }
         }
         let values = backs.map { "(SELECT t.new FROM \(offered($0.pairs, translation($0.destinations), to: key)))" }
-        return values.count > 1 ? "COALESCE(\(values.joined(separator: ", ")))" : values.first ?? "NULL"
+        return values.coalesced
     }
 
     /// The first pair of the owner with the old key `key` whose destination becomes anything.
@@ -119,7 +117,7 @@ extension StoreLowering {
         let order = pairs.ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
         let destination = "p.\(pairs.destinationColumn.quotedName)"
         return """
-            \(pairs.rows(in: "source")) AS p JOIN \(table) AS t ON t.old = \(destination) \
+            \(byOwner(pairs)) AS p JOIN \(table) AS t ON t.old = \(destination) \
             WHERE p.\(pairs.ownerColumn.quotedName) = \(key) ORDER BY \(order)\(destination), t.new LIMIT 1
             """
     }

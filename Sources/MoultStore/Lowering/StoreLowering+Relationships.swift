@@ -35,7 +35,7 @@ extension StoreLowering {
     private func first(_ links: [Links], _ value: (Links) -> String) -> String {
         var values: [String] = []
         for value in links.map(value) where !values.contains(value) { values.append(value) }
-        return values.count > 1 ? "COALESCE(\(values.joined(separator: ", ")))" : values.first ?? "NULL"
+        return values.coalesced
     }
 
     /// The key of a to-one relationship's destination.
@@ -54,7 +54,7 @@ extension StoreLowering {
     private func key(_ links: Links) -> String {
         let pairs = links.pairs
         guard keepsKeys(links.destinations) else { return translated("new", links) }
-        let key = pairs.value(pairs.destinationColumn, filter: condition(links))
+        let key = pairs.value(pairs.destinationColumn, filter: condition(links), in: byOwner(pairs))
         guard pairs.row == .owner, let onRow = condition(links, alias: "s") else { return key }
         return "CASE WHEN \(onRow) THEN \(key) END"
     }
@@ -94,7 +94,7 @@ extension StoreLowering {
         let order = pairs.ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
         let destination = "p.\(pairs.destinationColumn.quotedName)"
         return """
-            \(pairs.rows(in: "source")) AS p JOIN \(table) AS t ON t.old = \(destination) \
+            \(byOwner(pairs)) AS p JOIN \(table) AS t ON t.old = \(destination) \
             WHERE p.\(pairs.ownerColumn.quotedName) = s.Z_PK ORDER BY \(order)\(destination) LIMIT 1
             """
     }
@@ -108,12 +108,12 @@ extension StoreLowering {
 
     private func sourceEntityNumber(_ links: Links, _ contribution: Contribution) -> String {
         let pairs = links.pairs
-        if pairs.row == .owner, let table = source.tables.first(where: { $0.name == pairs.table }),
+        if pairs.row == .owner, let table = source.table(named: pairs.table),
             let column = table.entityColumn(besideKey: pairs.destinationColumn)
         {
             return "s.\(column.quotedName)"
         }
-        let key = pairs.value(pairs.destinationColumn, filter: condition(links))
+        let key = pairs.value(pairs.destinationColumn, filter: condition(links), in: byOwner(pairs))
         return entityNumber(ofKey: key, in: pairs.destinationEntity)
     }
 
@@ -128,7 +128,7 @@ extension StoreLowering {
         let pairs = links.pairs
         guard let column = pairs.destinationOrderColumn else { return nil }
         if pairs.row == .owner || keepsKeys(links.destinations) {
-            return pairs.value(column, filter: condition(links))
+            return pairs.value(column, filter: condition(links), in: byOwner(pairs))
         }
         return "(SELECT p.\(column.quotedName) FROM \(firstPair(links, joining: translation(links.destinations))))"
     }

@@ -18,7 +18,8 @@ extension StoreLowering {
                 findings.append(
                     Finding(
                         code: "values-rounded", severity: .warning, place: place,
-                        message: "\(count) values for \(place) have more digits than a Decimal column keeps for "
+                        message:
+                            "\(Quantity.count(count, "value for \(place) has", plural: "values for \(place) have")) more digits than a Decimal column keeps for "
                             + "certain, 15, and are rounded to the nearest that it holds.",
                         remedy: "Say in the expression or in a closure how they are to be rounded."))
             }
@@ -43,7 +44,7 @@ extension StoreLowering {
                     Finding(
                         code: "values-rounded", severity: .warning, place: place,
                         message: "The default value \(digits) of \(place) has more digits than a Decimal column keeps "
-                            + "for certain, 15; \(count) objects get the nearest that it holds\(nearest).",
+                            + "for certain, 15; \(Quantity.count(count, "object gets", plural: "objects get")) the nearest that it holds\(nearest).",
                         remedy: "Round the default value to 15 digits, or make the attribute a text."))
             }
         }

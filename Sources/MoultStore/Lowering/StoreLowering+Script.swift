@@ -2,8 +2,8 @@ import MoultModel
 import MoultSQLite
 
 extension StoreLowering {
-    /// Every statement, in order: triggers away, tables, joins, indexes, orders, derived values, triggers back,
-    /// history, and last what makes the store one of the new version.
+    /// Every statement, in order: triggers away, tables, joins, indexes, orders, derived values, history,
+    /// what makes the store one of the new version, and last triggers back.
     func script(metadata: [UInt8], modelCache: [UInt8]?) throws -> StoreScript {
         let tables = try changes()
         let joins = joinChanges()
@@ -14,15 +14,18 @@ extension StoreLowering {
         var statements = dropTriggers() + dropObjects()
         statements += dropIndexes(on: updated, kept: kept)
         statements += dropTables(keeping: kept)
-        statements += tables.flatMap(fill) + joins.flatMap(fill)
+        let fills = tables.flatMap(fill) + joins.flatMap(fill)
+        let pairs = sortedPairs(for: fills)
+        statements += pairs.making + fills + pairs.dropping
         statements += makeOrders(tables, joins)
         statements += createIndexes(dropped: droppedIndexes(on: updated, kept: kept), kept: kept)
         statements += derivedUpdates()
-        statements += rebuildVirtualTables(tables)
-        statements += createTriggers()
+        statements += rebuildVirtualTables(tables) + rebuildSearch(tables)
         statements += history.statements + cloudKitStatements()
         statements += primaryKeys()
         statements += identity(metadata: metadata, modelCache: modelCache)
+        // An app's trigger may refuse what is written to Core Data's own tables, or ignore it.
+        statements += createTriggers()
         return StoreScript(
             statements: statements, historyColumns: history.columns,
             transforms: contributions.flatMap(\.values.functions))
@@ -32,9 +35,10 @@ extension StoreLowering {
 
     private func dropTables(keeping kept: Set<String>) -> [StoreScript.Statement] {
         let owned = source.tables.map(\.name) + source.joinTables.map(\.name)
+        let known = Set(owned + keptObjects.drops(.table))
         // A table of the destination's that the model of the source does not explain would stand in the way.
         let inTheWay = (destination.tables.map(\.name) + destination.joinTables.map(\.name)).filter { name in
-            catalogue.table(name) != nil && !owned.contains(name) && !keptObjects.drops(.table).contains(name)
+            catalogue.table(name) != nil && !known.contains(name)
         }
         return (owned + inTheWay + catalogue.leftoverTables).filter { !kept.contains($0) }.map {
             .init("DROP TABLE main.\($0.quotedName)", "Take the old table \($0) away.")
@@ -73,7 +77,7 @@ extension StoreLowering {
         let names = ["Z_PK"] + fill.columns.map(\.column)
         let values = [fill.key] + fill.columns.map(\.value)
         let conditions = [fill.condition.map { "(\($0))" }, limit].compactMap { $0 }
-        let condition = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
+        let condition = conditions.isEmpty ? "" : " WHERE \(conditions.conditions(joinedBy: "AND"))"
         return .init(
             """
             INSERT INTO main.\(table.quotedName) (\(names.map(\.quotedName).joined(separator: ", "))) \
@@ -95,7 +99,7 @@ extension StoreLowering {
         let pairs = links(of: table.owner).map(\.pairs)
         let tables = Set(pairs.filter { $0.row != .neither && $0.path == nil }.map(\.table))
         guard pairs.allSatisfy({ tables.contains($0.table) }) else { return nil }
-        return rows(of: source.entityNumbers.keys.filter { tables.contains(source.table(forEntity: $0)?.name ?? "") })
+        return rows(of: tables.flatMap(source.numbers(inTable:)).compactMap(source.entityName(number:)))
     }
 
     private func makeOrders(_ tables: [TableChange], _ joins: [JoinChange]) -> [StoreScript.Statement] {
@@ -114,18 +118,32 @@ extension StoreLowering {
     /// Indexes of tables that stay which a fresh store does not have, or which an update would have to maintain.
     private func droppedIndexes(on updated: [TableChange], kept: Set<String>) -> [String] {
         let expected = Set(destination.indexes.map(\.sql))
+        let leaving = Set(keptObjects.drops(.index))
         let columns = Dictionary(
-            updated.map { change -> (String, [String]) in
+            updated.map { change -> (String, Set<String>) in
                 guard case .updated(let columns, _) = change.kind else { return (change.table.name, []) }
-                return (change.table.name, columns.map(\.column))
-            }, uniquingKeysWith: +)
+                return (change.table.name, Set(columns.map(\.column)))
+            }, uniquingKeysWith: { $0.union($1) })
         return catalogue.entries.filter { entry in
             guard entry.kind == .index, let sql = entry.sql, kept.contains(entry.tableName),
-                !keptObjects.drops(.index).contains(entry.name)
+                !leaving.contains(entry.name)
             else { return false }
             let isAsked = expected.contains(sql) || keptObjects.keeps(.index, entry.name)
-            return !isAsked || columns[entry.tableName, default: []].contains { sql.contains($0) }
+            guard isAsked, let changed = columns[entry.tableName], !changed.isEmpty else { return !isAsked }
+            // The names in a list, or in an expression; one that is no plain word may stand anywhere.
+            let words = sql.utf8.split { !Self.isOfWord($0) }
+            return words.contains { changed.contains(String(Substring($0))) }
+                || changed.contains { !$0.utf8.allSatisfy(Self.isOfWord) && sql.contains($0) }
         }.map(\.name)
+    }
+
+    private static func isOfWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 128...:
+            true
+        default: false
+        }
     }
 
     private func dropIndexes(on updated: [TableChange], kept: Set<String>) -> [StoreScript.Statement] {
@@ -146,16 +164,17 @@ extension StoreLowering {
         let others = keptObjects.entries(.index).compactMap { entry -> StoreScript.Statement? in
             guard owned.contains(entry.tableName), let sql = entry.sql, !present.contains(sql) else { return nil }
             let index = IndexDefinition(name: entry.name, table: entry.tableName, sql: sql)
-            return .init(sql, "Put the index \(entry.name) back.", rows: 1, reach: reach(of: index))
+            return StoreScript.Statement(sql, "Put the index \(entry.name) back.", rows: 1, reach: reach(of: index))
+                .holdingValues()
         }
         return fresh + others
     }
 
     /// The rows of the table that an index is of.
     private func reach(of index: IndexDefinition) -> Int64? {
-        if let table = destination.joinTables.first(where: { $0.name == index.table }) { return reach(of: table) }
-        guard let table = destination.tables.first(where: { $0.name == index.table }) else { return nil }
-        let carriers = carriers.filter { destination.model.root(of: $0.destination).name == table.rootEntityName }
+        if let table = destination.joinTable(named: index.table) { return reach(of: table) }
+        guard let table = destination.table(named: index.table) else { return nil }
+        let carriers = carriers(toTableOf: table.rootEntityName)
         // A policy may make any number of objects.
         guard carriers.allSatisfy({ $0.mapping.policy == nil }) else { return nil }
         return rows(of: carriers.map(\.source.name))
@@ -173,25 +192,18 @@ extension StoreLowering {
     func createTriggers() -> [StoreScript.Statement] {
         destination.triggers.map { .init($0.sql, "Make the trigger \($0.name).") }
             + keptObjects.entries(.trigger).compactMap { entry in
-                entry.sql.map { .init($0, "Put the trigger \(entry.name) back.") }
+                entry.sql.map { StoreScript.Statement($0, "Put the trigger \(entry.name) back.").holdingValues() }
             }
     }
 
     /// Objects that contradict the new version; a table's indexes go before it.
-    func dropObjects(_ kinds: [Catalogue.Kind] = [.index, .view, .table]) -> [StoreScript.Statement] {
-        kinds.flatMap { kind in
-            keptObjects.drops(kind).map { name in
-                .init(
-                    "DROP \(kind.rawValue.uppercased()) main.\(name.quotedName)",
-                    "Take the \(kind.rawValue) \(name) away, which contradicts the new version.")
-            }
-        }
-    }
+    func dropObjects() -> [StoreScript.Statement] { keptObjects.dropStatements }
 
     private func rebuildVirtualTables(_ changes: [TableChange]) -> [StoreScript.Statement] {
-        let old = catalogue.entries.filter { entry in
-            entry.kind == .table && entry.name.hasPrefix("Z_RT_") && entry.isVirtual
-                && !keptObjects.keeps(.table, entry.name) && !keptObjects.drops(.table).contains(entry.name)
+        let leaving = Set(keptObjects.drops(.table))
+        let old = catalogue.tables.filter { entry in
+            entry.name.hasPrefix("Z_RT_") && entry.isVirtual && !keptObjects.keeps(.table, entry.name)
+                && !leaving.contains(entry.name)
         }
         return old.map { .init("DROP TABLE main.\($0.name.quotedName)", "Take the R-tree \($0.name) away.") }
             + destination.virtualTables.flatMap { tree in
@@ -234,12 +246,18 @@ extension StoreLowering {
         return [clear] + inserts
     }
 
-    /// The highest key ever handed out in the table that a root entity's rows come from.
+    /// The highest key ever handed out in the table that a root entity's rows come from; the highest key that is taken
+    /// where the store's own counter has lost it.
     private func highestKey(_ row: PrimaryKeyRow) -> String {
         guard row.superNumber == 0 else { return "0" }
+        guard let table = destination.table(forEntity: row.name) else { return highestKeyGiven(row) }
+        return "max(\(highestKeyGiven(row)), \(table.highestKeySQL))"
+    }
+
+    private func highestKeyGiven(_ row: PrimaryKeyRow) -> String {
         if let highest = highestKeys[row.name] { return "\(highest)" }
         let roots = Set(
-            carriers.filter { destination.model.root(of: $0.destination).name == row.name }.compactMap {
+            carriers(toTableOf: row.name).compactMap {
                 source.entityNumbers[source.model.root(of: $0.source).name]
             }
         ).sorted()
@@ -250,7 +268,8 @@ extension StoreLowering {
     func identity(metadata: [UInt8], modelCache: [UInt8]?) -> [StoreScript.Statement] {
         var statements = [
             StoreScript.Statement(
-                "UPDATE main.Z_METADATA SET Z_PLIST = x'\(metadata.hexadecimal)'", "Write the new version's hashes.")
+                "UPDATE main.Z_METADATA SET Z_PLIST = x'\(metadata.hexadecimal)'", "Write the new version's hashes."
+            ).holdingValues()
         ]
         if catalogue.table("Z_MODELCACHE") != nil {
             let content = modelCache.map { "x'\($0.hexadecimal)'" } ?? "NULL"
@@ -264,7 +283,7 @@ extension StoreLowering {
         return statements
     }
 
-    /// Numbers from here on belong to persistent history and CloudKit (STORE_FORMAT 8, MORE 1).
+    /// Numbers from here on belong to persistent history and CloudKit.
     static let firstReservedNumber = 16000
 }
 

@@ -97,15 +97,15 @@ extension StoreLowering {
     /// Which rows of a table some contributions take; nil for all.
     private func condition(_ members: [Contribution], in from: EntityTable) -> String? {
         let numbers = members.map(\.sourceNumber).sorted()
-        let all = source.entityNumbers.filter { source.table(forEntity: $0.key)?.name == from.name }.values
         let picked = members.filter { $0.values.condition != nil }
         guard !picked.isEmpty else {
-            return Set(all).isSubset(of: numbers) ? nil : "s.Z_ENT IN (\(numbers.sqlList))"
+            return Set(source.numbers(inTable: from.name)).isSubset(of: numbers)
+                ? nil : "s.Z_ENT IN (\(numbers.sqlList))"
         }
         return members.map { member in
             let condition = member.values.condition.map { " AND (\($0))" } ?? ""
             return "(s.Z_ENT = \(member.sourceNumber)\(condition))"
-        }.joined(separator: " OR ")
+        }.conditions(joinedBy: "OR")
     }
 
     func has(_ entity: String, _ contribution: Contribution) -> Bool {
@@ -119,8 +119,7 @@ extension StoreLowering {
             catalogue.table(table.name)?.sql == table.sql, fill.key == "s.Z_PK",
             contributions.allSatisfy({ $0.values.condition == nil })
         else { return .rebuilt(fills) }
-        let leaving = Set(source.entityNumbers.filter { source.table(forEntity: $0.key)?.name == fill.source }.values)
-            .subtracting(contributions.map(\.sourceNumber)).sorted()
+        let leaving = Set(source.numbers(inTable: fill.source)).subtracting(contributions.map(\.sourceNumber)).sorted()
         let changed = fill.columns.filter { $0.value != "s.\($0.column.quotedName)" }
         return changed.isEmpty && leaving.isEmpty ? .untouched : .updated(columns: changed, leaving: leaving)
     }
@@ -200,7 +199,7 @@ extension StoreLowering {
         }
     }
 
-    /// Bytes that leave or enter external storage gain or lose their leading byte (STORE_FORMAT 6).
+    /// Bytes that leave or enter external storage gain or lose their leading byte.
     private func movingBytes(_ value: String, from: AttributeDescription?, to: AttributeDescription) -> String {
         guard let from, from.allowsExternalBinaryDataStorage != to.allowsExternalBinaryDataStorage,
             to.type == .binary || to.type == .transformable

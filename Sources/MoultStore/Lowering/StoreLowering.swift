@@ -18,10 +18,16 @@ struct StoreLowering {
     let rowCounts: [String: Int64]
 
     /// What else stands in the store's catalogue, and what of it stays.
-    var keptObjects = KeptObjects()
+    let keptObjects: KeptObjects
+    /// What is missing of persistent history.
+    let historyGaps: HistoryGaps
 
     /// Whether pairs of join tables are made for listed objects alone (``PartialScript``).
     var isPartial = false
+    /// Whether the script is that of a working copy, in which pairs that lack an index are sorted first.
+    let sortsPairs: Bool
+    /// By table of the source, the columns that indexes begin with.
+    let leadingColumns: Set<[String]>
 
     /// One entity mapping that carries rows, resolved on both sides.
     struct Contribution: Sendable {
@@ -41,7 +47,10 @@ struct StoreLowering {
     /// The entity mappings that take objects, those of policies among them.
     private(set) var carriers: [Contribution]
     /// Those whose rows statements make.
-    var contributions: [Contribution] { carriers.filter { $0.mapping.policy == nil } }
+    private(set) var contributions: [Contribution] = []
+    /// The places in ``carriers`` by the root entity of what they make, and how many take each source entity.
+    private var placesByRoot: [String: [Int]] = [:]
+    private var countsBySource: [Int: Int] = [:]
     /// By root entity of the destination, the highest key where keys were shifted.
     private(set) var highestKeys: [String: Int64] = [:]
 
@@ -50,17 +59,28 @@ struct StoreLowering {
     ///   - disjoint: pairs of places of entity mappings whose conditions no object fulfils both.
     init(
         source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,
-        rowCounts: [String: Int64], highestKeys: [String: Int64], disjoint: Set<[Int]>
+        rowCounts: [String: Int64], highestKeys: [String: Int64], disjoint: Set<[Int]>,
+        keeping keptObjects: KeptObjects = KeptObjects(), historyGaps: HistoryGaps = HistoryGaps(),
+        sortsPairs: Bool = true
     ) throws {
+        self.sortsPairs = sortsPairs
+        leadingColumns = Self.leadingColumns(of: source)
         self.source = source
         self.destination = destination
         self.mapping = mapping
         self.catalogue = catalogue
         self.rowCounts = rowCounts
+        self.keptObjects = keptObjects
+        self.historyGaps = historyGaps
         carriers = try mapping.entityMappings.enumerated().compactMap { position, mapping in
             try Self.contribution(of: mapping, at: position, from: source, to: destination, schema: "source")
         }
+        for (place, carrier) in carriers.enumerated() {
+            placesByRoot[destination.model.root(of: carrier.destination).name, default: []].append(place)
+            countsBySource[carrier.sourceNumber, default: 0] += 1
+        }
         try shiftKeys(above: highestKeys, disjoint)
+        contributions = carriers.filter { $0.mapping.policy == nil }
     }
 
     /// - Parameter schema: where the source's tables are.
@@ -96,20 +116,22 @@ struct StoreLowering {
             guard !isOver else {
                 throw MigrationError(
                     .storeCorrupted, "The highest key of \(table) leaves no room for the objects that join its table.",
-                    place: table, remedy: "Restore the store from a backup, or set Z_MAX in Z_PRIMARYKEY right.")
+                    place: table, remedy: MigrationError.damagedStoreRemedy)
             }
             return end
         }
+        let roots = Dictionary(
+            mapping.entityMappings.compactMap { mapping in mapping.destinationEntityName.map { ($0, mapping) } },
+            uniquingKeysWith: { first, _ in first })
         for table in destination.tables {
             var blocks: [(table: String, members: [Contribution], shift: Int64)] = []
-            let members = carriers.indices.filter {
-                destination.model.root(of: carriers[$0].destination).name == table.rootEntityName
-            }
+            let members = placesByRoot[table.rootEntityName] ?? []
             // Of several hierarchies that become one, that of the root's own objects stays as it is.
-            let root = mapping.entityMappings.first { $0.destinationEntityName == table.rootEntityName }
+            let root = roots[table.rootEntityName]
             let home = root?.sourceEntityName.flatMap { source.table(forEntity: $0)?.name } ?? table.name
             let kept = members.filter { source.table(for: carriers[$0].source)?.name == home }
-            for index in kept + members.filter({ !kept.contains($0) }) {
+            let others = Set(members).subtracting(kept).sorted()
+            for index in kept + others {
                 guard let name = source.table(for: carriers[index].source)?.name else { continue }
                 let carrier = carriers[index]
                 // A policy hands out its keys itself: those of its objects where they are free.
@@ -138,8 +160,21 @@ struct StoreLowering {
 
     /// The contributions whose rows end in the table of `root`.
     func contributions(toTableOf root: String) -> [Contribution] {
-        contributions.filter { destination.model.root(of: $0.destination).name == root }
+        carriers(toTableOf: root).filter { $0.mapping.policy == nil }
     }
+
+    /// The contributions that make objects of an entity or of one below it.
+    func contributions(to entity: EntityDescription) -> [Contribution] {
+        contributions(toTableOf: destination.model.root(of: entity).name).filter {
+            destination.model.isKind($0.destination, of: entity)
+        }
+    }
+
+    /// The carriers whose objects end in the table of `root`.
+    func carriers(toTableOf root: String) -> [Contribution] { placesByRoot[root, default: []].map { carriers[$0] } }
+
+    /// Whether only one entity mapping takes the objects of the source entity with that number.
+    func isTakenOnce(_ sourceNumber: Int) -> Bool { countsBySource[sourceNumber] == 1 }
 
     /// The number in the destination of each source entity number that is carried over.
     var numberMap: [Int: Int] { Self.numberMap(of: carriers) }

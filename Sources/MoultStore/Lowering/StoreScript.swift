@@ -8,8 +8,10 @@ package struct StoreScript: Sendable, Equatable {
     package var statements: [Statement]
     /// Whether the script may run on the store itself: it touches the catalogue and the metadata only.
     package var isInPlace: Bool
-    /// Whether it leaves behind what takes long, so that nothing is lost and no backup has to be made before it.
+    /// Whether it leaves behind what takes long.
     package var isDeferred = false
+    /// Whether anything is lost at once, as an object of an app that has no place in the new version.
+    package var needsBackup = true
     /// How persistent history's column sets are carried over, by source entity number.
     package var historyColumns: [Int: HistoryColumns]
     /// The closures that statements call.
@@ -39,6 +41,17 @@ package struct StoreScript: Sendable, Equatable {
         package var reach: Int64?
         /// How it is said of some rows alone; nil where it cannot be.
         package var keys: Keys?
+        /// Whether its literals may be an app's data: its metadata, or the words of its own indexes and triggers.
+        package var holdsValues = false
+
+        /// The statement as it is shown to whoever did not ask for values.
+        package var sqlWithoutValues: String { holdsValues ? sql.withoutSQLLiterals() : sql }
+
+        func holdingValues() -> Self {
+            var statement = self
+            statement.holdsValues = true
+            return statement
+        }
 
         /// - Parameter reach: `rows` where nil, unless they are the single one that stands for an unknown number.
         package init(_ sql: String, _ sentence: String, rows: Int64 = 0, reach: Int64? = nil, keys: Keys? = nil) {
@@ -89,7 +102,7 @@ extension StoreScript {
     }
 
     /// The bytes themselves of a value kept with external storage: after a leading 1, or in the file named after a
-    /// leading 2 (STORE_FORMAT 6). What is neither is kept as it is.
+    /// leading 2. What is neither is kept as it is.
     private static func inline(_ value: SQLiteValue, _ externalFile: (String) throws -> [UInt8]) throws -> SQLiteValue {
         guard let bytes = value.blob, let mark = bytes.first else { return value }
         switch mark {

@@ -43,15 +43,19 @@ package struct StoreMaker: Sendable {
 
     /// Makes the file, and the folder of external data where the model needs one.
     ///
+    /// - Parameter rights: those of the file and of that folder.
     /// - Throws: `usage` where the path is taken; then, as after any other error, nothing was changed.
-    package func make(at path: String, on system: some System = POSIXSystem()) throws {
+    package func make(
+        at path: String, _ rights: FileRights = .byUmask, on system: some System = POSIXSystem()
+    ) throws {
         guard try !system.exists(path) else {
             throw MigrationError(
                 .usage, "There is something at \(path) already.", place: path,
                 remedy: "Name a path that does not exist, or move what is there.")
         }
         do {
-            let connection = try Connection(path, mode: .create)
+            try system.makeFile(path, rights)
+            let connection = try Connection(path, mode: .readWrite)
             defer { connection.close() }
             try fill(connection)
             if layout.hasExternalStorage { try ExternalStorage(store: path).makeFolder(on: system) }

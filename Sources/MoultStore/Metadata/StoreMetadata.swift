@@ -1,7 +1,7 @@
 import MoultModel
 import MoultPropertyList
 
-/// What a store says of itself: the one row of `Z_METADATA` (STORE_FORMAT 2).
+/// What a store says of itself: the one row of `Z_METADATA`.
 ///
 /// Known keys have typed access; every key, known or not, is kept as it was read, for an application may keep its own.
 package struct StoreMetadata: Sendable, Equatable {
@@ -36,7 +36,7 @@ package struct StoreMetadata: Sendable, Equatable {
     static func invalid(_ message: String, cause: String? = nil) -> MigrationError {
         MigrationError(
             .metadataInvalid, message, place: "Z_METADATA",
-            remedy: "Restore the store from a backup; without its metadata its version is not known.", cause: cause)
+            remedy: MigrationError.damagedStoreRemedy, cause: cause)
     }
 }
 
@@ -53,7 +53,7 @@ extension StoreMetadata {
         package static let autoVacuum = "_NSAutoVacuumLevel"
         package static let digest = "NSStoreModelVersionHashesDigest"
         package static let checksum = "NSStoreModelVersionChecksumKey"
-        /// Present while a deferred migration has work left (MORE 10).
+        /// Present while a deferred migration has work left.
         package static let deferredMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
         package static let historyHashes = "_NSStoreAncillaryModelVersionHashesMetadataKey"
 

@@ -25,7 +25,7 @@ package struct ColumnFill: Sendable, Hashable {
 
     /// - Parameter layout: with the column in it.
     init(_ gap: SchemaGaps.Column, in layout: StoreLayout) {
-        let own = layout.tables.first { $0.name == gap.table }
+        let own = layout.table(named: gap.table)
         switch gap.column.role {
         case .attribute(let entity, let name):
             self.init(attribute: name, of: entity, gap, layout)
@@ -35,7 +35,10 @@ package struct ColumnFill: Sendable, Hashable {
             let number = layout.entityNumber(of: name, of: entity, in: own)
             self.init(gap, of: entity, number.map(Value.expression) ?? .unknown, layout)
         case .order(let entity, let name):
-            let key = own?.column(.toOne(entity: entity, name: name))
+            let pairs = layout.joinTable(named: gap.table)
+            let key =
+                own?.column(.toOne(entity: entity, name: name))
+                ?? pairs?.column(.source(RelationshipReference(entity: entity, name: name)))
             self.init(gap, of: entity, key.map(Value.places) ?? .unknown, layout)
         case .inverselessToMany(let entity, let name):
             self.init(gap, of: layout.destination(of: name, of: entity), .unknown, layout)

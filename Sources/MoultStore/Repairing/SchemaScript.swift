@@ -4,7 +4,7 @@ import MoultSQLite
 /// The statements that fill the gaps of a store's tables.
 ///
 /// Tables that are there keep their rows and columns: a missing column comes last in its table, as Core Data's own
-/// in-place migration adds one (STORE_FORMAT 10).
+/// in-place migration adds one.
 package struct SchemaScript: Sendable {
     package let gaps: SchemaGaps
     package let fills: [ColumnFill]
@@ -25,7 +25,7 @@ package struct SchemaScript: Sendable {
             entry.sql.map { StoreScript.Statement($0, "Put the trigger \(entry.name) back.") }
         }
         let new = gaps.triggers.map { StoreScript.Statement($0.sql, "Make the trigger \($0.name).") }
-        return away + tables + columns + indexes + back + new
+        return away + tables + gaps.history.statements + columns + indexes + back + new
     }
 
     private var tables: [StoreScript.Statement] {
@@ -65,7 +65,10 @@ package struct SchemaScript: Sendable {
     }
 
     private var indexes: [StoreScript.Statement] {
-        let plain = gaps.indexes.map { StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: 1) }
+        let gone = gaps.indexes.filter { gaps.differing.contains($0.name) }.map {
+            StoreScript.Statement("DROP INDEX main.\($0.name.quotedName)", "Take the index \($0.name) away.")
+        }
+        let plain = gone + gaps.indexes.map { StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: 1) }
         let rTrees = gaps.virtualTables.flatMap { table in
             let fill = table.fillStatement.map {
                 StoreScript.Statement($0, "Fill the R-tree \(table.name).", rows: 1)

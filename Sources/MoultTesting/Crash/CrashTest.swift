@@ -7,14 +7,17 @@ import MoultSystem
 /// A person's own migration with every kind of fault at its moments, on a copy of a store in a scratch folder.
 ///
 /// After each fault the store must be the old one or the new one, heal, and become the new one when the work is begun
-/// again. The code of an app runs in each trial, with all that it does outside of the store.
+/// again. The code of an app runs in each trial, with all that it does outside of the store; the values that it makes
+/// anew in each run, such as dates, are found by two runs and are not compared.
 package struct CrashTest: Sendable {
     private let faultCase: FaultCase
 
     /// - Parameter run: the whole way of a program, from looking at the store to its end.
     package init(of store: String, run: @escaping @Sendable (_ store: String, _ system: any System) throws -> Void) {
         let name = Path.name(of: store)
-        faultCase = FaultCase(name, storeName: name, prepare: { try StoreCopy.make(of: store, at: $0) }, run: run)
+        var faultCase = FaultCase(name, storeName: name, prepare: { try StoreCopy.make(of: store, at: $0) }, run: run)
+        faultCase.hasCodeOfAnApp = true
+        self.faultCase = faultCase
     }
 
     /// - Parameters:
@@ -32,12 +35,13 @@ package struct CrashTest: Sendable {
         // Before SQLite is used for the first time, else there are no trials without memory.
         let countsAllocations = countsAllocations && AllocationFaults.isInstalled
         let system = POSIXSystem()
-        let folder = Path.join(scratch ?? system.temporaryFolder, "moult-test-\(system.uniqueName())")
-        try system.makeFolder(folder)
-        defer { _ = try? system.removeTree(folder) }
+        let temporary = try TemporaryFolder("test", in: scratch, system)
+        let folder = temporary.path
+        defer { temporary.remove() }
         let ground = try FaultGround(faultCase, in: system.resolve(folder), countsAllocations: countsAllocations)
         let kinds = Fault.Kind.allCases.filter { countsAllocations || !$0.isOfMemory }
         var matrix = FaultMatrix()
+        matrix.changing = ground.changing
         for (number, kind) in kinds.enumerated() where isWanted() {
             let used = matrix.rows.reduce(0) { $0 + $1.seconds }
             let share = max(seconds - used, 0) / Double(kinds.count - number)

@@ -18,6 +18,8 @@ package struct KillTest: Sendable {
         /// The store was the old one, or the new one.
         package var (old, new) = (0, 0)
         package var broken: [String] = []
+        /// What an app's code makes anew in each run, and was not compared.
+        package var changing: Set<ChangingColumn> = []
     }
 
     private struct Broken: Error { let words: String }
@@ -40,22 +42,34 @@ package struct KillTest: Sendable {
     package func run(
         kills: Int, scratch: String? = nil, isWanted: () -> Bool = { true }, report: (Tally) -> Void = { _ in }
     ) throws -> Tally {
-        let folder = Path.join(scratch ?? system.temporaryFolder, "moult-test-\(system.uniqueName())")
-        try system.makeFolder(folder)
-        defer { _ = try? system.removeTree(folder) }
+        let temporary = try TemporaryFolder("test", in: scratch, system)
+        let folder = temporary.path
+        defer { temporary.remove() }
         let field = Path.join(try system.resolve(folder), "field")
         let copy = Path.join(field, Path.name(of: store))
-        let old = try reset(copy, folder)
-        let start = system.monotonicNanoseconds
-        try finish(copy)
-        let whole = system.seconds(since: start)
-        let new = try LogicalState(of: copy, scratch: folder + "/look")
+        let look = Path.join(folder, "look")
         var tally = Tally()
+        var runs: [RunValues] = []
+        var whole = 0.0
+        for run in 0..<2 {
+            try reset(copy)
+            // Times that an app keeps in whole seconds differ, too.
+            if run > 0 { RunValues.pause() }
+            let start = system.monotonicNanoseconds
+            try finish(copy)
+            whole = system.seconds(since: start)
+            runs.append(try RunValues(of: copy, scratch: look))
+        }
+        tally.changing = ChangingColumn.all(between: runs[0], and: runs[1])
+        let state = { [changing = tally.changing] in try LogicalState(of: copy, scratch: look, changing: changing) }
+        let new = try state()
+        try reset(copy)
+        let old = try state()
         for kill in 0..<kills where isWanted() {
             // The golden section visits every part of the run early.
             let part = (Double(kill) * 0.618_033_988_75).truncatingRemainder(dividingBy: 1)
             do {
-                try killOnce(copy, folder, after: part * whole * 1.05, old, new, &tally)
+                try killOnce(copy, after: part * whole * 1.05, old, new, &tally, state)
             } catch let broken as Broken {
                 tally.broken.append("Kill \(kill + 1), after \(Int(part * 100)) % of a run: \(broken.words)")
             }
@@ -64,12 +78,10 @@ package struct KillTest: Sendable {
         return tally
     }
 
-    /// A fresh copy, and what it says.
-    private func reset(_ copy: String, _ folder: String) throws -> LogicalState {
+    private func reset(_ copy: String) throws {
         try system.removeTree(Path.folder(of: copy))
         try system.makeFolder(Path.folder(of: copy))
         try StoreCopy.make(of: store, at: copy)
-        return try LogicalState(of: copy, scratch: folder + "/look")
     }
 
     private func finish(_ copy: String) throws {
@@ -82,28 +94,31 @@ package struct KillTest: Sendable {
     }
 
     private func killOnce(
-        _ copy: String, _ folder: String, after seconds: Double, _ old: LogicalState, _ new: LogicalState,
-        _ tally: inout Tally
+        _ copy: String, after seconds: Double, _ old: LogicalState, _ new: LogicalState, _ tally: inout Tally,
+        _ state: () throws -> LogicalState
     ) throws {
-        _ = try reset(copy, folder)
+        try reset(copy)
         let child = try ChildProgram(program, arguments(copy))
         usleep(UInt32(min(seconds * 1e6, 4e9)))
         if child.kill() { tally.killed += 1 } else { tally.ended += 1 }
-        let left = try LogicalState(of: copy, scratch: folder + "/look")
+        let left = try state()
         guard left.rows == old.rows || left.rows == new.rows else {
             throw Broken(words: "the store is neither old nor new")
         }
         if left.rows == old.rows { tally.old += 1 } else { tally.new += 1 }
         do {
             _ = try Migrator().recover(copy)
-            guard try LogicalState(of: copy, scratch: folder + "/look").rows == left.rows else {
+            guard try state().rows == left.rows else {
                 throw Broken(words: "the recovery changes the store")
             }
             try finish(copy)
         } catch let error as MigrationError {
             throw Broken(words: error.message)
         }
-        let end = try LogicalState(of: copy, scratch: folder + "/look")
-        guard end.rows == new.rows else { throw Broken(words: "the next run does not make the new store") }
+        let end = try state()
+        guard end.rows == new.rows else {
+            let difference = FaultGround.difference(new.rows, end.rows)
+            throw Broken(words: "the next run does not make the new store: \(difference)")
+        }
     }
 }

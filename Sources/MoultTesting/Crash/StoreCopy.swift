@@ -10,7 +10,8 @@ struct StoreCopy {
         let system = POSIXSystem()
         try StoreProbe.read(store, system: system) { probe in
             _ = try system.remove(copy)
-            let destination = try Connection(copy, mode: .create)
+            try system.makeFile(copy, .own)
+            let destination = try Connection(copy, mode: .readWrite)
             defer { destination.close() }
             try destination.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
             try Backup(from: probe.connection, to: destination).run(stepPages: -1) { _, _ in true }

@@ -22,7 +22,7 @@ final class DiskModel {
             let inner = Path.join(path, name)
             entries[name] =
                 try system.status(of: inner)?.kind == .folder
-                ? .folder(folder(inner, system)) : .file(DiskFile(system.read(inner), isDurable: true))
+                ? .folder(folder(inner, system)) : .file(DiskFile(system.read(inner, limit: .max - 1), isDurable: true))
         }
         return DiskFolder(entries)
     }

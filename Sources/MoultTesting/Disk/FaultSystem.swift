@@ -40,9 +40,9 @@ extension FaultSystem {
     package func status(of path: String) throws -> FileStatus? {
         try look("look at", path) { try real.status(of: path) }
     }
+    package func isLink(_ path: String) throws -> Bool { try look("look at", path) { try real.isLink(path) } }
     package func resolve(_ path: String) throws -> String { try look("find", path) { try real.resolve(path) } }
     package func list(_ folder: String) throws -> [String] { try look("list", folder) { try real.list(folder) } }
-    package func read(_ path: String) throws -> [UInt8] { try look("read", path) { try real.read(path) } }
     package func read(_ path: String, prefix count: Int) throws -> [UInt8] {
         try look("read", path) { try real.read(path, prefix: count) }
     }
@@ -54,14 +54,22 @@ extension FaultSystem {
 // MARK: - Writing
 
 extension FaultSystem {
-    package func write(_ bytes: [UInt8], to path: String) throws {
+    package func makeFile(_ path: String, _ rights: FileRights) throws {
+        try make(.open, "make", path) {
+            try real.makeFile(path, rights)
+        } then: {
+            $0.make(path)
+        }
+    }
+
+    package func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
         func begun(_ model: DiskModel) -> DiskFile {
             let file = model.make(path)
             file.apply(.truncate(size: 0))
             return file
         }
         try make(.write, "write", path) {
-            try real.write(bytes, to: path)
+            try real.write(bytes, to: path, rights)
         } tear: { model, luck in
             let file = begun(model)
             for piece in luck.torn(bytes, at: 0) { file.apply(piece) }
@@ -70,9 +78,9 @@ extension FaultSystem {
         }
     }
 
-    package func append(_ bytes: [UInt8], to path: String) throws {
+    package func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
         try make(.append, "write", path) {
-            try real.append(bytes, to: path)
+            try real.append(bytes, to: path, rights)
         } tear: { model, luck in
             let file = model.make(path)
             let end = file.contents.count
@@ -107,17 +115,17 @@ extension FaultSystem {
         }
     }
 
-    package func makeFolder(_ path: String) throws {
+    package func makeFolder(_ path: String, _ rights: FileRights) throws {
         try make(.folder, "make the folder", path) {
-            try real.makeFolder(path)
+            try real.makeFolder(path, rights)
         } then: {
             $0.makeFolder(path)
         }
     }
 
-    package func copy(_ path: String, to copy: String) throws {
+    package func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
         try make(.copy, "write", copy) {
-            try real.copy(path, to: copy)
+            try real.copy(path, to: copy, rights)
         } then: { model in
             // Nothing is read here that SQLite may have open: this process would lose its locks.
             model.put(model.file(path)?.contents ?? [], at: copy)
@@ -135,18 +143,23 @@ extension FaultSystem {
 // MARK: - Locks, processes, clock and names
 
 extension FaultSystem {
-    package func lock(_ path: String) throws -> FileLock? {
+    package func lock(_ path: String, _ rights: FileRights) throws -> FileLock? {
         try make(.lock, "lock", path) {
-            try real.lock(path)
+            try real.lock(path, rights)
         } then: {
             $0.make(path)
         }
     }
 
     package var processIdentifier: Int32 { real.processIdentifier }
+    package var user: UInt32 { real.user }
     package func startTime(ofProcess identifier: Int32) -> String? {
-        // A machine that loses its power is not running any more when its disk is looked at.
-        real.startTime(ofProcess: identifier).map { disk.losesPower && identifier == 1 ? "\($0), before" : $0 }
+        real.startTime(ofProcess: identifier).map { start in
+            // A machine that loses its power is not running any more when its disk is looked at.
+            if identifier == 1 { return disk.losesPower ? "\(start), before" : start }
+            // Each run of a trial is a process of its own.
+            return identifier == processIdentifier ? "\(start), \(clock.era)" : start
+        }
     }
     package func holders(of path: String) -> [RunningProcess] { real.holders(of: path) }
     package var now: Timestamp { clock.now }

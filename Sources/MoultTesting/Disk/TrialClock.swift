@@ -8,7 +8,7 @@ package final class TrialClock: Sendable {
     private let names = Mutex<UInt64>(0)
     private let jump: (look: Int, seconds: Int64)?
     private let start: Int64
-    private let era: UInt64
+    let era: UInt64
 
     /// - Parameters:
     ///   - era: of two clocks the later has the higher one; their names never meet.

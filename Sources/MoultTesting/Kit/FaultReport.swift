@@ -10,6 +10,11 @@ public struct FaultReport: Sendable, CustomStringConvertible {
     public var isComplete: Bool { matrix.rows.allSatisfy(\.isWhole) }
     /// What was promised and not kept, each with its fault; empty when nothing can be lost.
     public var broken: [String] { matrix.broken }
-    /// A table of the kinds of fault, as Markdown.
-    public var description: String { matrix.markdown }
+    /// The columns, as `ZTABLE.ZCOLUMN`, in which two undisturbed runs left other values, because the app's code asks the
+    /// clock or makes identifiers: of these only whether a row has a value was compared.
+    public var changingColumns: [String] { matrix.changing.sorted().map(\.place) }
+    /// A table of the kinds of fault, as Markdown, and what was not compared.
+    public var description: String {
+        ([matrix.markdown] + [ChangingColumn.sentence(matrix.changing)].compactMap { $0 }).joined(separator: "\n\n")
+    }
 }

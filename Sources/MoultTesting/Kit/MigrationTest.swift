@@ -13,7 +13,8 @@ import MoultTransform
 /// ```
 ///
 /// The store itself, and all that lies beside it, stay as they are. The code of the app runs each time, with all that it
-/// does outside of the store.
+/// does outside of the store. It may call `Date()` and `UUID()`: the columns in which two undisturbed runs leave other
+/// values are compared by whether a row has one (``FaultReport/changingColumns``).
 public struct MigrationTest: Sendable {
     private let store: String
     private let run: @Sendable (_ store: String, _ system: any System) throws -> Void
@@ -43,10 +44,9 @@ public struct MigrationTest: Sendable {
     /// - Throws: what the migration throws, and what `check` throws.
     public func migrate<Result>(_ check: (_ copy: String) throws -> Result) throws -> Result {
         let system = POSIXSystem()
-        let folder = Path.join(system.temporaryFolder, "moult-test-\(system.uniqueName())")
-        try system.makeFolder(folder)
-        defer { _ = try? system.removeTree(folder) }
-        let copy = Path.join(folder, Path.name(of: store))
+        let folder = try TemporaryFolder("test", system)
+        defer { folder.remove() }
+        let copy = Path.join(folder.path, Path.name(of: store))
         try StoreCopy.make(of: store, at: copy)
         try run(copy, system)
         return try check(copy)

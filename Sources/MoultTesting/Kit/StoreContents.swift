@@ -19,12 +19,13 @@ public struct StoreContents: Sendable, Hashable {
             throw MigrationError(
                 .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path.")
         }
-        let scratch = Path.join(system.temporaryFolder, "moult-contents-\(system.uniqueName())")
-        defer { _ = try? system.removeTree(scratch) }
-        let rows = try LogicalState(of: path, scratch: scratch).rows
+        let temporary = try TemporaryFolder("contents", system)
+        defer { temporary.remove() }
+        let rows = try LogicalState(of: path, scratch: Path.join(temporary.path, "look")).rows
         if let first = rows.first, first.hasPrefix("damaged: ") {
             throw MigrationError(
-                .storeCorrupted, "The store at \(path) is damaged.", place: path, remedy: "Restore a backup of it.",
+                .storeCorrupted, "The store at \(path) is damaged.", place: path,
+                remedy: MigrationError.damagedStoreRemedy,
                 cause: rows.dropFirst().first)
         }
         let prefixes = tables.map { "row \($0) " }

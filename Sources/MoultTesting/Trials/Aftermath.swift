@@ -66,9 +66,24 @@ package struct Aftermath {
         guard let position = ground.states.firstIndex(where: { $0.rows == found.rows }) else {
             throw Broken(words: "the store is neither old nor new: \(nearest(found))")
         }
+        let witnessed = try ground.witness()
+        guard
+            ground.states.indices.contains(where: {
+                ground.states[$0].rows == found.rows && ground.witnessed[$0] == witnessed
+            })
+        else {
+            throw Broken(words: "another program finds neither the old store nor the new one: \(witnessed)")
+        }
         try checkPromise(ending, position)
+        try ground.keepLeft()
         try recover(position, ending)
-        if !ground.faultCase.isRefused || position > 0 { try runAgain() } else { try refuseAgain() }
+        guard !ground.faultCase.isRefused || position > 0 else {
+            try refuseAgain()
+            return position
+        }
+        try runAgain()
+        try ground.putLeftBack()
+        try runAgainUnrecovered()
         return position
     }
 
@@ -76,6 +91,8 @@ package struct Aftermath {
     /// journal because the disk does not let it find out.
     private func checkPromise(_ ending: Ending, _ position: Int) throws {
         let last = ground.states.count - 1
+        // Work that leaves the store as it is promises something elsewhere.
+        guard last == 0 || ground.states[0].rows != ground.states[last].rows else { return }
         switch ending {
         case .succeeded where position != last:
             throw Broken(words: "the run succeeded and left the state \(position) of \(last)")
@@ -119,6 +136,21 @@ package struct Aftermath {
         }
         if let complaint = try ground.faultCase.outside?(ground.store, true, "") { throw Broken(words: complaint) }
         try checkTidiness()
+    }
+
+    /// A person who runs the same command again has not recovered anything before.
+    private func runAgainUnrecovered() throws {
+        let sidecar = Sidecar(store: ground.store)
+        let dead = try Journal.read(sidecar, POSIXSystem())
+        do {
+            try runAgain()
+        } catch let broken as Broken {
+            throw Broken(words: "without a recovery before it, \(broken.words)")
+        }
+        guard let dead else { return }
+        guard try RunHistory(sidecar).records().contains(where: { $0.run == dead.run }) else {
+            throw Broken(words: "the history does not know the run \(dead.run)")
+        }
     }
 
     private func refuseAgain() throws {

@@ -21,9 +21,20 @@ package struct FaultCase: Sendable {
     }
     /// What the old store and the new one must both hold, by plain SQL; nil where the work is to change it.
     package var contents: (@Sendable (_ store: String) throws -> [String])?
+    /// What the store at the path is, by a program that is not Moult: it must be the same for equal states. Nil where the
+    /// states differ in what is chosen at random.
+    package var witness: (@Sendable (_ store: String) throws -> String)?
+    /// The store that another program can have open during the work: this one, or one that the work reads. Nil where no
+    /// store is there yet: SQLite would make an empty one for whoever opens it.
+    package var opened: @Sendable (_ store: String) -> String? = { $0 }
+    /// A table that is not compared, for its rows hold what is chosen at random.
+    package var ignoredTable: String?
     /// What is wrong outside of the store, where the work does something there: nil when all is right. `said` is the
     /// error that the run ended with, in words; empty where it succeeded or died.
     package var outside: (@Sendable (_ store: String, _ isNew: Bool, _ said: String) throws -> String?)?
+    /// Whether the code of an app runs, which may ask the clock or make identifiers: what two undisturbed runs leave
+    /// different is not compared.
+    package var hasCodeOfAnApp = false
     /// Whether the store itself says what is left to do, so that where the disk fails in the last commit, and goes on
     /// failing, no journal need say that it was tried.
     package var tellsByItself = false

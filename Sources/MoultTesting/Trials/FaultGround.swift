@@ -11,11 +11,16 @@ package final class FaultGround {
     /// The folder where a trial takes place, with the store and all that belongs to it.
     package let field: String
     let scratch: String
+    private let left: String
     private let isReal: Bool
     /// The states that a store may be in after a fault, the old one first and the new one last.
     package private(set) var states: [LogicalState] = []
+    /// What the witness says of each.
+    private(set) var witnessed: [String] = []
     /// What the backups hold that a trial begins with.
     private var earlier: [LogicalState] = []
+    /// What an app's code makes anew in each run.
+    package private(set) var changing: Set<ChangingColumn> = []
     /// The calls of an undisturbed run, in order.
     package private(set) var operations: [DiskOperation] = []
     /// SQLite's allocations in an undisturbed run; 0 where they cannot be counted.
@@ -58,24 +63,41 @@ package final class FaultGround {
         template = Path.join(folder, "template")
         field = Path.join(folder, "field")
         scratch = Path.join(folder, "scratch")
+        left = Path.join(folder, "left")
         // Made where the trials are: a journal may name its folder.
         try system.makeFolder(field)
         try faultCase.prepare(store)
         try system.makeFolder(temporaryFolder)
         try system.rename(field, to: template)
+        if faultCase.hasCodeOfAnApp { changing = try changingColumns() }
         try reset()
         states = [try state()]
-        earlier = try Migrator().backups(of: store).list().map { try LogicalState(of: $0.store, scratch: scratch) }
+        witnessed = [try witness()]
+        earlier = try Migrator().backups(of: store).list().map {
+            try LogicalState(of: $0.store, scratch: scratch, changing: changing)
+        }
         let before = try faultCase.contents?(store)
         for stop in faultCase.stops {
             try reset()
             try calm { try stop(store, $0) }
             states.append(try state())
+            witnessed.append(try witness())
         }
         try measure(countsAllocations: countsAllocations)
         if let before, let after = try faultCase.contents?(store), before != after {
             throw wrong("An undisturbed run changes what it must not: \(Self.difference(before, after)).")
         }
+    }
+
+    /// In two runs, the second in another second of the clock.
+    private func changingColumns() throws -> Set<ChangingColumn> {
+        let runs = try (0..<2).map { run in
+            if run > 0 { RunValues.pause() }
+            try reset()
+            try calm { try faultCase.run(store, $0) }
+            return try RunValues(of: store, scratch: scratch)
+        }
+        return ChangingColumn.all(between: runs[0], and: runs[1])
     }
 
     private func measure(countsAllocations: Bool) throws {
@@ -93,17 +115,31 @@ package final class FaultGround {
         (operations, clockLooks) = (disk.operations, disk.clock.count)
         let new = try state()
         if faultCase.isRefused, new != states[0] { throw wrong("A refused run changes the store.") }
-        if !states.contains(new) || !faultCase.isRefused { states.append(new) }
+        if !states.contains(new) || !faultCase.isRefused {
+            states.append(new)
+            witnessed.append(try witness())
+        }
         tidyNames = try names()
     }
 
     private func wrong(_ message: String) -> MigrationError {
         MigrationError(
             .verificationFailed, "\(faultCase.name): \(message)", place: faultCase.storeName,
-            remedy: "Mend the kind of migration before it is tried with faults.")
+            remedy: "Correct the kind of migration before it is tried with faults.")
     }
 
     // MARK: - One trial's field
+
+    /// Keeps what a fault has left, to look at it twice.
+    func keepLeft() throws {
+        try system.removeTree(left)
+        try copy(field, to: left)
+    }
+
+    func putLeftBack() throws {
+        try system.removeTree(field)
+        try copy(left, to: field)
+    }
 
     /// Puts everything back to what a trial begins with.
     package func reset() throws {
@@ -118,7 +154,7 @@ package final class FaultGround {
             if try system.status(of: source)?.kind == .folder {
                 try self.copy(source, to: destination)
             } else {
-                try system.write(try system.read(source), to: destination)
+                try system.copy(source, to: destination, .like(source))
             }
         }
     }
@@ -134,7 +170,18 @@ package final class FaultGround {
         try disk.run { try body($0) }.get()
     }
 
-    package func state() throws -> LogicalState { try LogicalState(of: store, scratch: scratch) }
+    package func state() throws -> LogicalState {
+        var state = try LogicalState(of: store, scratch: scratch, changing: changing)
+        if let table = faultCase.ignoredTable { state.rows.removeAll { $0.hasPrefix("row \(table) ") } }
+        return state
+    }
+
+    /// What a program that is not Moult says of the store; empty where none is asked.
+    func witness() throws -> String {
+        let words = try faultCase.witness?(store) ?? ""
+        // What an app's code makes anew is another value each time: then only whether the store is whole is compared.
+        return changing.isEmpty ? words : String(words.prefix { $0 != " " })
+    }
 
     /// A digest of every name and every byte in the field.
     func fingerprint() throws -> [UInt8] {
@@ -147,7 +194,7 @@ package final class FaultGround {
         for name in try system.list(folder) {
             let path = Path.join(folder, name)
             let isFolder = try system.status(of: path)?.kind == .folder
-            let bytes = try isFolder ? [] : system.read(path)
+            let bytes = try isFolder ? [] : system.read(path, limit: .max - 1)
             Array("\(path) \(isFolder) \(bytes.count)\n".utf8).withUnsafeBytes { stream.update($0) }
             bytes.withUnsafeBytes { stream.update($0) }
             if isFolder { try update(&stream, with: path) }
@@ -188,7 +235,7 @@ package final class FaultGround {
         let folder = try Migrator().backups(of: store)
         for backup in try folder.list() {
             try folder.verify(backup)
-            let state = try LogicalState(of: backup.store, scratch: scratch)
+            let state = try LogicalState(of: backup.store, scratch: scratch, changing: changing)
             guard (states + earlier).contains(where: { $0.rows == state.rows }) else {
                 throw wrong("The backup \(backup.name) holds neither the old store nor the new one.")
             }
@@ -197,7 +244,12 @@ package final class FaultGround {
 
     static func difference(_ old: [String], _ new: [String]) -> String {
         let (gone, come) = (Set(old).subtracting(new).sorted(), Set(new).subtracting(old).sorted())
-        let words = gone.prefix(3).map { "- \($0.prefix(160))" } + come.prefix(3).map { "+ \($0.prefix(160))" }
+        // A line has the values of its row: only its kind and its table are reported.
+        func places(_ lines: [String], _ sign: String) -> [String] {
+            Dictionary(grouping: lines) { $0.split(separator: " ").prefix(2).joined(separator: " ") }
+                .sorted { $0.key < $1.key }.prefix(5).map { "\(sign) \($0.key) (\($0.value.count))" }
+        }
+        let words = places(gone, "-") + places(come, "+")
         return "\(gone.count) lines gone, \(come.count) come: \(words.joined(separator: " "))"
     }
 }

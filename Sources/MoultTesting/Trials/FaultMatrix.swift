@@ -1,6 +1,8 @@
 /// Kinds of migration × kinds of fault, with how many moments there are, how many were tried, and what was not kept.
 package struct FaultMatrix: Sendable {
     package var rows: [FaultRow]
+    /// What an app's code makes anew in each run, and was not compared.
+    package var changing: Set<ChangingColumn> = []
 
     package init(_ rows: [FaultRow] = []) { self.rows = rows }
 

@@ -8,7 +8,7 @@ import MoultSystem
 ///
 /// It is read without the engine, so that the engine cannot be wrong twice in the same way.
 package struct LogicalState: Sendable, Hashable {
-    /// A line for each entry of the schema and each row, sorted; one line for what is no sound database.
+    /// A line for each entry of the schema and each row, sorted; one line where there is no sound database.
     package var rows: [String]
     /// A line for each object of the quarantine that was not put back.
     package var quarantine: [String]
@@ -16,59 +16,52 @@ package struct LogicalState: Sendable, Hashable {
     /// - Parameters:
     ///   - store: closed; the copy is healed by SQLite, the store is not touched.
     ///   - scratch: a folder for the copy, emptied before.
-    package init(of store: String, scratch: String) throws {
+    ///   - changing: columns whose values are of one run; only whether there is one counts.
+    package init(of store: String, scratch: String, changing: Set<ChangingColumn> = []) throws {
         let system = POSIXSystem()
         try system.removeTree(scratch)
         try system.makeFolder(scratch)
-        rows = try Self.rows(of: store, scratch, system)
+        rows = try Self.rows(of: store, scratch, changing, system)
         quarantine = try Self.quarantine(of: store, scratch, system)
     }
 
-    private static func copy(_ path: String, to folder: String, _ system: POSIXSystem) throws -> String {
+    static func copy(_ path: String, to folder: String, _ system: POSIXSystem) throws -> String {
         let copy = Path.join(folder, Path.name(of: path))
-        for suffix in ["", "-wal", "-journal"] where try system.exists(path + suffix) {
-            try system.write(try system.read(path + suffix), to: copy + suffix)
+        for suffix in ["", "-wal", "-journal"] {
+            // One of the same name may have been looked at before.
+            try system.remove(copy + suffix)
+            guard try system.exists(path + suffix) else { continue }
+            try system.copy(path + suffix, to: copy + suffix)
         }
         return copy
     }
 
     // MARK: - The store
 
-    private static func rows(of store: String, _ scratch: String, _ system: POSIXSystem) throws -> [String] {
-        guard try system.exists(store), try system.status(of: store)?.size ?? 0 > 0 else {
-            return try damaged(beside: store, scratch, system)
-        }
+    /// What is at the path counts, and nothing that was put elsewhere.
+    private static func rows(
+        of store: String, _ scratch: String, _ changing: Set<ChangingColumn>, _ system: POSIXSystem
+    ) throws -> [String] {
+        guard let status = try system.status(of: store) else { return ["nothing"] }
+        guard status.size > 0 else { return ["an empty file"] }
+        let copy = try copy(store, to: scratch, system)
         do {
-            let connection = try Connection(copy(store, to: scratch, system), mode: .readWrite)
+            let connection = try Connection(copy, mode: .readWrite)
             defer { connection.close() }
             try connection.registerCoreDataStubs()
             let complaints = try connection.rows("PRAGMA integrity_check") { $0.text(0) ?? "" }
-            guard complaints == ["ok"] else { return try unreadable(store, complaints.joined(separator: "; "), system) }
-            let lines = try lines(of: connection, externalData: Sidecar.externalData(of: store), system)
-            // A restore that died may have begun a new file.
-            return lines.isEmpty ? try damaged(beside: store, scratch, system) : lines.sorted()
-        } catch let error as MigrationError {
-            return try unreadable(store, error.cause ?? error.message, system)
-        }
+            if complaints == ["ok"] {
+                return try lines(of: connection, externalData: Sidecar.externalData(of: store), changing, system)
+                    .sorted()
+            }
+        } catch is MigrationError {}
+        // Healed by SQLite, as far as it can: with a log that is its own, and what a journal takes back.
+        return ["damaged: \(try system.digest(of: copy).hexadecimal)"]
     }
 
-    private static func unreadable(_ store: String, _ cause: String, _ system: POSIXSystem) throws -> [String] {
-        ["damaged: \(try system.digest(of: store).hexadecimal)", cause]
-    }
-
-    /// A store that could not be read and was set aside is still there.
-    private static func damaged(beside store: String, _ scratch: String, _ system: POSIXSystem) throws -> [String] {
-        let folder = store + ".moult/damaged"
-        guard try system.exists(folder) else { return ["nothing"] }
-        for name in try system.list(folder) {
-            let path = Path.join(Path.join(folder, name), Path.name(of: store))
-            if try system.exists(path) { return try rows(of: path, scratch, system) }
-        }
-        return ["nothing"]
-    }
-
-    private static func lines(of connection: Connection, externalData: String, _ system: POSIXSystem) throws -> [String]
-    {
+    private static func lines(
+        of connection: Connection, externalData: String, _ changing: Set<ChangingColumn>, _ system: POSIXSystem
+    ) throws -> [String] {
         var lines: [String] = []
         for entry in try connection.catalogue().entries {
             lines.append("schema \(entry.kind) \(entry.name) \(entry.sql ?? "")")
@@ -76,14 +69,19 @@ package struct LogicalState: Sendable, Hashable {
                 continue
             }
             try connection.forEachRow("SELECT * FROM \(entry.name.quotedName)") { row in
-                let values = try row.row.map { try text(of: $0, externalData, system) }
+                let values = try row.row.enumerated().map { place, value in
+                    let column = ChangingColumn(table: entry.name, name: row.columnName(place))
+                    // There are none in most stores.
+                    if !changing.isEmpty, changing.contains(column), value != .null { return "a value of the run" }
+                    return try text(of: value, externalData, system)
+                }
                 lines.append("row \(entry.name) \(values.joined(separator: " | "))")
             }
         }
         return lines
     }
 
-    private static func text(of value: SQLiteValue, _ externalData: String, _ system: POSIXSystem) throws -> String {
+    static func text(of value: SQLiteValue, _ externalData: String, _ system: POSIXSystem) throws -> String {
         switch value {
         case .null: return "null"
         case .integer(let number): return "\(number)"
@@ -98,7 +96,7 @@ package struct LogicalState: Sendable, Hashable {
         }
     }
 
-    /// STORE_FORMAT_MORE 2: the byte 2, a UUID of 36 characters, a zero.
+    /// A reference to a file of external data: the byte 2, a UUID of 36 characters, a zero.
     private static func externalName(_ bytes: [UInt8]) -> String? {
         guard bytes.count == 38, bytes.first == 2, bytes.last == 0 else { return nil }
         return String(decoding: bytes[1..<37], as: UTF8.self)
@@ -126,8 +124,8 @@ package struct LogicalState: Sendable, Hashable {
 }
 
 extension Sidecar {
-    /// Where a store's external data lies (STORE_FORMAT_MORE 2), by plain words.
-    fileprivate static func externalData(of store: String) -> String {
+    /// Where a store's external data is, by plain words.
+    static func externalData(of store: String) -> String {
         Path.join(Path.folder(of: store), ".\(Path.stem(of: store))_SUPPORT/_EXTERNAL_DATA")
     }
 }

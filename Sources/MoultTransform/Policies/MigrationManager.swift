@@ -186,18 +186,17 @@ extension MigrationManager {
 
 extension MigrationManager {
     func note(
-        _ message: String, _ object: SourceObject, property: String?, value: String? = nil, isData: Bool = false
+        _ message: String, _ object: SourceObject, property: String?, isData: Bool = false
     ) {
         guard fault == nil else { return }
         fault = PolicyFault(
-            message: message, entityName: object.entityName, key: object.key, property: property, value: value,
-            isData: isData)
+            message: message, entityName: object.entityName, key: object.key, property: property, isData: isData)
     }
 
-    func note(_ message: String, _ object: DestinationObject, property: String?, value: String? = nil) {
+    func note(_ message: String, _ object: DestinationObject, property: String?) {
         guard fault == nil else { return }
         fault = PolicyFault(
-            message: message, entityName: object.entityName, key: object.key, property: property, value: value)
+            message: message, entityName: object.entityName, key: object.key, property: property)
     }
 
     func note(_ error: any Error, _ reference: ObjectReference?) {

@@ -7,7 +7,6 @@ struct PolicyFault: Error {
     var entityName: String?
     var key: Int64?
     var property: String?
-    var value: String?
     var cause: String?
     var remedy: String?
     /// Whether the object's own data are at fault, not the policy.
@@ -18,14 +17,13 @@ struct PolicyFault: Error {
     var final: MigrationError?
 
     init(
-        message: String, entityName: String? = nil, key: Int64? = nil, property: String? = nil, value: String? = nil,
+        message: String, entityName: String? = nil, key: Int64? = nil, property: String? = nil,
         isData: Bool = false
     ) {
         self.message = message
         self.entityName = entityName
         self.key = key
         self.property = property
-        self.value = value
         self.isData = isData
     }
 
@@ -54,11 +52,10 @@ struct PolicyFault: Error {
         let object = entityName.map { name in "\(name)\(key.map { " \($0)" } ?? "")" }
         let place = [object, property].compactMap { $0 }.joined(separator: ".")
         let at = object.map { " at \($0)\(property.map { ", property \($0)" } ?? "")" } ?? ""
-        let has = value.map { " The value is \($0)." } ?? ""
         // Room is not the policy's business: whoever can make some goes by the code.
         return MigrationError(
             isOfRoom ? .insufficientStorage : .policyFailed,
-            "The migration policy \(mapping.policyName) of the mapping \(mapping.entityMapping.name) failed\(at): \(message)\(has)",
+            "The migration policy \(mapping.policyName) of the mapping \(mapping.entityMapping.name) failed\(at): \(message)",
             place: place.isEmpty ? mapping.entityMapping.name : place,
             remedy: remedy ?? "Correct the policy, or drop or quarantine the object; the store is as it was.",
             cause: cause)

@@ -129,7 +129,7 @@ extension SourceObject {
 
     private func refuse<Value>(_ value: AttributeValue?, _ name: String, _ wanted: String) -> Value? {
         guard let value else { return nil }
-        manager.note("\(name) was read as \(wanted), which it is not.", self, property: name, value: "\(value)")
+        manager.note("\(name) was read as \(wanted); it is \(value.kindPhrase).", self, property: name)
         return nil
     }
 }

@@ -6,7 +6,7 @@ import MoultStore
 /// What an object's own values do not say and would be lost with its row: the numbers that order the lists which it is in
 /// or has, and the links that lead to it by relationships without an inverse.
 struct ObjectSurroundings: Sendable, Hashable {
-    /// By relationship, then by the key at the other end: the object's number in the ordered list there (STORE_FORMAT 3).
+    /// By relationship, then by the key at the other end: the object's number in the ordered list there.
     var places: [String: [Int64: Int64]] = [:]
     /// By ordered relationship, then by the key of the member: the member's number in the object's own list.
     var order: [String: [Int64: Int64]] = [:]

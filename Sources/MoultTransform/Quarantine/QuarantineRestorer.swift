@@ -238,7 +238,7 @@ extension QuarantineRestorer {
             }
             return "an object that it leads to is gone"
         case let error as MigrationError: return error.message
-        default: return "\(error)"
+        default: return "it threw \(type(of: error))"
         }
     }
 

@@ -14,10 +14,11 @@ extension QuarantinedObject {
     ///   be read back from. The place is the property.
     func values() throws -> [(name: String, value: ObjectDocumentValue)] {
         try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.map { member in
-            if let literal = member.value["stored"]?.string {
+            if member.value["stored"]?.string != nil {
                 throw MigrationError(
-                    .dataConflict, "its \(member.key) is nothing that the model can read: \(literal.prefix(60))",
-                    place: "\(entity).\(member.key)", remedy: "Insert the object by the app.")
+                    .dataConflict, "its \(member.key) is nothing that the model can read",
+                    place: "\(entity).\(member.key)",
+                    remedy: "Insert the object by the app; moult quarantine show prints what it held.")
             }
             guard let value = ObjectDocumentValue(member.value) else {
                 throw MigrationError(

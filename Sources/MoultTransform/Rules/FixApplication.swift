@@ -71,7 +71,7 @@ struct FixApplication {
         try ledger.noteChange(of: changed, names)
         outcome.changed += Int64(changed.count)
         let after = try texts(names, of: shown)
-        outcome.add(shown) { id in
+        outcome.add(shown, withValues: true) { id in
             zip(names, zip(before[id] ?? [], after[id] ?? [])).map { "\($0): \($1.0) → \($1.1)" }
                 .joined(separator: ", ")
         }
@@ -189,9 +189,11 @@ struct FixApplication {
 }
 
 extension RuleFixOutcome {
-    fileprivate mutating func add(_ ids: [ObjectID], _ detail: (ObjectID) -> String) {
+    fileprivate mutating func add(
+        _ ids: [ObjectID], withValues hasValues: Bool = false, _ detail: (ObjectID) -> String
+    ) {
         for id in ids.prefix(RuleFinding.exampleLimit - examples.count) {
-            examples.append(.init(id: id, detail: detail(id)))
+            examples.append(.init(id: id, detail: detail(id), hasValues: hasValues))
         }
     }
 }

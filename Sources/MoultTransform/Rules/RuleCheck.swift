@@ -49,7 +49,10 @@ package struct RuleCheck {
             if first.count < RuleFinding.exampleLimit { first.append(id) }
         }
         let details = try violations.details(rule, of: first)
+        // A cycle is reported by its keys.
+        let hasValues = if case .noCycle = rule.kind { false } else { true }
         return RuleFinding(
-            rule, count: count, examples: first.map { .init(id: $0, detail: details[$0] ?? "") })
+            rule, count: count,
+            examples: first.map { .init(id: $0, detail: details[$0] ?? "", hasValues: hasValues) })
     }
 }

@@ -64,7 +64,7 @@ struct RuleCycles {
                 length += 1
                 here = try next(current, parent)
             }
-            if length > 8 { shown.append("… (\(length) objects)") }
+            if length > 8 { shown.append("… (\(Quantity.count(length, "object")))") }
             return (shown + ["\(key)"]).joined(separator: " → ")
         }
     }

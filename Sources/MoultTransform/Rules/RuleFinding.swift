@@ -7,11 +7,17 @@ package struct RuleFinding: Sendable, Hashable {
         package var id: ObjectID
         /// What is wrong with it, such as `postCount = 5, count:(posts) = 7`; empty where there is nothing to add.
         package var detail: String
+        /// Whether the detail has values of the object, which are printed only where they were asked for.
+        package var hasValues: Bool
 
-        package init(id: ObjectID, detail: String) {
+        package init(id: ObjectID, detail: String, hasValues: Bool = false) {
             self.id = id
             self.detail = detail
+            self.hasValues = hasValues
         }
+
+        /// The detail where it has no values.
+        package var safeDetail: String { hasValues ? "" : detail }
     }
 
     package var rule: String
@@ -39,6 +45,13 @@ package struct RuleFinding: Sendable, Hashable {
         self.obstacle = obstacle
     }
 
+    /// With the values of objects, for whoever asked to see them.
+    package var showingValues: RuleFinding {
+        var finding = self
+        for position in finding.examples.indices { finding.examples[position].hasValues = false }
+        return finding
+    }
+
     package var isBroken: Bool { count > 0 }
 }
 
@@ -51,14 +64,14 @@ extension [RuleFinding] {
     package func refuseErrors(_ moment: String) throws {
         guard let first = errors.first else { return }
         let list = errors.map { finding in
-            let objects = finding.examples.map { $0.detail.isEmpty ? "\($0.id)" : "\($0.id) (\($0.detail))" }
+            let objects = finding.examples.map { $0.safeDetail.isEmpty ? "\($0.id)" : "\($0.id) (\($0.safeDetail))" }
             let more = finding.count > Int64(objects.count) && !objects.isEmpty ? ", …" : ""
             let places = objects.isEmpty ? "" : ": " + objects.joined(separator: ", ") + more
-            return "\(finding.rule): \(finding.sentence) Broken \(finding.count) times\(places)"
+            return "\(finding.rule): \(finding.sentence) Broken \(Quantity.count(finding.count, "time"))\(places)"
         }
         throw MigrationError(
             .rulesBroken, (["Rules of severity error are broken \(moment)."] + list).joined(separator: "\n"),
             place: first.examples.first?.id.description ?? first.entityName,
-            remedy: "Mend the data, or ask for the fixes of the rules; the store is as it was.")
+            remedy: "Correct the data, or ask for the fixes of the rules; the store is as it was.")
     }
 }

@@ -21,3 +21,12 @@ package struct RuleFixOutcome: Sendable, Hashable {
         self.fix = fix
     }
 }
+
+extension RuleFixOutcome {
+    /// With the values of objects, for whoever asked to see them.
+    package var showingValues: RuleFixOutcome {
+        var outcome = self
+        for position in outcome.examples.indices { outcome.examples[position].hasValues = false }
+        return outcome
+    }
+}

@@ -83,7 +83,7 @@ package struct RuleModelCheck {
             else { return }
             checkSettable(name, of: entity)
             check(object.predicate, of: destination)
-            for (name, expression) in object.values ?? [:] {
+            for (name, expression) in (object.values ?? [:]).sorted(by: { $0.key < $1.key }) {
                 checkSettable(name, of: destination)
                 if !expression.keyPaths.isEmpty { report("The value of a new object's \(name) must be a constant.") }
             }

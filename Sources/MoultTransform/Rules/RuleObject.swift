@@ -18,7 +18,7 @@ public struct RuleObject {
         case nil:
             throw MigrationError(
                 .dataConflict, "The store's value of \(place(name)) is not what its type can be.",
-                place: "\(id).\(name)", remedy: "Mend the store first.")
+                place: "\(id).\(name)", remedy: "Repair the store first.")
         case .toOne?, .toMany?: throw unknown(name, "is no attribute")
         }
     }

@@ -64,7 +64,8 @@ extension ValidationRule.Kind {
         switch self {
         case .predicate(let predicate): "Every \(entityName) satisfies \(predicate.format)."
         case .orphan(let relationship): "Every \(entityName) has an object for its \(relationship)."
-        case .minimumCount(let count): "There are at least \(count) objects of \(entityName)."
+        case .minimumCount(let count):
+            "There \(count == 1 ? "is" : "are") at least \(Quantity.count(count, "object")) of \(entityName)."
         case .minimumOfSource(let minimum):
             "There are at least \(minimum.share * 100) % of the source's \(minimum.sourceEntityName ?? entityName)"
                 + (minimum.fewer == 0 ? "." : ", less \(minimum.fewer).")

@@ -1,3 +1,5 @@
+import MoultTesting
+
 /// What befalls a process on the machine as it is: nothing here is simulated.
 enum RealKind: String, CaseIterable {
     /// SIGKILL at a random instant.
@@ -12,6 +14,9 @@ enum RealKind: String, CaseIterable {
     case full = "volume full"
     /// The folder turns read-only at a random instant.
     case readOnly = "folder turns read-only"
+
+    /// Whether it can befall a kind of migration at all.
+    func befalls(_ faultCase: FaultCase) -> Bool { self != .neighbour || faultCase.opened("") != nil }
 
     /// How many trials of a kind of migration there are.
     func count(_ seeds: UInt64) -> Int {

@@ -52,7 +52,8 @@ extension RealSeries {
 
     /// Idle, reading, writing: the run is refused with its number, or need not wait for it.
     func neighbour(_ number: Int) throws -> Aftermath.Outcome {
-        let neighbour = try SQLiteProcess(ground.store)
+        guard let store = ground.faultCase.opened(ground.store) else { return .untouched }
+        let neighbour = try SQLiteProcess(store)
         let said = try neighbour.run(
             [
                 "SELECT count(*) FROM Z_METADATA", "BEGIN; SELECT count(*) FROM Z_METADATA",

@@ -20,7 +20,7 @@ final class RealSeries: TrialSeries {
         volume = kind == .full ? try SmallVolume(kilobytes: 65_536) : nil
         if kind == .full, volume == nil { return nil }
         let place = try POSIXSystem().resolve(volume?.path ?? folder) + "/\(kind)"
-        try POSIXSystem().makeFolder(place)
+        try POSIXSystem().makeFolder(place, .byUmask)
         ground = try FaultGround(faultCase, in: place, isReal: true)
         whole = try (0..<3).map { _ in try time() }.min() ?? 0
     }

@@ -139,7 +139,7 @@ extension BadInputTests {
         #expect(complaint.code == "locked")
         #expect(complaint.message.contains("sqlite3 (\(other.identifier))"), "\(complaint)")
         #expect(!complaint.place.isEmpty && !complaint.remedy.isEmpty)
-        // The lock of Moult's runs stays: to remove it would take it from a run that has just opened it (DESIGN 5.1).
+        // The lock of Moult's runs stays: to remove it would take it from a run that has just opened it.
         #expect(try FileManager.default.contentsOfDirectory(atPath: store + ".moult") == ["lock"])
         try other.run("COMMIT")
         other.end()

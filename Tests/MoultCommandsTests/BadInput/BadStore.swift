@@ -87,7 +87,7 @@ struct BadStore: Sendable, CustomTestStringConvertible {
             testDescription: "a CloudKit mirror", code: "cloudKit", exit: 3, says: "mirrored to CloudKit",
             isReadable: true
         ) {
-            // STORE_FORMAT_MORE, section 1.
+            // The table that a mirrored store keeps its records in.
             _ = try SQLiteShell.run(
                 $0,
                 "CREATE TABLE ANSCKRECORDMETADATA ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, "

@@ -23,7 +23,7 @@ import Testing
         // When the team is sure:
         if try await mirror.verify().isEqual {
             let losses = try await mirror.cutOver(acceptingLosses: true)
-            for loss in losses { print("not taken back would be: \(loss)") }
+            for loss in losses { print("taking it back would lose: \(loss)") }
         }
         // Or not so sure after all:
         if try await mirror.status().isCutOver { try await mirror.undoCutOver() }

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Stages in Core Data's own words, on the way of S-13: an attribute moves into an entity of its own.
+/// Stages in Core Data's own words: an attribute moves into an entity of its own.
 struct StagedMigrationTests {
     private let versions: ModelVersions
     private let checksums: [String]

@@ -20,6 +20,19 @@ import Testing
         #expect(error.place.hasPrefix(url.path))
     }
 
+    @Test(.enabled(if: Corpus.isAvailable)) func `an optimised model that lies alone is found by its folder`() throws {
+        let path = try #require(Corpus.paths { $0.hasSuffix("XCServerCoreData2.0.2.omo") }.first)
+        let folder = try ScratchFolder()
+        let bundle = try #require(Bundle(path: folder.path))
+        var hashes: [[String: Data]] = []
+        for ending in ["omo", "mom"] {
+            try FileManager.default.copyItem(
+                atPath: String(path.dropLast(3)) + ending, toPath: "\(folder.path)/Model.\(ending)")
+            hashes.append(try ManagedObjectModel.mergedModel(from: [bundle]).entityVersionHashesByName)
+        }
+        #expect(hashes[0] == hashes[1] && !hashes[0].isEmpty)
+    }
+
     @Test(.enabled(if: Corpus.isAvailable)) func `a bundle gives all versions and its current one`() throws {
         let path = try #require(
             Corpus.paths { $0.hasSuffix(".momd/VersionInfo.plist") }.max { count($0) < count($1) })

@@ -3,7 +3,7 @@ import MoultCoreData
 import TestSupport
 import Testing
 
-/// Composite attributes (S-10): two of one type, with one inside of each.
+/// Composite attributes: two of one type, with one inside of each.
 @Suite struct CompositeAttributeTests {
     private static let accent = CompositeDescription(
         name: "Accent",

@@ -63,7 +63,7 @@ import Testing
         #expect(try seen.value(forKey: "pages") as? Int == 5)
     }
 
-    @Test func `a conflict shows both sides, and a merge policy decides it`() throws {
+    @Test func `a conflict names what differs, and a merge policy decides it`() throws {
         let (store, container) = try onDisk()
         let (one, other) = (container.newBackgroundContext(), container.newBackgroundContext())
         let id = try #require(try one.all("Book", by: "title").first).objectID
@@ -75,7 +75,8 @@ import Testing
         let error = try #require(throws: ManagedObjectMergeError.self) { try other.save() }
         #expect(error.coreData?.number == 133020)
         #expect(error.conflicts.map(\.objectIDs) == [[id]])
-        #expect(error.description.contains("5") && error.description.contains("6"))
+        // Versions and properties, and no value: a description may end in a log.
+        #expect(error.conflicts.first?.description.contains("pages") == true)
         #expect(try store.sql("SELECT ZPAGES FROM ZBOOK WHERE Z_PK = \(1)") == "5")
         other.mergePolicy = .mergeByPropertyObjectTrump
         try other.save()

@@ -5,7 +5,7 @@ import Testing
 
 /// Whatever cells hold, no walk over the models ends the program.
 @Suite struct MutatedRowTests {
-    @Test(arguments: [UInt64(1), 2, 3, 4]) func `random values in random cells`(seed: UInt64) throws {
+    @Test(arguments: [UInt64(1), 2]) func `random values in random cells`(seed: UInt64) throws {
         let walk = try MutatedWalk(seed: seed)
         for _ in 0..<10 { try walk.round() }
         // Some rounds leave the models readable, and most do not.

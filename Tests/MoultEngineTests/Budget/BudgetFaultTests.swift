@@ -16,12 +16,13 @@ struct BudgetFaultTests {
         let (whole, new) = try oneRun(on: store)
         let prepared = try PreparedMigration(store, versions: KillableVersions.make())
         let longest = try #require(prepared.longestUnit)
-        let budget = max(whole / 10, longest.seconds * 1.1)
+        // A bounded share runs beside other tests, which take their part of the processor.
+        let budget = max(whole / 10, longest.seconds * 1.1) * (Tier.faults.isBounded ? 2 : 1)
         try "\(budget)".write(toFile: store + ".budget", atomically: true, encoding: .utf8)
         let old = try SQLiteShell.run(store, ".sha3sum --schema")
         var calls: [Call] = []
         var refused = 0
-        while calls.last?.isFinished != true, calls.count < 100, refused < 10 {
+        while calls.last?.isFinished != true, calls.count < 100, refused < 50 {
             if !calls.isEmpty { #expect(try SQLiteShell.run("file:\(store)?mode=ro", ".sha3sum --schema") == old) }
             let call = try Call(store)
             // On a busy machine the first unit may take longer than was foreseen; then the call is refused.
@@ -36,8 +37,7 @@ struct BudgetFaultTests {
         for call in calls { print("BudgetFaultTests:   \(call)") }
         #expect(calls.last?.isFinished == true && calls.count > 2)
         #expect(memory <= 64 * 1024)
-        // A bounded share runs beside other tests: there the times are told. Nothing can end a commit, and a disk that
-        // others use may take its time.
+        // There the times are told only. Nothing can end a commit, and a disk that others use may take its time.
         if Tier.faults.isBounded { return }
         #expect(calls.dropLast().allSatisfy { $0.seconds <= budget * 1.05 })
         #expect(slowest <= budget * 2)

@@ -11,7 +11,7 @@ struct CancellationFaultTests {
         let trial = try CancellationTrial(kind)
         var random = SeededGenerator(seed: 500)
         var (cancelled, done) = (0, 0)
-        for round in Tier.faults.rounds(quick: 2, full: 32, sharedBy: CancellableKind.all.count) {
+        for round in Tier.faults.rounds(quick: 1, full: 32, sharedBy: CancellableKind.all.count) {
             let instant = trial.instant(round, using: &random)
             if try trial.run(at: instant) { cancelled += 1 } else { done += 1 }
         }

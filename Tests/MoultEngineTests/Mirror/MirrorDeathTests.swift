@@ -9,7 +9,7 @@ import Testing
 struct MirrorDeathTests {
     @Test(arguments: [true, false])
     func `killed writers and killed mirrors leave two stores that agree`(history: Bool) throws {
-        try MirrorTrial(history: history, writes: 400, patience: 6).run()
+        try MirrorTrial(history: history, writes: 240, patience: 6).run()
     }
 }
 

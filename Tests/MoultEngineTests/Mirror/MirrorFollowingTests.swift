@@ -12,7 +12,7 @@ struct MirrorFollowingTests {
         let fixture = try MirrorFixture(to: version, history: history)
         var mirror = try fixture.start()
         try fixture.expectEqual("at the start")
-        for round in 0..<5 {
+        for round in 0..<3 {
             try fixture.write(seed: UInt64(100 + round))
             let outcome = try mirror.synchronise()
             #expect(outcome.means == (history ? .history : .scan))
@@ -23,7 +23,7 @@ struct MirrorFollowingTests {
         #expect(again.changes.all == 0)
         let verified = try fixture.mirror().verify()
         #expect(verified.isEqual, "\(verified)")
-        #expect(verified.rows > 50)
+        #expect(verified.rows > 30)
     }
 
     @Test func `a store that is being written to is followed to one of its moments`() throws {

@@ -62,10 +62,10 @@ import Testing
         let error = try failure { _, thread, _ in thread["unread"] = "many" }
         #expect(error.code == .policyFailed)
         #expect(error.place == "Thread 77.unread")
-        #expect(error.message.contains("many"))
+        #expect(error.message.contains("cannot hold a String") && !error.message.contains("many"))
         let read = try failure { source, _, _ in _ = source.integer("title") }
         #expect(read.place == "Thread 77.title")
-        #expect(read.message.contains("Thread &amp; 77"))
+        #expect(read.message.contains("it is a String") && !read.message.contains("&amp;"))
     }
 
     @Test("a destination of an entity that the relationship does not lead to")

@@ -19,13 +19,30 @@ private struct BoastingSystem: ForwardingSystem {
 
 /// A machine without room for the history, which is written once the store is the new one.
 private struct LateFullSystem: ForwardingSystem {
-    func append(_ bytes: [UInt8], to path: String) throws {
+    func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
         if path.hasSuffix("/runs.jsonl") { throw MigrationError.system("write", path, error: ENOSPC) }
-        try real.append(bytes, to: path)
+        try real.append(bytes, to: path, rights)
+    }
+}
+
+/// A machine without room for a copy.
+private struct FullSystem: ForwardingSystem {
+    func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
+        throw MigrationError.system("copy", path, error: ENOSPC)
     }
 }
 
 struct FullDiskTests {
+    @Test func `a hot journal that there is no room to play back into a copy is called a lack of room`() throws {
+        let fixture = try EngineFixture(killable: 100, isWAL: false)
+        let writer = try SQLiteProcess(fixture.store)
+        _ = try writer.run("PRAGMA journal_mode = DELETE; PRAGMA cache_size = 2; BEGIN IMMEDIATE")
+        _ = try writer.run("UPDATE ZITEM SET ZNAME = hex(zeroblob(900))")
+        writer.kill()
+        let error = #expect(throws: MigrationError.self) { try StoreProbe(fixture.store, system: FullSystem()).close() }
+        #expect(error?.code == .insufficientStorage, "\(String(describing: error))")
+    }
+
     private static func migration(_ store: String) throws -> Migration {
         try #require(try PreparedMigration(store, versions: try KillableVersions.make()).migration())
     }
@@ -94,7 +111,7 @@ struct FullDiskTests {
     @Test func `where the room is short expired backups go, and then no backup is kept`() throws {
         let fixture = try EngineFixture(killable: 3_000, isWAL: false)
         let size = Int(try #require(try POSIXSystem().status(of: fixture.store)).size) / 1024
-        guard let volume = try SmallVolume(kilobytes: 6 * size) else { return }
+        guard let volume = try SmallVolume(kilobytes: 8 * size) else { return }
         let store = try Self.place(fixture, on: volume)
         let old = Migrator(system: ClockSystem(now: Timestamp(seconds: 1_000_000_000)))
         let backups = try (0..<2).map { _ in try old.backUp(store, version: "1") }
@@ -112,19 +129,20 @@ struct FullDiskTests {
 
     @Test func `where only the frugal mode fits it is taken, and says so`() throws {
         let fixture = try EngineFixture(killable: 3_000, isWAL: false)
-        let size = Int64(try #require(try POSIXSystem().status(of: fixture.store)).size)
-        let path = try POSIXSystem().resolve(fixture.store)
-        func need(_ isFrugal: Bool) -> Int64 {
-            SpaceRequirement(
-                sidecar: Sidecar(store: path), backups: fixture.sidecar, temporary: fixture.folder.path, size: size,
-                newSize: size, external: 0, isFrugal: isFrugal, isInPlace: false
-            ).total
-        }
         struct Tight: ForwardingSystem {
             let available: Int64
             func space(at path: String) throws -> VolumeSpace { VolumeSpace(available: available, volume: 1) }
         }
-        let tight = Tight(available: (need(true) + need(false)) / 2)
+        /// What a run asks for that has nothing.
+        func need(_ isFrugal: Bool) throws -> Int64 {
+            let migrator = Migrator(options: MigrationOptions(isFrugal: isFrugal), system: Tight(available: 0))
+            let error = #expect(throws: MigrationError.self) {
+                try migrator.run(try Self.migration(fixture.store), on: fixture.store)
+            }
+            let words = error?.message.split(separator: " ") ?? []
+            return try #require(words.firstIndex(of: "needs").flatMap { Int64(words[$0 + 1].filter(\.isNumber)) })
+        }
+        let tight = Tight(available: (try need(true) + need(false)) / 2)
         let (outcome, made) = try Migrator(system: tight).makingRoom(for: fixture.store) {
             try $0.run(try Self.migration(fixture.store), on: fixture.store)
         }

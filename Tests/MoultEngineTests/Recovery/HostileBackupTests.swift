@@ -215,8 +215,8 @@ private final class WriteCounter: ForwardingSystem, @unchecked Sendable {
 
     var count: Int { lock.withLock { writes } }
 
-    func write(_ bytes: [UInt8], to path: String) throws {
+    func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
         lock.withLock { writes += 1 }
-        try POSIXSystem().write(bytes, to: path)
+        try POSIXSystem().write(bytes, to: path, rights)
     }
 }

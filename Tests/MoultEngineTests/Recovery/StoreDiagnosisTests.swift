@@ -108,4 +108,49 @@ struct StoreDiagnosisTests {
         #expect(more.contains("quarantine.sqlite"))
         #expect(String(decoding: try POSIXSystem().read(whole), as: UTF8.self).contains("secret"))
     }
+
+    @Test func `what cannot be examined is reported, and is never well`() throws {
+        let folder = try ScratchFolder()
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/a", withDestinationPath: folder.path + "/b")
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/b", withDestinationPath: folder.path + "/a")
+        let circle = StoreDiagnosis(folder.path + "/a")
+        #expect(!circle.isWell)
+        #expect(circle.findings.first?.code == "store-unreadable")
+        // A folder that may not be entered, whoever runs the test.
+        let library = try LibraryStore()
+        for refused in [library.folder.path, library.path + ".moult"] {
+            let closed = StoreDiagnosis(
+                library.path, versions: ModelVersions(versions: [library.version]),
+                migrator: Migrator(system: ClosedFolder(path: refused)))
+            #expect(!closed.isWell, "\(refused)")
+            #expect(closed.findings.contains { ["store-unreadable", "not-examined"].contains($0.code) })
+            #expect(closed.findings.contains { $0.message.contains("may not") }, "\(closed.findings)")
+        }
+    }
+
+    @Test(
+        arguments: ["Z_ENT", "Z_PK", "Z_OPT"])
+    func `a table without one of Core Data's own columns is not well`(column: String) throws {
+        let library = try LibraryStore()
+        _ = try SQLiteShell.run(library.path, "ALTER TABLE ZTAG RENAME COLUMN \(column) TO ZGONE")
+        let diagnosis = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version]))
+        #expect(!diagnosis.isWell)
+        let finding = try #require(diagnosis.findings.first { $0.message.contains(column) })
+        #expect(finding.severity == .error && !finding.remedy.isEmpty, "\(finding)")
+    }
+}
+
+/// A machine on which one folder may not be entered.
+private struct ClosedFolder: ForwardingSystem {
+    let path: String
+
+    private func check(_ other: String) throws {
+        guard other.hasPrefix(path + "/") else { return }
+        throw MigrationError.system("look at", other, error: EACCES)
+    }
+
+    func status(of path: String) throws -> FileStatus? {
+        try check(path)
+        return try real.status(of: path)
+    }
 }

@@ -10,6 +10,13 @@ import Testing
 
 /// What fixes were to change is accepted, and every other change of any table is found.
 struct ChangeVerifierTests {
+    private static let noteTables = """
+        CREATE TEMP TABLE moult_fixed (tbl TEXT, key INTEGER, property TEXT);
+        CREATE TEMP TABLE moult_gone (tbl TEXT, key INTEGER);
+        CREATE TEMP TABLE moult_new (tbl TEXT, key INTEGER);
+
+        """
+
     private static func verify(_ change: String, noting notes: String = "") throws {
         let forum = try BrokenForum.closed()
         let copy = forum.folder.path + "/copy.sqlite"
@@ -18,13 +25,7 @@ struct ChangeVerifierTests {
         let connection = try Connection(copy, mode: .readWrite)
         defer { connection.close() }
         try connection.attach(forum.path, as: "source")
-        try connection.execute(
-            """
-            CREATE TEMP TABLE moult_fixed (tbl TEXT, key INTEGER, property TEXT);
-            CREATE TEMP TABLE moult_gone (tbl TEXT, key INTEGER);
-            CREATE TEMP TABLE moult_new (tbl TEXT, key INTEGER);
-            \(notes)
-            """)
+        try connection.execute(noteTables + notes)
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: BrokenForum.makeModel())
         try ChangeVerifier(connection, layout).verify()
     }
@@ -48,6 +49,30 @@ struct ChangeVerifierTests {
     func `a change that nobody meant is found`(change: String) {
         let error = #expect(throws: MigrationError.self) { try Self.verify(change) }
         #expect(error?.code == .verificationFailed)
+    }
+
+    /// SQLite takes 2,000 columns in the aggregates of a query, and a comparison names each twice.
+    @Test func `a change in the last of very many columns is found`() throws {
+        let folder = try ScratchFolder()
+        let names = (0..<1_100).map { "c\($0)" }
+        for (file, value) in [("old", 1), ("new", 2)] {
+            _ = try SQLiteShell.run(
+                "\(folder.path)/\(file)",
+                """
+                CREATE TABLE t (Z_PK INTEGER PRIMARY KEY, \(names.joined(separator: ", ")));
+                INSERT INTO t (Z_PK, c1099) VALUES (1, \(value))
+                """)
+        }
+        let connection = try Connection(folder.path + "/new", mode: .readWrite)
+        defer { connection.close() }
+        try connection.attach(folder.path + "/old", as: "source")
+        try connection.execute(Self.noteTables)
+        let table = ChangeVerifier.Table(name: "t", columns: names.map { ChangeVerifier.Column(name: $0) })
+        let error = #expect(throws: MigrationError.self) {
+            try ChangeVerifier(connection, tables: [table], pairs: []).verify()
+        }
+        #expect(error?.code == .verificationFailed)
+        #expect(error?.description.contains("t.c1099") == true)
     }
 
     @Test(arguments: [

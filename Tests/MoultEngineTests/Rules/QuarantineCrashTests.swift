@@ -67,9 +67,9 @@ private final class MomentsSystem: ForwardingSystem, @unchecked Sendable {
         if path.hasSuffix("quarantine.sqlite") { try take("quarantined") }
     }
 
-    func append(_ bytes: [UInt8], to path: String) throws {
+    func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
         if path.hasSuffix("runs.jsonl") { try take("committed") }
-        try real.append(bytes, to: path)
+        try real.append(bytes, to: path, rights)
     }
 
     private func take(_ name: String) throws {

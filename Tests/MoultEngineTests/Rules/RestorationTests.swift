@@ -120,9 +120,9 @@ private final class LookingSystem: ForwardingSystem {
 
     @Test func `what was put back by a run that could not end is not put back twice`() throws {
         struct LateFullSystem: ForwardingSystem {
-            func append(_ bytes: [UInt8], to path: String) throws {
+            func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
                 if path.hasSuffix("/runs.jsonl") { throw MigrationError.system("write", path, error: ENOSPC) }
-                try real.append(bytes, to: path)
+                try real.append(bytes, to: path, rights)
             }
         }
         let forum = try BrokenForum.closed()

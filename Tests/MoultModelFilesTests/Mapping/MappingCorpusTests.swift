@@ -67,7 +67,7 @@ import Testing
         #expect(different == nil && found.count == expected.count, "\(different.debugDescription)")
     }
 
-    /// MAPPING_FORMAT 9.
+    /// How many entity mappings of each type real mapping models have.
     @Test(arguments: [
         ("Migration2to3ModelMapping.xcmappingmodel", "1/1/0/0"), ("Moody 2-Moody 3.xcmappingmodel", "0/0/3/0"),
         ("Moody 3-Moody 4.xcmappingmodel", "0/0/1/2"), ("Moody 4-Moody 5.xcmappingmodel", "0/0/0/2"),

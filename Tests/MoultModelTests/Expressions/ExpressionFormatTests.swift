@@ -2,7 +2,7 @@ import MoultModel
 import TestSupport
 import Testing
 
-/// The texts are those of Apple's documentation, of VERSION_HASH and of what Core Data is known to print.
+/// The texts are those of Apple's documentation and of what Core Data is known to print.
 @Suite struct ExpressionFormatTests {
     @Test(
         arguments: [

@@ -9,9 +9,10 @@ import Testing
 /// Decimals keep each of their digits, or are refused: told by Python's exact decimals over what SQLite holds.
 @Suite("Saved decimals")
 struct DecimalSaveTests {
-    /// Digits of every length and place of the point, money among them.
+    /// Digits of every length and place of the point, money among them; others with `MOULT_SEED`.
     private static let digits: [String] = {
-        var generator = SystemRandomNumberGenerator()
+        let seed = ProcessInfo.processInfo.environment["MOULT_SEED"].flatMap(UInt64.init) ?? 1
+        var generator = TestSupport.SeededGenerator(seed: seed)
         var all = [
             "0", "-0.1", "0.30000000000000004", "9007199254740993", "9223372036854775807", "9223372036854775808",
             "12345678901234567.89", "1234567890123.45", "0.1234567890123456789", "1e3", "100000000000000000000",
@@ -47,7 +48,8 @@ struct DecimalSaveTests {
         try Data(lines.utf8).write(to: URL(fileURLWithPath: folder + "/saved"))
         try Data(refused.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: folder + "/refused"))
         #expect(!refused.isEmpty && saved.count > 300)
-        #expect(try Self.python(Self.witness, fixture.path, folder) == "[] []\n")
+        let wrong = try Self.python(Self.witness, fixture.path, folder)
+        #expect(wrong == "[] []\n", "\(wrong)")
         // As short a value as money has is never refused.
         #expect(refused.allSatisfy { $0.count(where: \.isNumber) > 15 })
     }
@@ -68,7 +70,7 @@ struct DecimalSaveTests {
         try ChildProcess.run("python3", ["-c", script] + arguments).output
     }
 
-    @Test("the error names the object, the property and the value, of a new object and of a changed one")
+    @Test("the error names the object and the property, and not the value, of a new object and of a changed one")
     func named() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let id = try #require(try fixture.insert(fixture.new("Soup", ["aDecimal": .attribute(.decimal("1.5"))])).first)
@@ -79,7 +81,7 @@ struct DecimalSaveTests {
         ] {
             let error = try #require(throws: MigrationError.self) { try attempt() }
             #expect(error.code == .dataConflict)
-            #expect(error.message.contains("Soup.aDecimal cannot hold 12345678901234567.89 to its last digit"))
+            #expect(error.message.contains("Soup.aDecimal cannot hold a number of 19 digits to its last digit"))
             #expect(error.message.hasPrefix("Of Soup "))
             #expect(error.place.hasPrefix("Soup.aDecimal, x-coredata://"))
         }

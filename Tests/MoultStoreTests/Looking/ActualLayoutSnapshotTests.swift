@@ -4,7 +4,7 @@ import MoultStore
 import TestSupport
 import Testing
 
-/// Stores that earlier migrations have altered in place, as STORE_FORMAT 10 and MORE 8 describe them.
+/// Stores that earlier migrations have altered in place: columns added at the end, names in quotes, numbers of an earlier version.
 struct ActualLayoutSnapshotTests {
     let folder: ScratchFolder
     let path: String

@@ -152,8 +152,8 @@ struct StoreProbeTests {
 private struct RestlessSystem: ForwardingSystem {
     let store: String
 
-    func copy(_ path: String, to copy: String) throws {
-        try real.copy(path, to: copy)
+    func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
+        try real.copy(path, to: copy, rights)
         _ = try SQLiteShell.run(store, "CREATE TABLE IF NOT EXISTS t (v); INSERT INTO t VALUES (1)")
     }
 }

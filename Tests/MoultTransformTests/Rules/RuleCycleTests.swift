@@ -63,7 +63,7 @@ struct RuleCycleTests {
             """)
         let whole = try ring.finding(.noCycle(relationship: "parent"), of: "Forum")
         #expect(whole.count == 50_000)
-        #expect(whole.examples.first?.detail.hasSuffix("… (50000 objects) → 1") == true)
+        #expect(whole.examples.first?.detail.hasSuffix("… (50,000 objects) → 1") == true)
     }
 }
 

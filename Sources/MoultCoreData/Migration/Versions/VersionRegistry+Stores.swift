@@ -74,6 +74,7 @@ extension VersionRegistry {
         registry: MigrationRegistry = MigrationRegistry(), on system: any System = POSIXSystem(),
         _ observer: MigrationObserver
     ) throws -> [VersionedMigration] {
+        try Migrator(system: system).healed(url.path)
         let status = try status(ofStoreAt: url, target: target)
         let path = try path(from: status.version, to: status.target)
         guard !path.isEmpty else { return [] }
@@ -111,6 +112,6 @@ extension VersionRegistry {
         guard let first = differences.first else { return }
         throw MigrationError(
             .verificationFailed, "The shortcut does not do what walking does. \(differences.joined(separator: " "))",
-            place: String(first.prefix { $0 != ":" }), remedy: "Mend the shortcut, or leave it out.")
+            place: String(first.prefix { $0 != ":" }), remedy: "Correct the shortcut, or leave it out.")
     }
 }

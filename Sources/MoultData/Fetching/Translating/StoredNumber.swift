@@ -1,6 +1,6 @@
 import MoultModel
 
-/// How numbers are kept in columns that have no unsigned types (STORE_FORMAT 9): one above the signed range is kept as
+/// How numbers are kept in columns that have no unsigned types: one above the signed range is kept as
 /// the same bits.
 enum StoredNumber {
     /// The number that a column of the type holds.

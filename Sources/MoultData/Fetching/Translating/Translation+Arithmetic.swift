@@ -50,7 +50,8 @@ extension PredicateTranslation {
         let terms = (try term(left), try term(right))
         if case (.constant, .constant) = terms { return try constant(part) }
         if StoredNumber.isFolded(Left.Output.self) {
-            throw refuse(part, "numbers of \(Left.Output.self) are kept as signed ones, which cannot be reckoned with")
+            throw refuse(
+                part, "numbers of \(Left.Output.self) are kept as signed ones, which cannot be calculated with")
         }
         let result = StoredExpression.function(
             selector, [try expression(terms.0, of: left), try expression(terms.1, of: right)])

@@ -47,13 +47,13 @@ extension ResolvedPlan {
         let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
         guard parts.count == 2, let entity = model.entity(parts[0]) else { return nil }
         let all = try store.count(ObjectFetch(entityName: entity.name))
-        let objects = "object\(all == 1 ? "" : "s") of \(entity.name)"
+        let objects = "\(Quantity.count(all, "object")) of \(entity.name)"
         guard let attribute = model.attributes(of: entity).first(where: { $0.name == parts[1] }) else {
-            return "The store has \(all) \(objects), which would be without it."
+            return "The store has \(objects), which would be without it."
         }
         let empty = try store.count(
             ObjectFetch(
                 entityName: entity.name, predicate: .and(attribute.paths.map { .isNull(.keyPath($0)) })))
-        return "Of \(all) \(objects) in the store \(empty) \(empty == 1 ? "has" : "have") no value."
+        return "Of \(objects) in the store \(Quantity.count(empty)) \(empty == 1 ? "has" : "have") no value."
     }
 }

@@ -15,6 +15,7 @@ public protocol MigrationLogger: Sendable {
 }
 
 extension MigrationLogger {
+    /// Logs nothing.
     public func logMigrationLosses(from: String, to: String, losses: [MigrationLoss]) {}
 }
 

@@ -20,5 +20,6 @@ public protocol SchemaMigrationPlan {
 
 extension SchemaMigrationPlan {
     public static var answers: [MigrationAnswer] { [] }
+    /// No loss.
     public static var acceptedLosses: AcceptedLosses { .none }
 }

@@ -8,11 +8,14 @@ extension ValueForm {
         case .rawValue(let type, _):
             // The leaf of an enum is optional also where the property is not.
             let leaf = AttributeDescription(name: name, type: type.attributeType)
-            return .composite(name, isOptional: isOptional, [leaf], userInfo: ["EnumType": "1"])
+            return .composite(name, isOptional: isOptional, [leaf], userInfo: [AttributeDescription.enumTypeKey: "1"])
         case .cases(let names):
             return .composite(
                 name, isOptional: isOptional, names.map { AttributeDescription(name: $0, type: .string) },
-                userInfo: ["EnumType": "1", "enum": names.joined(separator: ",")])
+                userInfo: [
+                    AttributeDescription.enumTypeKey: "1",
+                    AttributeDescription.enumCasesKey: names.joined(separator: ","),
+                ])
         case .fields(let fields):
             return .composite(name, isOptional: isOptional, fields.map { $0.leaf(isInOptional: isOptional) })
         case .archive(let element): return .archive(name, isOptional: isOptional, of: element)

@@ -120,7 +120,7 @@ extension ValueForm {
     var columns: [String] { leaves.map(\.path) }
 }
 
-/// An array whose element type nobody knows.
+/// An array of an unknown element type.
 private protocol AnyArray {
     static var elementType: Any.Type { get }
 }

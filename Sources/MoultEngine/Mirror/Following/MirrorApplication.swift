@@ -40,7 +40,7 @@ struct MirrorApplication {
         try keep(table)
         let listed = try fill(table)
         var found = MirrorChanges()
-        let isSame = table.key.map { "n.\($0.quotedName) = r.\($0.quotedName)" }.joined(separator: " AND ")
+        let isSame = table.key.map { "n.\($0.quotedName) = r.\($0.quotedName)" }.conditions(joinedBy: "AND")
         if listed > 0 {
             let isGone = "(\(keys(table, "r"))) IN (SELECT \(gone(table)) FROM \(Self.gone))"
             sums[table.name, default: 0] &-= try MirrorContents.sum(
@@ -66,7 +66,7 @@ struct MirrorApplication {
     private func fill(_ table: MirroredTable) throws -> Int64 {
         let name = table.name.quotedName
         try connection.run("DELETE FROM \(Self.gone)")
-        let isSame = table.key.map { "n.\($0.quotedName) = r.\($0.quotedName)" }.joined(separator: " AND ")
+        let isSame = table.key.map { "n.\($0.quotedName) = r.\($0.quotedName)" }.conditions(joinedBy: "AND")
         let rest = table.columns.filter { !table.key.contains($0) }
         let isEqual =
             rest.isEmpty

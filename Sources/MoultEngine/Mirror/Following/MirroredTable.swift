@@ -37,9 +37,9 @@ struct MirroredTable: Sendable {
                 let listed = limits.map {
                     PartialScript.isListed("\(row).\($0.column.quotedName)", of: $0.source, in: "fresh")
                 }
-                conditions.append("(\(listed.isEmpty ? "0" : listed.joined(separator: " OR ")))")
+                conditions.append("(\(listed.isEmpty ? "0" : listed.conditions(joinedBy: "OR")))")
             }
-            return conditions.isEmpty ? "1" : conditions.joined(separator: " AND ")
+            return conditions.isEmpty ? "1" : conditions.conditions(joinedBy: "AND")
         }
     }
 

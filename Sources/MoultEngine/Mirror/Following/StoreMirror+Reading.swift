@@ -35,7 +35,8 @@ extension StoreMirror {
         in folder: String, all: Bool, overwriting: Bool
     ) throws -> MirrorStep {
         let path = Path.join(folder, "rows")
-        let connection = try Connection(path, mode: .create, busyTimeout: Self.patience)
+        try system.makeFile(path, .own)
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
         defer { connection.close() }
         watch(connection)
         try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE")
@@ -47,7 +48,7 @@ extension StoreMirror {
             guard StoreVerification.isPlainName(name) else {
                 throw StoreVerification.strangeFile(name, route.primary)
             }
-            return try system.read(Path.join(external.folder, name))
+            return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
         }) { try connection.register(function) }
         var reading = MirrorReading(connection, script, mark)
         return try connection.transaction(.deferred) {

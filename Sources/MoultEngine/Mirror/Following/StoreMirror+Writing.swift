@@ -36,9 +36,11 @@ extension StoreMirror {
         let all = MirroredTable.all(of: layout)
         let sums = step.means == .comparison ? try MirrorContents.sums(connection, all) : mark.contents
         var application = try MirrorApplication(connection, sums: sums)
-        let triggers = try dropTriggers(connection)
-        for table in step.tables { try application.apply(table) }
-        for trigger in triggers { try connection.execute(trigger) }
+        // Triggers that keep derived values would count twice; those of R-trees have their work to do.
+        let triggers = try connection.catalogue().triggers.filter { $0.kind != .rTree }.map(\.entry)
+        try connection.withoutTriggers(triggers) {
+            for table in step.tables { try application.apply(table) }
+        }
         let names = Set(all.map(\.name))
         let contents = application.sums.filter { names.contains($0.key) }
         for (root, highest) in step.highestKeys {
@@ -52,14 +54,6 @@ extension StoreMirror {
         if metadata != present { try metadata.write(to: connection) }
         try checkCancelled()
         return application.changes
-    }
-
-    /// Triggers that keep derived values would reckon twice; those of R-trees have their work to do.
-    private func dropTriggers(_ connection: Connection) throws -> [String] {
-        try connection.catalogue().triggers.filter { $0.kind != .rTree }.compactMap { trigger in
-            try connection.execute("DROP TRIGGER main.\(trigger.entry.name.quotedName)")
-            return trigger.entry.sql
-        }
     }
 
     /// What an application keeps in the metadata of the one goes to the other; what says of which version it is stays.
@@ -82,7 +76,7 @@ extension StoreMirror {
             try storage.makeFolder(on: system)
             let path = Path.join(storage.folder, name)
             let part = "\(path).\(system.uniqueName()).part"
-            try system.copy(file, to: part)
+            try system.copy(file, to: part, storage.rights)
             try system.synchronise(part)
             try system.rename(part, to: path)
             isNew = true

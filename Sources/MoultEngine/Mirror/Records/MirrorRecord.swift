@@ -45,7 +45,7 @@ extension MirrorRecord {
     package static func read(_ sidecar: Sidecar, _ system: any System) throws -> MirrorRecord? {
         guard try system.exists(sidecar.mirror) else { return nil }
         let json = try JSONValue(
-            parsing: system.read(sidecar.mirror), place: sidecar.mirror, code: .metadataInvalid)
+            parsing: system.read(sidecar.mirror, as: .metadataInvalid), place: sidecar.mirror, code: .metadataInvalid)
         guard let record = MirrorRecord(json) else {
             throw MigrationError(
                 .metadataInvalid, "The record of the mirror is of a form that this Moult does not know.",
@@ -55,7 +55,7 @@ extension MirrorRecord {
     }
 
     func write(_ sidecar: Sidecar, _ system: any System) throws {
-        try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.mirror)
+        try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.mirror, sidecar.rights)
     }
 
     static func remove(_ sidecar: Sidecar, _ system: any System) throws {

@@ -58,11 +58,14 @@ struct MirrorReversal {
     ) -> [String: AttributeSource] {
         var sources: [String: AttributeSource] = [:]
         var carried: Set<String> = []
+        // By attribute of the first store, those that it fills.
+        let filled = Dictionary(grouping: mapped.attributes.keys.sorted()) { name -> String? in
+            if case .attribute(let source, _)? = mapped.attributes[name] { source } else { nil }
+        }
         for attribute in first.leaves(of: entity) where attribute.isStored && attribute.derivation == nil {
-            let names = mapped.attributes.keys.sorted().filter { name in
-                if case .attribute(attribute.name, _)? = mapped.attributes[name] { true } else { false }
-            }
-            if let name = names.first(where: { second.attribute($0, of: other)?.isStored(as: attribute) == true }) {
+            if let name = filled[attribute.name]?.first(where: {
+                second.attribute($0, of: other)?.isStored(as: attribute) == true
+            }) {
                 sources[attribute.name] = .attribute(name, ifNil: attribute.isOptional ? nil : attribute.defaultValue)
                 carried.insert(name)
                 continue
@@ -88,11 +91,11 @@ struct MirrorReversal {
     ) -> [String: RelationshipSource] {
         var sources: [String: RelationshipSource] = [:]
         var carried: Set<String> = []
+        let filled = Dictionary(grouping: mapped.relationships.keys.sorted()) { name -> String? in
+            if case .relationship(let source)? = mapped.relationships[name] { source } else { nil }
+        }
         for relationship in first.relationships(of: entity) where !relationship.isTransient {
-            let name = mapped.relationships.keys.sorted().first {
-                mapped.relationships[$0] == .relationship(relationship.name)
-            }
-            guard let name, let there = second.relationship(name, of: other) else {
+            guard let name = filled[relationship.name]?.first, let there = second.relationship(name, of: other) else {
                 sources[relationship.name] = .empty
                 if !relationship.isOptional, !relationship.isToMany, !entity.isAbstract {
                     obstacles.append(

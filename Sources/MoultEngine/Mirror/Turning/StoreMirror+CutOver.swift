@@ -59,9 +59,10 @@ extension StoreMirror {
 
     /// Ends the mirror; both stores stay.
     package static func stop(_ store: String, system: any System = POSIXSystem()) throws {
-        let (path, record) = try record(of: store, system)
+        let (path, record) = try record(of: store, system, isStarting: true)
         let mirror = StoreMirror(path, record, ModelVersions(versions: []), .init(), system)
         try mirror.locked {
+            guard record.state != .starting else { return try mirror.removeUnfinished(record) }
             for path in [path, record.second] where try system.exists(path) { try mirror.removeMark(from: path) }
             try MirrorRecord.remove(mirror.sidecar, system)
         }
@@ -121,7 +122,7 @@ extension StoreMirror {
         }
         guard try facts(of: route.primary) == before else {
             throw MigrationError(
-                .locked, "Somebody wrote to the store meanwhile.", place: route.primary,
+                .locked, "Another process wrote to the store meanwhile.", place: route.primary,
                 remedy: "Close every app that uses it and run the command again; nothing was changed.")
         }
         try checkCancelled()

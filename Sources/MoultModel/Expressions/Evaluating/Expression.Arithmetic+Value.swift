@@ -24,7 +24,7 @@ extension Expression.Arithmetic {
         guard let leftNumber = left.number, let rightNumber = right.number else {
             throw .predicate(
                 "\(symbol) cannot join \(left.kind.name) and \(right.kind.name).",
-                remedy: "Reckon with numbers and dates only.")
+                remedy: "Calculate with numbers and dates only.")
         }
         if left.isDate || right.isDate { return try value(dates: left, right, leftNumber.double, rightNumber.double) }
         if self == .power { return .finite(pow(leftNumber.double, rightNumber.double)) }

@@ -131,7 +131,7 @@ extension Expression {
         }
     }
 
-    /// `pages.@count` is `count:(pages)` (VERSION_HASH, section 1), and so on where another one stands before it.
+    /// `pages.@count` is `count:(pages)`, and so on where another one stands before it.
     fileprivate var countingAtEnd: Expression {
         guard case .keyPath(let path, let base) = self else { return self }
         var names = path.split(separator: ".", omittingEmptySubsequences: false)[...]

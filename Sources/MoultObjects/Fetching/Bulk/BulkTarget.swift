@@ -45,7 +45,7 @@ struct BulkTarget {
             return .toOne(id)
         }
         throw MigrationError(
-            .dataConflict, "\(place) cannot hold \(Expression.constant(value).format).", place: "\(place), \(object)",
+            .dataConflict, "\(place) cannot hold the value that was given.", place: "\(place), \(object)",
             remedy: "Give a value of the property's own type.")
     }
 

@@ -2,15 +2,15 @@ import MoultModel
 import MoultStore
 
 extension ObjectCoordinator {
-    /// What the store holds of an attribute or a to-one relationship, as SQL would write it, shortened: for errors.
-    /// Nil where that cannot be found out.
-    package func storedLiteral(_ property: String, of id: ObjectID) -> String? {
-        lock.withLock { try? store(of: id).storedLiteral(property, of: id) }
+    /// What kind of value the store holds of an attribute or a to-one relationship, such as `a text` or `NULL`: for
+    /// errors, which never have the value itself. Nil where that cannot be found out.
+    package func storedKind(_ property: String, of id: ObjectID) -> String? {
+        lock.withLock { try? store(of: id).storedKind(property, of: id) }
     }
 }
 
 extension ObjectStore {
-    fileprivate func storedLiteral(_ property: String, of id: ObjectID) throws -> String? {
+    fileprivate func storedKind(_ property: String, of id: ObjectID) throws -> String? {
         let entity = try columns(of: id.entityName)
         guard let position = entity.shape.position(of: property) else { return nil }
         let column: String
@@ -18,12 +18,12 @@ extension ObjectStore {
         case .attribute(let name, _), .toOne(let name, _, _): column = name.quotedName
         case .none, .toMany: return nil
         }
-        let part =
-            "CASE typeof(\(column)) WHEN 'text' THEN substr(\(column), 1, 40) "
-            + "WHEN 'blob' THEN substr(\(column), 1, 16) ELSE \(column) END"
+        let kind =
+            "CASE typeof(\(column)) WHEN 'null' THEN 'NULL' WHEN 'text' THEN 'a text' WHEN 'integer' THEN 'an integer' "
+            + "WHEN 'real' THEN 'a real number' ELSE 'a blob of ' || length(\(column)) || ' bytes' END"
         return try reading {
             try connection.rows(
-                "SELECT quote(\(part)) FROM \(entity.table.quotedName) WHERE Z_PK = ?", [.integer(id.key)]
+                "SELECT \(kind) FROM \(entity.table.quotedName) WHERE Z_PK = ?", [.integer(id.key)]
             ) { $0.text(0) }.first ?? nil
         }
     }

@@ -17,7 +17,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
     private var shapes: [String: EntityShape] = [:]
     private var observers = SaveObservers()
     private var contexts: [WeakContext] = []
-    /// Takes down what code reads; nil where nobody asks for that.
+    /// Records what code reads; nil where that is not asked for.
     package let reads: PropertyReads?
 
     package init(model: ManagedObjectModel, noting reads: PropertyReads? = nil) {

@@ -36,7 +36,7 @@ extension Object {
         }
         throw MigrationError(
             .dataConflict, "The store's value of \(place) is not what its type can be.", place: "\(identity).\(name)",
-            remedy: "Set another value, or mend the store.")
+            remedy: "Set another value, or repair the store.")
     }
 
     /// Sets an attribute. A value equal to the present one is no change.
@@ -77,7 +77,7 @@ extension Object {
         // Transient attributes may be of any type.
         case (.undefined, _): return value
         default:
-            throw wrongType(attribute.name, "It is of type \(attribute.type.name) and cannot hold \(value).")
+            throw wrongType(attribute.name, "It is of type \(attribute.type.name) and cannot hold \(value.kindPhrase).")
         }
     }
 

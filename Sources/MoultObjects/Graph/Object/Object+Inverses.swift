@@ -13,7 +13,7 @@ extension Object {
         default:
             throw MigrationError(
                 .dataConflict, "The store's value of \(kind.entityName).\(link.name) leads to no entity.",
-                place: "\(identity).\(link.name)", remedy: "Set another destination, or mend the store.")
+                place: "\(identity).\(link.name)", remedy: "Set another destination, or repair the store.")
         }
     }
 

@@ -47,21 +47,10 @@ extension MergeConflictError.Conflict: CustomStringConvertible {
             return "\(ours.keys.joined()) of \(object) leads to \(storedID), which is gone from the store."
         }
         guard let storedVersion else { return "\(object) was changed here, and its row is gone from the store." }
-        let differences = ours.keys.sorted { $0.precedesInByteOrder($1) }.map { name in
-            "\(name): \(ours[name].map(\.plain) ?? "nothing") here, \(stored[name].map(\.plain) ?? "nothing") stored"
-        }
+        // The values are in the conflict, for whoever wants them; a description may end in a log.
+        let names = ours.keys.filter { ours[$0] != stored[$0] }.sorted { $0.precedesInByteOrder($1) }
+            .joined(separator: ", ")
         return "\(object) was changed here over version \(expectedVersion ?? 0), and the store holds version "
-            + "\(storedVersion) (\(differences.joined(separator: "; ")))."
-    }
-}
-
-extension ObjectValue {
-    /// The value as a person reads it.
-    var plain: String {
-        switch self {
-        case .attribute(let value): value.map { "\($0)" } ?? "nil"
-        case .toOne(let id): id.map(\.description) ?? "nil"
-        case .toMany(let ids): "\(ids.count) objects"
-        }
+            + "\(storedVersion) (\(names))."
     }
 }

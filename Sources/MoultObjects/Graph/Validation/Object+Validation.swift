@@ -54,7 +54,7 @@ extension Object {
             guard !staying.isEmpty else { return nil }
             return violation(
                 .relationshipDeniedDelete, link.position, .toMany(staying),
-                "cannot be deleted while \(link.name) leads to \(staying.count == 1 ? "an object" : "\(staying.count) objects")"
+                "cannot be deleted while \(link.name) leads to \(staying.count == 1 ? "an object" : Quantity.count(staying.count, "object"))"
             )
         }
     }
@@ -83,10 +83,16 @@ extension Object {
     )? {
         if count == 0, mayBeEmpty { return nil }
         if count < minimum {
-            return (.relationshipLacksMinimumCount, "leads to \(count) objects and must lead to \(minimum)")
+            return (
+                .relationshipLacksMinimumCount,
+                "leads to \(Quantity.count(count, "object")) and must lead to \(minimum)"
+            )
         }
         if maximum > 0, count > maximum {
-            return (.relationshipExceedsMaximumCount, "leads to \(count) objects and may lead to \(maximum)")
+            return (
+                .relationshipExceedsMaximumCount,
+                "leads to \(Quantity.count(count, "object")) and may lead to \(maximum)"
+            )
         }
         return nil
     }

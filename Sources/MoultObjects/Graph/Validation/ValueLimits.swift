@@ -69,10 +69,10 @@ struct ValueLimits: Sendable {
 
     private func length(_ count: Int) -> (ValidationErrors.Rule, String)? {
         if let maximum, Double(count) > maximum {
-            return (.stringTooLong, "has \(count) characters and may have \(maximumText)")
+            return (.stringTooLong, "has \(Quantity.count(count, "character")) and may have \(maximumText)")
         }
         if let minimum, Double(count) < minimum {
-            return (.stringTooShort, "has \(count) characters and must have \(minimumText)")
+            return (.stringTooShort, "has \(Quantity.count(count, "character")) and must have \(minimumText)")
         }
         return nil
     }

@@ -1,17 +1,19 @@
 import MoultModel
 
 extension IndexDefinition {
-    /// The indexes Core Data makes, table by table (STORE_FORMAT 5), with what is not known of them.
+    /// The indexes Core Data makes, table by table, with what is not known of them.
     static func all(of layout: StoreLayout, numbering: EntityNumbering) -> (
         definitions: [IndexDefinition], findings: [Finding]
     ) {
         var definitions: [IndexDefinition] = []
         var findings: [Finding] = []
+        let trees = Dictionary(grouping: numbering.entities) { layout.table(for: $0)?.name }
+        let joins = Dictionary(grouping: layout.joinTables, by: \.owner.entity)
         for table in layout.tables {
-            let tree = numbering.entities.filter { layout.table(for: $0)?.name == table.name }
+            let tree = trees[table.name] ?? []
             if !layout.level.hasFetchIndexes { definitions += indexedAttributes(of: tree, table, layout) }
             definitions += foreignKeys(of: table)
-            definitions += joinTables(ownedBy: tree, layout)
+            definitions += joinTables(tree.flatMap { joins[$0.name] ?? [] }, layout)
             definitions += entityColumn(of: table, tree: tree)
             for entity in tree {
                 definitions += declared(by: entity, table, layout, &findings)
@@ -37,10 +39,9 @@ extension IndexDefinition {
         }
     }
 
-    private static func joinTables(ownedBy tree: [EntityDescription], _ layout: StoreLayout) -> [IndexDefinition] {
+    private static func joinTables(_ tables: [JoinTable], _ layout: StoreLayout) -> [IndexDefinition] {
         guard layout.level.hasJoinTableIndexes else { return [] }
-        let names = Set(tree.map(\.name))
-        return layout.joinTables.filter { names.contains($0.owner.entity) }.map { table in
+        return tables.map { table in
             let keys = Array(table.keyColumns.reversed())
             return IndexDefinition(
                 "\(table.name)_\(keys.first ?? "")_INDEX", on: table.name, columns: keys.map(\.sqlName))
@@ -67,6 +68,11 @@ extension IndexDefinition {
         }
     }
 
+    /// The name of the index of a uniqueness constraint.
+    package static func uniqueName(_ constraint: [String], of entity: EntityDescription) -> String {
+        "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))"
+    }
+
     private static func uniqueness(
         of entity: EntityDescription, _ table: EntityTable, _ layout: StoreLayout
     ) -> [IndexDefinition] {
@@ -74,7 +80,7 @@ extension IndexDefinition {
             let columns = constraint.compactMap { layout.column(forProperty: $0, in: entity) }
             guard columns.count == constraint.count, !columns.isEmpty else { return nil }
             return IndexDefinition(
-                "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))", on: table.name,
+                uniqueName(constraint, of: entity), on: table.name,
                 columns: columns.map { "\($0.sqlName) COLLATE BINARY ASC" }, isUnique: true)
         }
     }
@@ -156,7 +162,7 @@ extension StoreLayout {
         return column
     }
 
-    /// The expressions `self` and `entity` stand for the key and the entity number (MORE 9).
+    /// The expressions `self` and `entity` stand for the key and the entity number.
     func column(for subject: FetchIndexDescription.Subject, in entity: EntityDescription) -> String? {
         switch subject {
         case .property(let name): column(forProperty: name, in: entity)

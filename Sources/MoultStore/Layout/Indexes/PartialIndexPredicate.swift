@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 /// The predicate of a partial fetch index, as far as stores show one: comparisons of a property with a constant, joined
-/// by AND and OR (MORE 9).
+/// by AND and OR.
 struct PartialIndexPredicate {
     private let root: Predicate
 

@@ -1,4 +1,4 @@
-/// An R-tree of a store (MORE 6).
+/// An R-tree of a store.
 package struct VirtualTable: Sendable, Hashable {
     package let name: String
     /// The `CREATE VIRTUAL TABLE` statement.

@@ -6,7 +6,7 @@ extension EntityTable {
         root: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering, level: FrameworkLevel,
         keeping stored: StoredNames = StoredNames()
     ) {
-        let tree = numbering.entities.filter { model.isKind($0, of: root) }
+        let tree = numbering.tree(of: root, in: model)
         var names = ColumnNames(taken: ["Z_PK", "Z_ENT", "Z_OPT"])
         var planned: [PlannedColumn] = []
         for entity in tree {

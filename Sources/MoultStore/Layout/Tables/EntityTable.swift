@@ -1,4 +1,4 @@
-/// The table of one root entity: the rows of that entity and of every entity below it (STORE_FORMAT 3).
+/// The table of one root entity: the rows of that entity and of every entity below it.
 package struct EntityTable: Sendable, Equatable {
     package let name: String
     package let rootEntityName: String
@@ -9,6 +9,8 @@ package struct EntityTable: Sendable, Equatable {
     /// The `CREATE TABLE` statement: for a real store the text its catalogue holds.
     package let sql: String
 
+    private let names: [Column.Role: String]
+
     package init(
         name: String, rootEntityName: String, columns: [Column], constraints: [UniqueConstraint] = [],
         sql: String? = nil
@@ -18,10 +20,18 @@ package struct EntityTable: Sendable, Equatable {
         self.columns = columns
         self.constraints = constraints
         self.sql = sql ?? Self.createStatement(name, columns, constraints)
+        names = Dictionary(columns.map { ($0.role, $0.name) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The fresh table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
+    func adding(_ definitions: [String]) -> EntityTable {
+        EntityTable(
+            name: name, rootEntityName: rootEntityName, columns: columns, constraints: constraints,
+            sql: Self.createStatement(name, columns, constraints, adding: definitions))
     }
 
     /// The name of the column that plays `role`.
-    package func column(_ role: Column.Role) -> String? { columns.first { $0.role == role }?.name }
+    package func column(_ role: Column.Role) -> String? { names[role] }
 
     /// One column of an entity's table.
     package struct Column: Sendable, Hashable {
@@ -68,9 +78,9 @@ package struct EntityTable: Sendable, Equatable {
         package init(columns: [String]) { self.columns = columns }
     }
 
-    private static func createStatement(_ name: String, _ columns: [Column], _ constraints: [UniqueConstraint])
-        -> String
-    {
+    private static func createStatement(
+        _ name: String, _ columns: [Column], _ constraints: [UniqueConstraint], adding further: [String] = []
+    ) -> String {
         let alone = Set(constraints.filter { $0.columns.count == 1 }.flatMap(\.columns))
         let definitions = columns.map { column in
             let key = column.role == .primaryKey ? " PRIMARY KEY" : alone.contains(column.name) ? " UNIQUE" : ""
@@ -80,7 +90,9 @@ package struct EntityTable: Sendable, Equatable {
             let label = constraint.columns.joined(separator: "_")
             return ", CONSTRAINT \(label.sqlName) UNIQUE (\(constraint.columns.sqlList))"
         }
-        let close = compound.isEmpty ? " )" : ")"
-        return "CREATE TABLE \(name.sqlName) ( \(definitions.joined(separator: ", "))\(compound.joined())\(close)"
+        let space = compound.isEmpty ? " " : ""
+        let added = further.map { ", \($0)" }.joined()
+        return "CREATE TABLE \(name.sqlName) ( \(definitions.joined(separator: ", "))\(space)\(added)"
+            + "\(compound.joined()))"
     }
 }

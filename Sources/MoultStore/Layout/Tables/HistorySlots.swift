@@ -1,7 +1,7 @@
 import MoultModel
 
 /// The slots of one entity in the bit set of changed columns that persistent history keeps, in their order
-/// (`ACHANGE.ZCOLUMNS`, STORE_FORMAT_MORE 3).
+/// (`ACHANGE.ZCOLUMNS`).
 package struct HistorySlots: Sendable {
     package enum Slot: Sendable, Hashable {
         case toOne(String)

@@ -1,7 +1,7 @@
 import MoultModel
 
 extension JoinTable {
-    /// The join tables Core Data makes for a model, in the order of their owners' numbers (STORE_FORMAT 4, MORE 9).
+    /// The join tables Core Data makes for a model, in the order of their owners' numbers.
     ///
     /// - Parameter stored: the names that an existing store has chosen.
     static func all(

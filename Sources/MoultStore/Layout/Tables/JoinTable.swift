@@ -1,4 +1,4 @@
-/// The table of a many-to-many relationship: a row for each pair of objects (STORE_FORMAT 4, MORE 9).
+/// The table of a many-to-many relationship: a row for each pair of objects.
 package struct JoinTable: Sendable, Equatable {
     package let name: String
     /// The relationship the table is named after.
@@ -12,6 +12,13 @@ package struct JoinTable: Sendable, Equatable {
         self.owner = owner
         self.columns = columns
         self.sql = sql ?? Self.createStatement(name, columns)
+    }
+
+    /// The fresh table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
+    func adding(_ definitions: [String]) -> JoinTable {
+        JoinTable(
+            name: name, owner: owner, columns: columns,
+            sql: Self.createStatement(name, columns, adding: definitions))
     }
 
     package func column(_ role: Column.Role) -> String? { columns.first { $0.role == role }?.name }
@@ -47,8 +54,10 @@ package struct JoinTable: Sendable, Equatable {
         }
     }
 
-    private static func createStatement(_ name: String, _ columns: [Column]) -> String {
-        let definitions = columns.map { "\($0.name.sqlName) INTEGER" }.joined(separator: ", ")
+    private static func createStatement(
+        _ name: String, _ columns: [Column], adding further: [String] = []
+    ) -> String {
+        let definitions = (columns.map { "\($0.name.sqlName) INTEGER" } + further).joined(separator: ", ")
         let key = columns.filter(\.isKey).map(\.name).sqlList
         return "CREATE TABLE \(name.sqlName) ( \(definitions), PRIMARY KEY (\(key)) )"
     }

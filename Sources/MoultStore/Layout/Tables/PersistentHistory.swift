@@ -1,6 +1,7 @@
 import MoultModel
+import MoultSQLite
 
-/// The tables of persistent history (STORE_FORMAT 8, MORE 3).
+/// The tables of persistent history.
 package struct PersistentHistory: Sendable, Equatable {
     package let level: FrameworkLevel
     /// The largest number of attributes that one entity keeps after deletion.
@@ -14,40 +15,75 @@ package struct PersistentHistory: Sendable, Equatable {
             }.max() ?? 0
     }
 
-    package var createStatements: [String] {
-        [changeTable, transactionTable] + (level.hasHistoryStrings ? [stringTable] : []) + indexes
+    package var createStatements: [String] { tables.map(\.sql) + indexes.map(\.sql) }
+
+    /// One table, with the number of its row in `Z_PRIMARYKEY`.
+    package struct Table: Sendable, Hashable {
+        package let name: String
+        package let number: Int
+        package let columns: [Catalogue.Column]
+
+        fileprivate init(_ name: String, number: Int, _ columns: [(String, String)]) {
+            self.name = name
+            self.number = number
+            let keys = ["Z_PK", "Z_ENT", "Z_OPT"].map { ($0, "INTEGER") }
+            self.columns = (keys + columns).map { Catalogue.Column(name: $0, declaredType: $1) }
+        }
+
+        /// What `Z_PRIMARYKEY` calls it.
+        package var entityName: String { String(name.dropFirst()) }
+
+        package var sql: String {
+            let columns = columns.map { "\($0.name) \($0.declaredType)\($0.name == "Z_PK" ? " PRIMARY KEY" : "")" }
+            return "CREATE TABLE \(name) ( \(columns.joined(separator: ", ")) )"
+        }
+    }
+
+    package var tables: [Table] {
+        [changes, transactions] + (level.hasHistoryStrings ? [strings] : [])
     }
 
     package var primaryKeyRows: [PrimaryKeyRow] {
-        let names = ["CHANGE", "TRANSACTION"] + (level.hasHistoryStrings ? ["TRANSACTIONSTRING"] : [])
-        return names.enumerated().map { PrimaryKeyRow(number: 16001 + $0, name: $1, superNumber: 0, max: 0) }
+        tables.map { PrimaryKeyRow(number: $0.number, name: $0.entityName, superNumber: 0, max: 0) }
     }
 
-    private var changeTable: String {
-        let kept = (0..<tombstones).map { ", ZTOMBSTONE\($0) BLOB" }.joined()
-        return "CREATE TABLE ACHANGE ( \(Self.keys), ZCHANGETYPE INTEGER, ZENTITY INTEGER, ZENTITYPK INTEGER, "
-            + "ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB\(kept) )"
+    private var changes: Table {
+        Table(
+            "ACHANGE", number: 16_001,
+            ["ZCHANGETYPE", "ZENTITY", "ZENTITYPK", "ZTRANSACTIONID"].map { ($0, "INTEGER") } + [("ZCOLUMNS", "BLOB")]
+                + (0..<tombstones).map { ("ZTOMBSTONE\($0)", "BLOB") })
     }
 
-    private var transactionTable: String {
-        let references = level.hasHistoryStrings ? Self.references.map { "\($0) INTEGER, " }.joined() : ""
-        return "CREATE TABLE ATRANSACTION ( \(Self.keys), \(references)ZTIMESTAMP FLOAT, ZAUTHOR VARCHAR, "
-            + "ZBUNDLEID VARCHAR, ZCONTEXTNAME VARCHAR, ZPROCESSID VARCHAR, ZQUERYGEN BLOB )"
+    private var transactions: Table {
+        Table(
+            "ATRANSACTION", number: 16_002,
+            references.map { ($0, "INTEGER") } + [("ZTIMESTAMP", "FLOAT")]
+                + ["ZAUTHOR", "ZBUNDLEID", "ZCONTEXTNAME", "ZPROCESSID"].map { ($0, "VARCHAR") }
+                + [("ZQUERYGEN", "BLOB")])
     }
 
-    private var stringTable: String { "CREATE TABLE ATRANSACTIONSTRING ( \(Self.keys), ZNAME VARCHAR )" }
+    private var strings: Table { Table("ATRANSACTIONSTRING", number: 16_003, [("ZNAME", "VARCHAR")]) }
 
-    private var indexes: [String] {
-        let references = level.hasHistoryStrings ? Self.references : []
+    /// The columns of a transaction that hold keys of strings.
+    package static let references = ["ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAMETS", "ZPROCESSIDTS"]
+    private var references: [String] { level.hasHistoryStrings ? Self.references : [] }
+
+    package var indexes: [IndexDefinition] {
         let fetch = [("TransactionAuthorIndex", "ZAUTHOR"), ("TransactionTimestampIndex", "ZTIMESTAMP")]
-        let unique =
-            "CREATE UNIQUE INDEX Z_TRANSACTIONSTRING_UNIQUE_NAME ON ATRANSACTIONSTRING (ZNAME COLLATE BINARY ASC)"
-        return ["CREATE INDEX ACHANGE_ZTRANSACTIONID_INDEX ON ACHANGE (ZTRANSACTIONID)"]
-            + references.map { "CREATE INDEX ATRANSACTION_\($0)_INDEX ON ATRANSACTION (\($0))" }
-            + fetch.map { "CREATE INDEX Z_TRANSACTION_\($0) ON ATRANSACTION (\($1) COLLATE BINARY ASC)" }
-            + (level.hasHistoryStrings ? [unique] : [])
+        return [index("ACHANGE_ZTRANSACTIONID_INDEX", "ACHANGE", "ZTRANSACTIONID")]
+            + references.map { index("ATRANSACTION_\($0)_INDEX", "ATRANSACTION", $0) }
+            + fetch.map { index("Z_TRANSACTION_\($0)", "ATRANSACTION", "\($1) COLLATE BINARY ASC") }
+            + (level.hasHistoryStrings
+                ? [
+                    index(
+                        "Z_TRANSACTIONSTRING_UNIQUE_NAME", "ATRANSACTIONSTRING", "ZNAME COLLATE BINARY ASC",
+                        isUnique: true)
+                ] : [])
     }
 
-    private static let keys = "Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER"
-    private static let references = ["ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAMETS", "ZPROCESSIDTS"]
+    private func index(_ name: String, _ table: String, _ column: String, isUnique: Bool = false) -> IndexDefinition {
+        let kind = isUnique ? "UNIQUE INDEX" : "INDEX"
+        return IndexDefinition(
+            name: name, table: table, isUnique: isUnique, sql: "CREATE \(kind) \(name) ON \(table) (\(column))")
+    }
 }

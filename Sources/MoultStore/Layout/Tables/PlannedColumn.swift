@@ -1,6 +1,6 @@
 import MoultModel
 
-/// A column before it has its final name and place: what an entity contributes to its table (STORE_FORMAT 3).
+/// A column before it has its final name and place: what an entity contributes to its table.
 struct PlannedColumn {
     let baseName: String
     let type: String
@@ -23,7 +23,7 @@ struct PlannedColumn {
     ) -> [PlannedColumn] {
         model.storedAttributes(declaredBy: entity).compactMap { PlannedColumn($0, of: entity) }
             + toOneColumns(of: entity, model, numbering)
-            + inverselessColumns(into: entity, numbering)
+            + inverselessColumns(into: entity, model, numbering)
             + orderColumns(of: entity, model, numbering, stored)
     }
 
@@ -60,25 +60,22 @@ struct PlannedColumn {
     }
 
     /// A to-many without inverse keeps its key in the table of its destination.
-    private static func inverselessColumns(into entity: EntityDescription, _ numbering: EntityNumbering)
-        -> [PlannedColumn]
-    {
-        numbering.entities.flatMap { source -> [PlannedColumn] in
-            guard let number = numbering.numbers[source.name] else { return [] }
-            return source.relationships.filter { $0.isInverselessToMany && $0.destinationEntityName == entity.name }
-                .flatMap { relationship -> [PlannedColumn] in
-                    let name = "\(number)\(relationship.name.uppercased())"
-                    let key = PlannedColumn(
-                        "Z\(name)", .integers, .inverselessToMany(entity: source.name, name: relationship.name))
-                    guard relationship.isOrdered else { return [key] }
-                    let role = EntityTable.Column.Role.inverselessOrder(entity: source.name, name: relationship.name)
-                    return [key, PlannedColumn("Z_FOK_\(name)", .integers, role)]
-                }
+    private static func inverselessColumns(
+        into entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering
+    ) -> [PlannedColumn] {
+        numbering.inverselessToManys[entity.name, default: []].flatMap { reference -> [PlannedColumn] in
+            let (source, relationship) = (reference.entity, reference.name)
+            guard let number = numbering.numbers[source] else { return [] }
+            let name = "\(number)\(relationship.uppercased())"
+            let key = PlannedColumn("Z\(name)", .integers, .inverselessToMany(entity: source, name: relationship))
+            guard model.entity(source)?.relationship(relationship)?.isOrdered == true else { return [key] }
+            let role = EntityTable.Column.Role.inverselessOrder(entity: source, name: relationship)
+            return [key, PlannedColumn("Z_FOK_\(name)", .integers, role)]
         }
     }
 
     /// The place of a row in the ordered to-many at the other end of its to-one: by the number of the destination, then
-    /// by the inverse's name backwards, unless the store has them in another order (STORE_FORMAT 3, JOIN_TABLES 2).
+    /// by the inverse's name backwards, unless the store has them in another order.
     private static func orderColumns(
         of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering,
         _ stored: StoredNames

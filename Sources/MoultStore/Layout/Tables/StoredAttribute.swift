@@ -11,7 +11,7 @@ package struct StoredAttribute: Sendable, Hashable {
         self.description = description
     }
 
-    /// The name without the attribute's: what names the column (MORE 4).
+    /// The name without the attribute's: what names the column.
     var leafName: String { name.split(separator: ".").last.map(String.init) ?? name }
 }
 
@@ -35,7 +35,7 @@ extension StoredAttribute {
 }
 
 extension AttributeType {
-    /// The type a column of this attribute is declared with; nil for an attribute that has none (STORE_FORMAT 3).
+    /// The type a column of this attribute is declared with; nil for an attribute that has none.
     package var columnType: String? {
         switch self {
         case .integer16, .integer32, .integer64, .boolean: "INTEGER"

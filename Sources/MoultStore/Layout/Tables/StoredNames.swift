@@ -2,7 +2,7 @@ import MoultModel
 import MoultPlan
 
 /// What a store decides about names where the model does not: which relationship names a join table, which of two
-/// clashing columns has the suffix, and in which order the columns of places stand (JOIN_TABLES 1 and 2).
+/// clashing columns has the suffix, and in which order the columns of places stand.
 ///
 /// No rule for these is known, so the choice of an existing store is kept.
 struct StoredNames: Sendable, Equatable {
@@ -49,9 +49,10 @@ struct StoredNames: Sendable, Equatable {
                 let to = entity.destinationEntityName.flatMap(destination.entity)
             else { continue }
             let isUnchanged = source.propertyKinds(of: from) == destination.propertyKinds(of: to)
+            let earlier = Set(source.relationships(of: from).map(\.name))
             for relationship in destination.relationships(of: to) {
                 let name = relationship.name
-                guard let former = entity.formerName(of: name, in: source.relationships(of: from)),
+                guard let former = entity.formerName(of: name, in: earlier),
                     let old = source.declaringEntity(of: former, in: from)?.name,
                     let new = destination.declaringEntity(of: name, in: to)?.name
                 else { continue }
@@ -120,11 +121,11 @@ extension ManagedObjectModel {
 extension ResolvedEntityMapping {
     /// The relationship of the source that one of the destination continues: the one that fills it, else the one of its
     /// name, which a policy may fill it from.
-    fileprivate func formerName(of name: String, in relationships: [RelationshipDescription]) -> String? {
+    fileprivate func formerName(of name: String, in relationships: Set<String>) -> String? {
         switch self.relationships[name] {
         case .relationship(let former): return former
         case .path(let path, _) where path.count == 1: return path[0]
-        case .path, .empty, nil: return relationships.first { $0.name == name }?.name
+        case .path, .empty, nil: return relationships.contains(name) ? name : nil
         }
     }
 }

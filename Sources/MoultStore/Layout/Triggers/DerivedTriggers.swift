@@ -1,7 +1,7 @@
 import MoultModel
 
 /// The triggers that keep derived attributes, for the derivations whose triggers were seen: a count over a to-many
-/// relationship, a value through a to-one relationship, and the time of the last change (STORE_FORMAT 7, MORE 5).
+/// relationship, a value through a to-one relationship, and the time of the last change.
 /// For any other derivation there is no trigger, and a finding says so.
 struct DerivedTriggers {
     private(set) var triggers: [TriggerDefinition] = []

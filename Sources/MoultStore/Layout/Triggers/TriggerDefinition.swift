@@ -1,4 +1,4 @@
-/// A trigger of a store: it keeps a derived attribute or an R-tree index in step (STORE_FORMAT 7, MORE 5 and 6).
+/// A trigger of a store: it keeps a derived attribute or an R-tree index in step.
 package struct TriggerDefinition: Sendable, Hashable {
     package let name: String
     package let table: String

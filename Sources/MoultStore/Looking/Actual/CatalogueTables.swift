@@ -6,6 +6,8 @@ struct CatalogueTables {
     private let catalogue: Catalogue
     private let columns: [String: [Catalogue.Column]]
     private var claimed: Set<String> = []
+    /// The tables by their names in capitals, which SQLite's names are equal in.
+    private let byName: [String: [Catalogue.Entry]]
 
     init(_ snapshot: StoreSnapshot) { self.init(snapshot.catalogue, columns: snapshot.columns) }
 
@@ -13,6 +15,7 @@ struct CatalogueTables {
     init(_ catalogue: Catalogue, columns: [String: [Catalogue.Column]]) {
         self.catalogue = catalogue
         self.columns = columns
+        byName = Dictionary(grouping: catalogue.tables) { $0.name.uppercased() }
     }
 
     struct Table {
@@ -22,8 +25,10 @@ struct CatalogueTables {
     }
 
     /// The first table that nobody has claimed and `fits`, in the order of the catalogue.
-    mutating func claim(where fits: (Table) -> Bool) -> Table? {
-        for entry in catalogue.tables where !claimed.contains(entry.name) && !entry.isVirtual {
+    mutating func claim(where fits: (Table) -> Bool) -> Table? { claim(among: catalogue.tables, where: fits) }
+
+    private mutating func claim(among entries: [Catalogue.Entry], where fits: (Table) -> Bool) -> Table? {
+        for entry in entries where !claimed.contains(entry.name) && !entry.isVirtual {
             guard let columns = columns[entry.name] else { continue }
             let table = Table(name: entry.name, sql: entry.sql ?? "", columns: columns)
             guard fits(table) else { continue }
@@ -36,8 +41,9 @@ struct CatalogueTables {
     /// The table of the first of the names that there is; SQLite's names ignore case.
     mutating func claim(named names: [String]) -> Table? {
         for name in names {
-            if let table = claim(where: { $0.name == name })
-                ?? claim(where: { $0.name.uppercased() == name.uppercased() })
+            let entries = byName[name.uppercased()] ?? []
+            if let table = claim(among: entries, where: { $0.name == name })
+                ?? claim(among: entries, where: { _ in true })
             {
                 return table
             }
@@ -48,16 +54,16 @@ struct CatalogueTables {
     /// A note for each table that belongs to no entity, to no relationship and not to Core Data itself.
     func unexplained() -> [Finding] {
         let virtual = catalogue.tables.filter(\.isVirtual).map(\.name)
-        let known = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"] + StoreSnapshot.historyTables + virtual
-        let shadows = Set(virtual.flatMap { name in ["_rowid", "_node", "_parent"].map { name + $0 } })
+        let known = StoreSnapshot.coreTables + StoreSnapshot.historyTables + virtual
+        let shadows = Set(catalogue.shadowTables)
         return catalogue.tables.map(\.name).filter { name in
             !claimed.contains(name) && !known.contains(name) && !shadows.contains(name)
                 && !name.hasPrefix("sqlite_") && !name.hasPrefix("ANSCK") && !DeferredName.isOne(name)
         }.map { name in
             Finding(
-                code: "table-unknown", severity: .warning, place: name,
+                code: "table-unknown", severity: .note, place: name,
                 message: "No part of the model explains the table \(name).",
-                remedy: "Moult leaves it as it is; say whose it is before you migrate.")
+                remedy: "Moult leaves it as it is, unless the plan of a migration says otherwise.")
         }
     }
 }

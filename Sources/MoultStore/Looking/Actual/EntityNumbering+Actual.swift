@@ -3,7 +3,7 @@ import MoultModel
 extension EntityNumbering {
     /// The numbers that a store gave the entities of `model` that it holds.
     ///
-    /// After a rename `Z_NAME` may keep the old name (STORE_FORMAT 2): a row is matched by the entity's name, then by
+    /// After a rename `Z_NAME` may keep the old name: a row is matched by the entity's name, then by
     /// its renaming identifier, then by the number a fresh store would give, then as the only one left under a parent.
     init(actual snapshot: StoreSnapshot, model: ManagedObjectModel, findings: inout [Finding]) throws {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)

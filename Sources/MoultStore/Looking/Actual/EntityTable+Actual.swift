@@ -26,7 +26,7 @@ extension EntityTable {
             throw MigrationError(
                 .storeCorrupted,
                 "The table \(table.name) has no column \(role == .primaryKey ? "Z_PK" : "Z_ENT").", place: table.name,
-                remedy: "Restore the store from a backup.")
+                remedy: MigrationError.damagedStoreRemedy)
         }
     }
 }
@@ -34,23 +34,33 @@ extension EntityTable {
 /// The columns of a real table on their way to the parts they play.
 private struct ColumnMatching {
     private let actual: [Catalogue.Column]
+    /// Their places by name in capitals.
+    private let places: [String: [Int]]
     private var roles: [Int: EntityTable.Column.Role] = [:]
     private(set) var missing: [EntityTable.Column] = []
     private var retyped: [(name: String, expected: String, actual: String)] = []
 
-    init(_ actual: [Catalogue.Column]) { self.actual = actual }
+    init(_ actual: [Catalogue.Column]) {
+        self.actual = actual
+        places = Dictionary(grouping: actual.indices) { actual[$0].name.uppercased() }
+    }
 
     /// By name and type first; then the same property under another suffix or an old number; then whatever has the
     /// name, though its type differs.
     mutating func match(_ expected: [EntityTable.Column]) {
-        var left = assign(expected) { $1.name.uppercased() == $0.name.uppercased() && $1.declaredType == $0.type }
-        left = assign(left) { $0.role.pattern?.matches($1.name.uppercased()) == true && $1.declaredType == $0.type }
+        let places = places
+        func named(_ column: EntityTable.Column) -> [Int] { places[column.name.uppercased()] ?? [] }
+        var left = assign(expected, among: named) { $1.declaredType == $0.type }
+        let open = actual.indices.filter { roles[$0] == nil }
+        func stillOpen(_: EntityTable.Column) -> [Int] { open }
+        left = assign(left, among: stillOpen) {
+            $1.declaredType == $0.type && $0.role.pattern?.matches($1.name.uppercased()) == true
+        }
         let untyped = left
-        left = assign(left) { $1.name.uppercased() == $0.name.uppercased() }
+        left = assign(left, among: named) { _, _ in true }
         let nameless = Set(left.map(\.name))
         retyped = untyped.filter { !nameless.contains($0.name) }.map { column in
-            let found = actual.first { $0.name.uppercased() == column.name.uppercased() }
-            return (column.name, column.type, found.map(\.declaredType) ?? "")
+            (column.name, column.type, named(column).first.map { actual[$0].declaredType } ?? "")
         }
         missing = left
     }
@@ -87,10 +97,11 @@ private struct ColumnMatching {
 
     /// What is left over.
     private mutating func assign(
-        _ expected: [EntityTable.Column], where fits: (EntityTable.Column, Catalogue.Column) -> Bool
+        _ expected: [EntityTable.Column], among candidates: (EntityTable.Column) -> [Int],
+        where fits: (EntityTable.Column, Catalogue.Column) -> Bool
     ) -> [EntityTable.Column] {
         expected.filter { column in
-            let position = actual.indices.first { roles[$0] == nil && fits(column, actual[$0]) }
+            let position = candidates(column).first { roles[$0] == nil && fits(column, actual[$0]) }
             if let position { roles[position] = column.role }
             return position == nil
         }

@@ -4,18 +4,20 @@ import MoultSQLite
 extension JoinTable {
     /// The join tables of a real store, each with the part of the fresh one that it plays; nil where there is none.
     ///
-    /// A table may be named after the other relationship of the pair (both sides in one entity, JOIN_TABLES 1), and
-    /// table and columns may keep the numbers of an earlier version (STORE_FORMAT 10). It is found by its name and by
+    /// A table may be named after the other relationship of the pair (both sides in one entity), and
+    /// table and columns may keep the numbers of an earlier version. It is found by its name and by
     /// its two key columns together: the names of other tables may look like its own.
-    /// - Throws: `storeCorrupted` where a column of one is missing.
-    static func matching(_ expected: [JoinTable], in tables: inout CatalogueTables, findings: inout [Finding]) throws
-        -> [JoinTable?]
-    {
+    ///
+    /// - Parameter gaps: gets the columns that one lacks.
+    static func matching(
+        _ expected: [JoinTable], in tables: inout CatalogueTables, gaps: inout SchemaGaps, findings: inout [Finding]
+    ) -> [JoinTable?] {
         let found = claim(expected, in: &tables)
-        return try zip(expected, found).map { expected, table in
+        return zip(expected, found).map { expected, table in
             guard let table else { return nil }
             let (join, missing) = expected.reading(table)
-            if let missing { throw unusable("The table \(table.name) has no column \(missing).", table.name) }
+            gaps.columns += missing.filter { !$0.isKey }.compactMap { $0.gap(in: table.name) }
+            gaps.keys += missing.filter(\.isKey).compactMap { $0.gap(in: table.name) }
             findings += join.columns.filter { $0.role == .unknown }.map { column in
                 Finding(
                     code: "column-unknown", severity: .warning, place: "\(table.name).\(column.name)",
@@ -78,8 +80,8 @@ extension JoinTable {
         return [name.uppercased()] + zip(numbers, relationships).map { "Z_\($0)\($1.name.uppercased())" }
     }
 
-    /// The table of a store in this one's part, and a column that it lacks.
-    private func reading(_ table: CatalogueTables.Table) -> (join: JoinTable, missing: String?) {
+    /// The table of a store in this one's part, and the columns that it lacks.
+    private func reading(_ table: CatalogueTables.Table) -> (join: JoinTable, missing: [Column]) {
         var matching = JoinColumnMatching(table.columns.map(\.name))
         matching.match(self)
         let named = table.name.uppercased().dropFirst(2).drop { $0.isASCII && $0.isNumber }
@@ -87,7 +89,7 @@ extension JoinTable {
         let actual = isWithinOneEntity ? relationships.first { $0.name.uppercased() == named } : nil
         return (
             JoinTable(name: table.name, owner: actual ?? owner, columns: matching.columns, sql: table.sql),
-            matching.missing.first?.name
+            matching.missing
         )
     }
 
@@ -98,11 +100,19 @@ extension JoinTable {
             return reference
         }
     }
+}
 
-    private static func unusable(_ message: String, _ place: String) -> MigrationError {
-        MigrationError(
-            .storeCorrupted, message, place: place,
-            remedy: "Name the model that made the store, or restore the store from a backup.")
+extension JoinTable.Column {
+    /// The column as a table lacks it; nil for one that has no part.
+    fileprivate func gap(in table: String) -> SchemaGaps.Column? {
+        let role: EntityTable.Column.Role
+        switch self.role {
+        case .order(let list): role = .order(entity: list.entity, name: list.name)
+        case .source(let end), .reflexiveDestination(let end): role = .toOne(entity: end.entity, name: end.name)
+        case .unknown: return nil
+        }
+        return SchemaGaps.Column(
+            table: table, column: EntityTable.Column(name: name, type: "INTEGER", role: role), isOfPairs: true)
     }
 }
 

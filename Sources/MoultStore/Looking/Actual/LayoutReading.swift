@@ -27,7 +27,8 @@ struct LayoutReading {
         let joins = JoinTable.all(of: model, numbering: numbering).filter { join in
             join.relationships.allSatisfy { numbering.numbers[$0.entity] != nil }
         }
-        for (expected, table) in zip(joins, try JoinTable.matching(joins, in: &catalogue, findings: &findings)) {
+        for (expected, table) in zip(joins, JoinTable.matching(joins, in: &catalogue, gaps: &gaps, findings: &findings))
+        {
             if let table { joinTables.append(table) } else { gaps.joinTables.append(expected) }
         }
         findings += catalogue.unexplained()
@@ -43,10 +44,30 @@ struct LayoutReading {
                     name: table.name, rootEntityName: table.rootEntityName, columns: table.columns + added,
                     constraints: table.constraints, sql: table.sql)
         }
+        let joins = joinTables.map { join in
+            let added = (gaps.columns + gaps.keys).filter { $0.table == join.name }.compactMap { gap in
+                gap.column.joinColumn
+            }
+            return added.isEmpty
+                ? join : JoinTable(name: join.name, owner: join.owner, columns: join.columns + added, sql: join.sql)
+        }
         let numbers = numbering.numbers
         return (
             (filled + gaps.tables).sorted { numbers[$0.rootEntityName] ?? 0 < numbers[$1.rootEntityName] ?? 0 },
-            joinTables + gaps.joinTables
+            joins + gaps.joinTables
         )
+    }
+}
+
+extension EntityTable.Column {
+    /// The column of a join table that it stands for.
+    fileprivate var joinColumn: JoinTable.Column? {
+        switch role {
+        case .order(let entity, let name):
+            JoinTable.Column(name: self.name, role: .order(RelationshipReference(entity: entity, name: name)))
+        case .toOne(let entity, let name):
+            JoinTable.Column(name: self.name, role: .source(RelationshipReference(entity: entity, name: name)))
+        default: nil
+        }
     }
 }

@@ -1,5 +1,5 @@
 /// The name of a column or table with an entity number in it, as an earlier migration may have left it: `before`, an
-/// old number, `name` in capitals, and a suffix where two clashed (STORE_FORMAT 10).
+/// old number, `name` in capitals, and a suffix where two clashed.
 struct NumberedName {
     let before: String
     let name: String

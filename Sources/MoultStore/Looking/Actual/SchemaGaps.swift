@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSQLite
 
 /// What a store lacks of the tables, columns and indexes that its model needs.
 package struct SchemaGaps: Sendable, Equatable {
@@ -6,10 +7,13 @@ package struct SchemaGaps: Sendable, Equatable {
     package struct Column: Sendable, Hashable {
         package let table: String
         package let column: EntityTable.Column
+        /// Whether the table is that of a relationship, whose pairs cannot be read without it.
+        package let isOfPairs: Bool
 
-        package init(table: String, column: EntityTable.Column) {
+        package init(table: String, column: EntityTable.Column, isOfPairs: Bool = false) {
             self.table = table
             self.column = column
+            self.isOfPairs = isOfPairs
         }
     }
 
@@ -18,7 +22,14 @@ package struct SchemaGaps: Sendable, Equatable {
     package var tables: [EntityTable] = []
     package var joinTables: [JoinTable] = []
     package var columns: [Column] = []
+    /// Key columns of join tables: nothing says what they held.
+    package var keys: [Column] = []
+    /// What has the name of a table that is missing, and is none.
+    package var strangers: [Catalogue.Entry] = []
     package var indexes: [IndexDefinition] = []
+    /// Of these indexes the names of those that the store has on something else.
+    package var differing: Set<String> = []
+    package var history = HistoryGaps()
     /// Triggers and R-trees of the missing tables and columns.
     package var triggers: [TriggerDefinition] = []
     package var virtualTables: [VirtualTable] = []
@@ -27,7 +38,7 @@ package struct SchemaGaps: Sendable, Equatable {
 
     /// Whether objects cannot be read before something is made.
     package var breaksReading: Bool {
-        !(numbers.isEmpty && tables.isEmpty && joinTables.isEmpty && columns.isEmpty)
+        !(numbers.isEmpty && tables.isEmpty && joinTables.isEmpty && columns.isEmpty && keys.isEmpty)
     }
 
     /// The names of the missing tables.
@@ -35,24 +46,12 @@ package struct SchemaGaps: Sendable, Equatable {
 
     /// - Throws: `storeCorrupted` where a table or an entity's number is missing.
     func requireTables() throws {
-        if let row = numbers.first {
-            throw Self.missing("The store has no number for the entity \(row.name).", "Z_PRIMARYKEY")
-        }
-        if let table = tables.first {
-            throw Self.missing(
-                "The table \(table.name) of the entity \(table.rootEntityName) is missing.", table.name)
-        }
-        if let table = joinTables.first {
-            throw Self.missing("The table \(table.name) of \(table.owner.place) is missing.", table.name)
-        }
+        guard let first = findings.first else { return }
+        throw MigrationError(.storeCorrupted, first.message, place: first.place, remedy: first.remedy)
     }
 
-    private static func missing(_ message: String, _ place: String) -> MigrationError {
-        MigrationError(.storeCorrupted, message, place: place, remedy: Finding.schemaRemedy)
-    }
-
-    /// An error for each missing table and number.
-    var findings: [Finding] {
+    /// One for each missing table, number and index: errors, but for an index that only makes the store slow.
+    package var findings: [Finding] {
         let unnumbered = numbers.map { row in
             Finding.missing(
                 "The store has no number for the entity \(row.name).", code: "entity-number", "Z_PRIMARYKEY")
@@ -66,7 +65,56 @@ package struct SchemaGaps: Sendable, Equatable {
             Finding.missing(
                 "The table \(table.name) of \(table.owner.place) is missing.", code: "table-missing", table.name)
         }
-        return unnumbered + lacking + unjoined
+        let unpaired = columns.filter(\.isOfPairs).map { gap in
+            Finding.missing(
+                "The table \(gap.table) has no column \(gap.column.name), which the model needs.",
+                code: "column-missing", "\(gap.table).\(gap.column.name)")
+        }
+        return unnumbered + lacking + unjoined + unpaired + obstacles + history.findings + indexFindings
+    }
+
+    /// What keeps a gap from being filled.
+    package var obstacles: [Finding] {
+        keys.map { gap in
+            Finding(
+                code: "column-missing", severity: .error, place: "\(gap.table).\(gap.column.name)",
+                message: "The table \(gap.table) has no column \(gap.column.name), which held one end of each of its "
+                    + "pairs.",
+                remedy: "Restore a backup, or let moult salvage copy every object into a new store, without these "
+                    + "pairs.")
+        }
+            + strangers.map(Finding.nameTaken)
+    }
+}
+
+extension Finding {
+    /// Something that is no table and has the name of one of Core Data's.
+    static func nameTaken(_ entry: Catalogue.Entry) -> Finding {
+        Finding(
+            code: "name-taken", severity: .error, place: entry.name,
+            message: "The \(entry.kind.rawValue) \(entry.name) has the name of a table of Core Data's own.",
+            remedy: "Drop the \(entry.kind.rawValue), or give it another name; then run moult repair, which "
+                + "makes the table.")
+    }
+}
+
+extension SchemaGaps {
+    /// An index that went with its table is no finding of its own.
+    private var indexFindings: [Finding] {
+        let tables = tableNames.union(history.tables.map(\.name))
+        return indexes.filter { !tables.contains($0.table) }.map(finding)
+    }
+
+    private func finding(_ index: IndexDefinition) -> Finding {
+        let isDiffering = differing.contains(index.name)
+        let what =
+            isDiffering
+            ? "The index \(index.name) is not on what the model asks for"
+            : "The model asks for the index \(index.name), which the store does not have"
+        return Finding(
+            code: isDiffering ? "index-differs" : "index-missing", severity: index.isUnique ? .error : .note,
+            place: index.name, message: index.isUnique ? "\(what): nothing keeps its values unique." : "\(what).",
+            remedy: "moult repair makes it\(index.isUnique ? ", where no value occurs twice" : "").")
     }
 }
 
@@ -74,7 +122,7 @@ extension Finding {
     static let schemaRemedy =
         "Name the model that made the store; else moult repair makes what is missing, or restore a backup."
 
-    fileprivate static func missing(_ message: String, code: String, _ place: String) -> Finding {
+    static func missing(_ message: String, code: String, _ place: String) -> Finding {
         Finding(code: code, severity: .error, place: place, message: message, remedy: schemaRemedy)
     }
 }

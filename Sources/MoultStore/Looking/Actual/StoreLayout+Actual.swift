@@ -4,7 +4,7 @@ import MoultSQLite
 extension StoreLayout {
     /// The layout of a real store: what `model` needs, found by name among the tables and columns that are there.
     ///
-    /// The store may hold a part of the model's entities (a configuration, MORE 7): those that its metadata name.
+    /// The store may hold a part of the model's entities (a configuration): those that its metadata name.
     /// Whatever the model does not explain is kept as `unknown` and told in ``findings``; so is a missing column, with
     /// the severity `error`.
     ///

@@ -9,7 +9,7 @@ extension StoreLayout {
     ///
     /// - Parameter gaps: gets what is missing.
     /// - Throws: `storeUnknown` where the store has none of the model's entities; `storeCorrupted` where a table has no
-    ///   key, or where it cannot be told which entity a number or a table is of.
+    ///   key, or where the entity of a number or a table is not known.
     package init(completing snapshot: StoreSnapshot, model: ManagedObjectModel, gaps: inout SchemaGaps) throws {
         var findings: [Finding] = []
         let (numbering, reading) = try Self.reading(snapshot, model, &findings)
@@ -18,7 +18,7 @@ extension StoreLayout {
             model: model, level: snapshot.framework, entityNumbers: numbering.numbers, tables: completed.tables,
             joinTables: completed.joinTables)
         gaps = reading.gaps
-        gaps.addObjects(of: bare, numbering, snapshot)
+        try gaps.addObjects(of: bare, numbering, snapshot)
         self.init(
             model: model, level: snapshot.framework, entityNumbers: numbering.numbers, tables: completed.tables,
             joinTables: completed.joinTables, indexes: snapshot.indexes(of: bare),
@@ -26,7 +26,7 @@ extension StoreLayout {
             hasHistory: snapshot.hasHistory, findings: findings + gaps.findings + reading.findings)
     }
 
-    /// By names alone where something is missing: then a number or a table is nobody's by elimination.
+    /// By names alone where something is missing: then no number or table is assigned by elimination.
     private static func reading(
         _ snapshot: StoreSnapshot, _ model: ManagedObjectModel, _ findings: inout [Finding]
     ) throws -> (EntityNumbering, LayoutReading) {
@@ -51,13 +51,16 @@ extension SchemaGaps {
     /// Adds the indexes that the store lacks, and the triggers and R-trees that went with a missing table or column.
     fileprivate mutating func addObjects(
         of layout: StoreLayout, _ numbering: EntityNumbering, _ snapshot: StoreSnapshot
-    ) {
-        let present = Set(snapshot.catalogue.entries.map(\.name))
+    ) throws {
+        history = HistoryGaps(PersistentHistory(of: layout), in: snapshot)
+        strangers = snapshot.catalogue.strangers(named: tableNames.union(history.tables.map(\.name)))
         // What a deferred migration has left to do is nothing that is missing.
         if !snapshot.metadata.hasDeferredWork {
-            indexes = IndexDefinition.all(of: layout, numbering: numbering).definitions
-                .filter { !present.contains($0.name) }
+            let history = snapshot.keepsHistory ? PersistentHistory(of: layout).indexes : []
+            let own = IndexDefinition.all(of: layout, numbering: numbering).definitions
+            try addIndexes(own + history, snapshot.catalogue)
         }
+        let present = Set(snapshot.catalogue.entries.map(\.name))
         guard breaksReading else { return }
         let rTrees = RTreeIndex.all(of: layout, numbering: numbering)
         let made = Set(tableNames).union(columns.map(\.table))

@@ -29,8 +29,8 @@ extension StoreLayout {
 }
 
 extension JoinTable {
-    /// Whether the table holds the pairs of the same relationships.
-    package func isCounterpart(of other: JoinTable) -> Bool { Set(relationships) == Set(other.relationships) }
+    /// The relationships whose pairs the table holds, which tell its counterpart in another store.
+    package var ends: Set<RelationshipReference> { Set(relationships) }
 }
 
 extension EntityNumbering {

@@ -2,7 +2,7 @@ import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
-/// Reads a column's value as the attribute's type wants it (STORE_FORMAT 6).
+/// Reads a column's value as the attribute's type wants it.
 package struct AttributeDecoder {
     let type: AttributeType
     /// The contents of a file of external storage by its name; nil where there is no such file. An attribute that has
@@ -28,7 +28,8 @@ package struct AttributeDecoder {
         case (.binary, .blob): return bytes(cell) { .binary($0) }
         case (.transformable, .blob): return bytes(cell) { .transformable($0) }
         case (.boolean, .integer): return undecodable(cell, "a Boolean that is neither 0 nor 1")
-        case (.uuid, .blob): return undecodable(cell, "a UUID of \(cell.bytes.count) bytes instead of 16")
+        case (.uuid, .blob):
+            return undecodable(cell, "a UUID of \(Quantity.count(cell.bytes.count, "byte")) instead of 16")
         default: return undecodable(cell, "\(storage.phrase) where \(type.phrase) is expected")
         }
     }

@@ -31,10 +31,9 @@ package struct StoreReader {
         connection: Connection, layout: StoreLayout, schema: String = "main", store path: String,
         system: any System = POSIXSystem()
     ) {
-        let folder = ExternalStorage(store: path).folder
+        let external = ExternalStorage(store: path)
         self.init(connection: connection, layout: layout, schema: schema) { name in
-            let file = Path.join(folder, name)
-            return try system.exists(file) ? try system.read(file) : nil
+            try external.contents(of: name, on: system)
         }
     }
 

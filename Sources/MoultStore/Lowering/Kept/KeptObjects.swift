@@ -4,16 +4,25 @@ import MoultSQLite
 /// The objects of a store that neither its version nor the new one asks for: indexes, triggers, views, virtual tables
 /// and tables of an app, and what earlier migrations have left.
 ///
-/// They stay, unless they contradict the new version. Whether one does is asked of SQLite itself: it is made in an empty
-/// database with the tables of the new version.
+/// They stay, unless they contradict the new version. SQLite itself decides whether one does: it is used in an empty
+/// database with the tables and indexes of the new version, and what fails there is tried in one with those of the store
+/// as it is. What fails there too did not work before: it is none of the migration's doing, and stays.
 package struct KeptObjects: Sendable, Equatable {
     /// What stays, in the order of the catalogue.
     package private(set) var kept: [Catalogue.Entry] = []
+    private var keptNames: [Catalogue.Kind: Set<String>] = [:]
     /// What goes.
-    private(set) var dropped: [Dropped] = []
+    private(set) var dropped: [Verdict] = []
+    /// What stays although it does not work, and did not work before.
+    private(set) var broken: [Verdict] = []
 
-    /// An object that goes, with the reason.
-    struct Dropped: Sendable, Equatable {
+    /// The tables with a foreign key that leads nowhere any more.
+    private(set) var brokenKeys: [Verdict] = []
+    /// The generated columns of Core Data's own tables that go.
+    private(set) var lostColumns: [String] = []
+
+    /// An object with the reason why it does not work.
+    struct Verdict: Sendable, Equatable {
         let entry: Catalogue.Entry
         let reason: String
     }
@@ -24,24 +33,40 @@ package struct KeptObjects: Sendable, Equatable {
     /// - Parameters:
     ///   - catalogue: that of the store.
     ///   - source: the store as it is.
-    ///   - destination: a fresh store of the new version.
-    init(_ catalogue: Catalogue, from source: StoreLayout, to destination: StoreLayout) throws {
+    ///   - destination: a fresh store of the new version, with the generated columns that stay.
+    ///   - columns: the generated columns that go.
+    ///   - isPending: whether a deferred migration has left indexes of the version before.
+    init(
+        _ catalogue: Catalogue, from source: StoreLayout, to destination: StoreLayout,
+        losing columns: [MigrationLoss] = [], isPending: Bool = false
+    ) throws {
+        lostColumns = columns.map(\.place)
         // What an earlier migration left and the new version asks for in the same words is the new version's own.
         let asked = Set(destination.indexes.map(\.sql) + destination.triggers.map(\.sql))
-        let candidates = ForeignObjects(catalogue, source, destination).entries.filter { entry in
-            !asked.contains(entry.sql ?? "")
-        }
+        let foreign = ForeignObjects(catalogue, source, destination, isPending: isPending)
+        let candidates = foreign.entries.filter { !asked.contains($0.sql ?? "") }
         guard !candidates.isEmpty else { return }
         let names = destination.objectNames
-        let own = Set(source.tables.map(\.name) + source.joinTables.map(\.name))
-        let others = catalogue.tables.filter { !own.contains($0.name) && !names.contains($0.name.uppercased()) }
-        let trial = try TargetTrial(destination, beside: others)
-        defer { trial.close() }
+        var reasons: [Catalogue.Entry: String] = [:]
+        for entry in candidates { reasons[entry] = Self.contradiction(of: entry, names) }
+        let lost = Set(reasons.keys.filter { $0.kind == .table }.map(\.name))
+        for entry in candidates where entry.kind == .index || entry.kind == .trigger {
+            if lost.contains(entry.tableName) { reasons[entry] = "its table \(entry.tableName) is dropped" }
+        }
+        let left = candidates.filter { reasons[$0] == nil }
+        var trials = try ObjectTrials(foreign, source, destination, without: Set(reasons.keys))
+        defer { trials.close() }
+        let (dropped, broken) = try trials.run(left)
+        reasons.merge(dropped) { first, _ in first }
+        let tables = left.filter { $0.kind == .table && !$0.isVirtual && reasons[$0] == nil }
+        brokenKeys = try trials.brokenKeys(of: tables).map { Verdict(entry: $0.table, reason: $0.reason) }
         for entry in candidates {
-            if let reason = Self.contradiction(of: entry, names) ?? trial.contradiction(of: entry) {
-                dropped.append(Dropped(entry: entry, reason: reason))
+            if let reason = reasons[entry] {
+                self.dropped.append(Verdict(entry: entry, reason: reason))
             } else {
                 kept.append(entry)
+                keptNames[entry.kind, default: []].insert(entry.name)
+                if let reason = broken[entry] { self.broken.append(Verdict(entry: entry, reason: reason)) }
             }
         }
     }
@@ -55,24 +80,70 @@ package struct KeptObjects: Sendable, Equatable {
         return nil
     }
 
-    /// What goes, one finding for each.
-    func findings(over connection: Connection) throws -> [Finding] {
-        try dropped.map { object in
-            var rows = ""
-            if object.entry.kind == .table {
-                let count = try connection.integer("SELECT count(*) FROM main.\(object.entry.name.quotedName)") ?? 0
-                rows = " with its \(count) rows"
+    /// What goes, with the rows of its tables.
+    ///
+    /// - Parameters:
+    ///   - version: the name of the new version.
+    ///   - connection: the store, as `main`.
+    func losses(to version: String, over connection: Connection) throws -> [MigrationLoss] {
+        let keys = brokenKeys.map { table in
+            MigrationLoss(
+                .constraint, .conflict, entity: table.entry.name, version: version, detail: table.reason)
+        }
+        return try keys
+            + dropped.map { object in
+                var loss = MigrationLoss(
+                    object.entry.lossKind, .conflict, entity: object.entry.name, version: version, detail: object.reason
+                )
+                if object.entry.kind == .table {
+                    loss.count =
+                        try connection.attempt {
+                            try connection.integer("SELECT count(*) FROM main.\(object.entry.name.quotedName)")
+                        } ?? nil
+                }
+                return loss
             }
-            return Finding(
-                code: "object-dropped", severity: .warning, place: object.entry.name,
-                message: "The \(object.entry.kind.rawValue) \(object.entry.name) is dropped\(rows): \(object.reason).",
-                remedy: "The backup keeps it.")
+    }
+
+    /// What does not work and stays.
+    var findings: [Finding] {
+        broken.map { object in
+            Finding(
+                code: "object-broken", severity: .note, place: object.entry.name,
+                message: "The \(object.entry.kind.rawValue) \(object.entry.name) does not work in the store as it is: "
+                    + "\(object.reason). It stays as it is.")
         }
     }
 
-    func keeps(_ kind: Catalogue.Kind, _ name: String) -> Bool { kept.contains { $0.kind == kind && $0.name == name } }
+    /// Why the tables that are there cannot be altered.
+    var obstacles: [String] {
+        // SQLite renames no table while a view does not work.
+        broken.map(\.entry).filter { $0.kind == .view }.map { "the view \($0.name) does not work" }
+            + brokenKeys.map { "a foreign key of the table \($0.entry.name) would lead nowhere" }
+            + lostColumns.map { "the generated column \($0) leaves" }
+    }
+
+    func keeps(_ kind: Catalogue.Kind, _ name: String) -> Bool { keptNames[kind]?.contains(name) == true }
 
     func entries(_ kind: Catalogue.Kind) -> [Catalogue.Entry] { kept.filter { $0.kind == kind } }
+
+    /// Take away what goes but triggers, which are dropped in any case; a table's indexes go before it.
+    var dropStatements: [StoreScript.Statement] {
+        let kinds: [Catalogue.Kind] = [.index, .view, .table]
+        return kinds.flatMap { kind in
+            drops(kind).map { name in
+                .init(
+                    "DROP \(kind.rawValue.uppercased()) main.\(name.quotedName)",
+                    "Take the \(kind.rawValue) \(name) away, which contradicts the new version.")
+            }
+        }
+    }
+
+    /// What stays and works.
+    func working(_ kind: Catalogue.Kind) -> [Catalogue.Entry] {
+        let broken = Set(broken.map(\.entry))
+        return entries(kind).filter { !broken.contains($0) }
+    }
 
     func drops(_ kind: Catalogue.Kind) -> [String] { dropped.map(\.entry).filter { $0.kind == kind }.map(\.name) }
 
@@ -80,11 +151,22 @@ package struct KeptObjects: Sendable, Equatable {
     var trees: [Catalogue.Entry] { kept.filter { $0.isVirtual && $0.name.hasPrefix("Z_RT_") } }
 }
 
+extension Catalogue.Entry {
+    fileprivate var lossKind: MigrationLoss.Kind {
+        switch kind {
+        case .table: .table
+        case .index: .index
+        case .trigger: .trigger
+        case .view: .view
+        }
+    }
+}
+
 extension StoreLayout {
     /// In capitals, the name of every table, index, trigger and virtual table that a store of this layout has.
     fileprivate var objectNames: Set<String> {
-        let core = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
         let tables = tables.map(\.name) + joinTables.map(\.name) + virtualTables.map(\.name)
-        return Set((core + tables + indexes.map(\.name) + triggers.map(\.name)).map { $0.uppercased() })
+        return Set(
+            (StoreSnapshot.coreTables + tables + indexes.map(\.name) + triggers.map(\.name)).map { $0.uppercased() })
     }
 }

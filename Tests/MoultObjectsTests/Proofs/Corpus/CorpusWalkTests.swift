@@ -4,8 +4,8 @@ import Testing
 
 /// Real stores, opened with their models and walked as an app would walk them.
 struct CorpusWalkTests {
-    /// Every fourth store; the matrix tier takes them all.
-    static let some = CorpusStores.distinct.enumerated().filter { $0.offset % 4 == 0 }.map(\.element)
+    /// Every eighth store; the matrix tier takes them all.
+    static let some = CorpusStores.distinct.enumerated().filter { $0.offset % 8 == 0 }.map(\.element)
 
     @Test(.enabled(if: Corpus.isAvailable))
     func `every object is reached, both ends agree, values are those of plain SQL`() throws {

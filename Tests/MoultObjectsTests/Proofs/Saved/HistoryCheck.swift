@@ -1,7 +1,7 @@
 import MoultModel
 import TestSupport
 
-/// The rows of persistent history that one save added, beside what it changed in the tables (STORE_FORMAT 8, MORE 3).
+/// The rows of persistent history that one save added, beside what it changed in the tables.
 struct HistoryCheck {
     let model: ManagedObjectModel
     let before: StoreContents
@@ -162,7 +162,7 @@ struct HistoryCheck {
         }
     }
 
-    /// Entity numbers: depth first, by name without case (STORE_FORMAT 2).
+    /// Entity numbers: depth first, by name without case.
     private struct StoreNumbers {
         private var numbers: [String: Int] = [:]
         subscript(name: String) -> Int? { numbers[name] }

@@ -6,12 +6,11 @@ import Testing
 
 /// Stores that Core Data made, changed and saved by Moult, look as if Core Data had saved them.
 struct SavedCorpusTests {
-    /// With history; with history and derived attributes; with ordered lists; without anything special; SwiftData's, with
-    /// composite attributes, and with history into which nothing was saved yet.
+    /// With history and derived attributes; with ordered lists; SwiftData's, and with history into which nothing was saved
+    /// yet.
     private static let some = [
-        "SampleModel2_V2.sqlite", "CartKitSwiftData_v1.sqlite", "BookmarksTests/Resources/Bookmarks_V5.sqlite",
-        "MigrationsTests/Moody.moody", "Fixtures/SampleModel_V2.sqlite",
-        "4880ec31.store", "mock.store", "146fb67d.store",
+        "CartKitSwiftData_v1.sqlite", "BookmarksTests/Resources/Bookmarks_V5.sqlite", "4880ec31.store",
+        "146fb67d.store",
     ]
 
     @Test(.enabled(if: Corpus.isAvailable), arguments: some)

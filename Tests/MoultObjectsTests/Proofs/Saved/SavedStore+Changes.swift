@@ -123,7 +123,7 @@ extension SavedStore {
         }
     }
 
-    /// A newcomer in an ordered list stands 1024 behind the last, the first at 2048 (STORE_FORMAT 3).
+    /// A newcomer in an ordered list stands 1024 behind the last, the first at 2048.
     private func checkNewOrderKeys(_ difference: StoreDifference) {
         for change in difference.inserted {
             for (column, value) in change.after ?? [:] where column.hasPrefix("Z_FOK_") && value != "NULL" {

@@ -62,7 +62,7 @@ final class SavedStore {
         return difference
     }
 
-    /// 1 when an object is made, one more with each save that changes it (STORE_FORMAT 3).
+    /// 1 when an object is made, one more with each save that changes it.
     private func checkVersions(_ difference: StoreDifference) {
         for change in difference.inserted where change.number("Z_OPT") != 1 {
             fault("new row \(change.table) \(change.key) has version \(change.after?["Z_OPT"] ?? "none")")
@@ -89,7 +89,7 @@ final class SavedStore {
             return rest.first?.isNumber == true && !rest.contains("_")
         })
 
-    /// New keys follow the counter of the root entity, which ends at the last; sub-entities have none (STORE_FORMAT 2).
+    /// New keys follow the counter of the root entity, which ends at the last; sub-entities have none.
     private func checkKeys(_ difference: StoreDifference, _ after: StoreContents) {
         let byTable = Dictionary(grouping: difference.inserted, by: \.table)
         for (number, row) in after.primaryKeys where number < 16_001 {

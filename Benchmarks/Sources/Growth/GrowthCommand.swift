@@ -1,0 +1,84 @@
+/// A command whose time is measured, as words: `STORE`, `MODEL`, `RULES`, `BACKUP` and `NEW` stand for paths.
+struct GrowthCommand {
+    let words: [String]
+
+    /// What is done once to a store and measured; commands between two blank lines run one after another on the same
+    /// fresh copy. A line that begins with `sql` changes the copy in between and is not measured.
+    ///
+    /// Every verb is here but `completions`, which reads neither a model nor a store, and `test --crash`, which takes as
+    /// long as it is told to.
+    static let sittings = """
+        hash MODEL
+
+        ddl MODEL
+
+        schema export NEW --model MODEL
+
+        lock MODEL
+
+        diff V000 V001 --model MODEL
+
+        answer MODEL
+
+        create NEW --model MODEL --fill 2
+
+        status STORE --model MODEL
+        inspect STORE
+        dump STORE
+        validate STORE
+        validate STORE --full
+        doctor STORE --model MODEL
+        plan STORE --model MODEL
+        salvage STORE NEW
+        test STORE --model MODEL --kill 1
+
+        sql UPDATE ZE0 SET ZNEXT = 10000000 + Z_PK WHERE Z_PK % 10 = 0
+        repair STORE
+
+        sql UPDATE ZE0 SET ZA1 = 5 WHERE Z_PK % 10 = 0
+        validate STORE --rules RULES
+        validate STORE --rules RULES --fix
+        quarantine list STORE
+        quarantine show STORE
+        quarantine restore STORE --all
+
+        backup create STORE
+        backup list STORE
+        backup verify STORE
+        backup export STORE BACKUP NEW
+        backup import STORE NEW
+        backup prune STORE
+
+        migrate STORE --model MODEL
+        runs STORE
+        log STORE
+        downgrade STORE --to V000 --model MODEL
+        rollback STORE --to V000
+
+        migrate STORE --model MODEL --deferred
+        finish STORE --model MODEL
+
+        resume STORE --model MODEL
+
+        mirror start STORE --model MODEL --at NEW
+        sql UPDATE ZE0 SET ZA1 = 5, Z_OPT = Z_OPT + 1 WHERE Z_PK % 10 = 0
+        mirror sync STORE --model MODEL
+        mirror status STORE --model MODEL
+        mirror verify STORE --model MODEL
+        mirror cutover STORE --model MODEL --accept-losses
+        mirror stop STORE
+        """.split(separator: "\n\n").map { sitting in
+            sitting.split(separator: "\n").map { GrowthCommand(words: $0.split(separator: " ").map(String.init)) }
+        }
+
+    /// Without the paths, which are in capitals.
+    var name: String {
+        words.filter { $0 != "--model" && $0 != "--at" && $0.contains { $0.isLowercase || $0.isNumber } }
+            .joined(separator: " ")
+    }
+
+    /// What it changes in the store, where it is no command of Moult.
+    var sql: String? { words.first == "sql" ? words.dropFirst().joined(separator: " ") : nil }
+
+    var readsStore: Bool { words.contains("STORE") }
+}

@@ -1,0 +1,147 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+
+/// What `moult downgrade` prints.
+struct DowngradeWords {
+    private let downgrade: StoreDowngrade
+    private let model: String?
+    private let console: Console
+
+    private var from: String { downgrade.from }
+    private var to: String { downgrade.to }
+    private var losses: [String] { downgrade.losses }
+
+    init(_ downgrade: StoreDowngrade, _ invocation: Invocation, _ console: Console) {
+        (self.downgrade, self.console, model) = (downgrade, console, invocation[value: .model])
+    }
+
+    // MARK: - JSON
+
+    var document: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("format", 1), .init("from", .string(from)), .init("to", .string(to)),
+            .init("losses", JSONValue(losses)),
+            .init("earlierLosses", .array(downgrade.earlierLosses.map(document))),
+            .init("wayForwardKnown", .bool(downgrade.isWayForwardKnown)),
+        ]
+        switch downgrade.way {
+        case .none: members.append(.init("way", "none"))
+        case .mapping: members.append(.init("way", "mapping"))
+        case .leftovers: members.append(.init("way", "leftovers"))
+        case .impossible: members.append(.init("way", "impossible"))
+        case .backup(let backup, let since):
+            members += [
+                .init("way", "backup"), .init("backup", .string(backup.name)),
+                .init("writtenSince", .array(since.map(\.document))),
+            ]
+        }
+        return .object(members)
+    }
+
+    private func document(_ earlier: EarlierLosses) -> JSONValue {
+        [
+            "run": .string(earlier.run.run), "startedAt": .string(earlier.run.startedAt),
+            "from": .string(earlier.run.from), "to": .string(earlier.run.to),
+            "losses": .array(earlier.losses.map(\.document)), "quarantined": .integer(earlier.run.quarantined),
+            "backup": JSONValue(earlier.backup?.name), "backupStore": JSONValue(earlier.backup?.store),
+            "restore": JSONValue(earlier.backup.map(restoring)),
+            "show": JSONValue(earlier.backup.map(showing)),
+        ]
+    }
+
+    // MARK: - Text
+
+    func lines(isRehearsed: Bool) -> [String] { way(isRehearsed: isRehearsed) + earlier }
+
+    private func way(isRehearsed: Bool) -> [String] {
+        switch downgrade.way {
+        case .none: return []
+        case .mapping:
+            return isRehearsed
+                ? ["The way back from \(from) to \(to) would lose nothing: rehearsed and verified on a copy."]
+                : ["The store is of \(to) again. The way back lost nothing."]
+        case .leftovers:
+            return isRehearsed
+                ? ["What the deferred migration has left would bring \(to) back: rehearsed on a copy."]
+                : ["The store is of \(to) again: what the deferred migration had left is in its place."]
+        case .backup(let backup, let since):
+            return ["Going from \(from) to \(to) would lose something:"] + losses.map { "  \($0)" } + [
+                "The backup \(backup.name) of \(backup.manifest.createdAt.iso8601) is of \(to). Written since:"
+            ] + (since.isEmpty ? ["  nothing"] : since.map { "  \($0.sentence)" }) + [
+                console.advised(
+                    "moult downgrade --to \(to.shellQuoted) --restore puts it back; the present state is kept as a backup."
+                )
+            ]
+        case .impossible:
+            return ["Going from \(from) to \(to) would lose something:"] + losses.map { "  \($0)" } + [
+                console.advised(
+                    "There is no sound backup of \(to). Use the newer program, or moult dump to take out what is needed."
+                )
+            ]
+        }
+    }
+
+    /// What was lost before, or that nothing is known of it.
+    private var earlier: [String] {
+        if case .none = downgrade.way { return [] }
+        guard downgrade.isWayForwardKnown || !downgrade.earlierLosses.isEmpty else {
+            return [
+                "Whether the way forward to \(from) lost anything is not known: no history beside the store tells of it."
+            ]
+        }
+        return downgrade.earlierLosses.flatMap(lines)
+    }
+
+    private func lines(_ earlier: EarlierLosses) -> [String] {
+        let run = earlier.run
+        var lines: [String] = []
+        if !earlier.losses.isEmpty {
+            lines.append(
+                "The way forward from \(run.from) to \(run.to) at \(run.startedAt) lost something, which is not back:")
+            lines += earlier.losses.map { "  \($0.sentence.printable)" }
+            if let backup = earlier.backup {
+                lines += [
+                    "The backup \(backup.name), of \(backup.manifest.version.printable), holds it. This prints its objects:",
+                    "  \(showing(backup))",
+                    "This brings the whole store of that time back; the present one is kept as a backup:",
+                    "  \(restoring(backup))",
+                ]
+            } else {
+                lines.append("No sound backup of that time is left; Moult cannot bring it back.")
+            }
+        }
+        if run.quarantined > 0 {
+            lines += [
+                "The way forward from \(run.from) to \(run.to) put \(Quantity.count(run.quarantined, "object")) into the quarantine:",
+                console.advised("  moult quarantine restore --run \(run.run.shellQuoted)"),
+            ]
+        }
+        return lines
+    }
+
+    // MARK: - Commands
+
+    private func restoring(_ backup: StoreBackup) -> String {
+        console.advised("moult rollback --to \(backup.name.shellQuoted)")
+    }
+
+    private func showing(_ backup: StoreBackup) -> String {
+        "moult dump \(backup.store.shellQuoted)" + (model.map { " --model \($0.shellQuoted)" } ?? "")
+    }
+}
+
+extension ChangedObjects {
+    fileprivate var document: JSONValue {
+        [
+            "entity": .string(entity), "inserted": .integer(inserted), "updated": .integer(updated),
+            "deleted": .integer(deleted), "keys": .array(keys.map(JSONValue.integer)),
+        ]
+    }
+
+    fileprivate var sentence: String {
+        let parts = [(inserted, "new"), (updated, "changed"), (deleted, "deleted")].filter { $0.0 > 0 }
+        let shown = keys.isEmpty ? "" : " (keys \(keys.map(String.init).joined(separator: ", "))…)"
+        return "\(entity): " + parts.map { "\($0.0) \($0.1)" }.joined(separator: ", ") + shown
+    }
+}

@@ -1,0 +1,82 @@
+import MoultModel
+import MoultSystem
+
+/// Names for what is made beside a path until it is whole: `NAME.PID-START-UNIQUE.part`.
+///
+/// Beside an archive or a folder of a person's own there is no lock. The name itself says which process makes it, by its
+/// number and its start, so that the files of a dead process differ from those of a living one.
+package enum UnfinishedPath {
+    static let suffix = ".part"
+
+    package static func make(for path: String, _ system: any System) -> String {
+        let number = system.processIdentifier
+        let start = mark(ofProcess: number, system) ?? "0"
+        return "\(path).\(number)-\(start)-\(system.uniqueName().prefix(8))\(suffix)"
+    }
+
+    /// Removes what processes that are no more have left for a path, and names what is made until it is whole.
+    ///
+    /// - Throws: `usage` where the path is taken, `locked` where another process makes it.
+    static func begin(_ path: String, _ system: any System) throws -> String {
+        try removeAbandoned(for: path, system)
+        try checkUncontended(path, system)
+        try system.checkNewPath(path)
+        return make(for: path, system)
+    }
+
+    /// Gives what is whole its name.
+    ///
+    /// - Throws: `usage` where somebody has made something there since.
+    static func end(_ part: String, as path: String, _ system: any System) throws {
+        try system.checkNewPath(path)
+        try system.rename(part, to: path)
+    }
+
+    /// What processes that are no more left for a path.
+    static func abandoned(for path: String, _ system: any System) throws -> [String] {
+        try abandoned(in: Path.folder(of: path), system) { $0 == Path.name(of: path) }
+    }
+
+    /// What processes that are no more left in a folder.
+    package static func abandoned(
+        in folder: String, _ system: any System, where isMeant: (_ name: String) -> Bool = { _ in true }
+    ) throws -> [String] {
+        guard try system.status(of: folder)?.kind == .folder else { return [] }
+        return try system.list(folder).filter { entry in
+            guard let (name, process, start) = parts(of: entry), isMeant(name) else { return false }
+            return mark(ofProcess: process, system) != start
+        }.map { Path.join(folder, $0) }
+    }
+
+    /// - Throws: `locked` where another process that is running makes the same path.
+    static func checkUncontended(_ path: String, _ system: any System) throws {
+        let folder = Path.folder(of: path)
+        guard try system.status(of: folder)?.kind == .folder else { return }
+        for entry in try system.list(folder) {
+            guard let (name, process, start) = parts(of: entry), name == Path.name(of: path),
+                process != system.processIdentifier, mark(ofProcess: process, system) == start
+            else { continue }
+            throw MigrationError(
+                .locked, "The process \(process) is making \(path).", place: path,
+                remedy: "Wait for it to end, or name another path.")
+        }
+    }
+
+    package static func removeAbandoned(for path: String, _ system: any System) throws {
+        for path in try abandoned(for: path, system) { try system.removeTree(path) }
+    }
+
+    private static func parts(of entry: String) -> (name: String, process: Int32, start: String)? {
+        guard entry.hasSuffix(suffix) else { return nil }
+        let words = entry.dropLast(suffix.count)
+        guard let dot = words.lastIndex(of: ".") else { return nil }
+        let fields = words[words.index(after: dot)...].split(separator: "-")
+        guard fields.count == 3, let process = Int32(fields[0]), process > 0, fields[2].count == 8 else { return nil }
+        return (String(words[..<dot]), process, String(fields[1]))
+    }
+
+    /// Tells two processes of one number apart; nil for one that is not running.
+    private static func mark(ofProcess process: Int32, _ system: any System) -> String? {
+        system.startTime(ofProcess: process).map { Array(Digest.sha256($0.utf8).prefix(4)).hexadecimal }
+    }
+}

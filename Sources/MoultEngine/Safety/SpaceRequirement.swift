@@ -1,0 +1,219 @@
+import MoultModel
+import MoultSystem
+
+/// The room that a run needs, each number with its reason.
+///
+/// The numbers are upper bounds, made from counts of pages and files: with exactly so much free a run does not fill the
+/// volume. What an app's own code adds to the rows is not known before the run.
+package struct SpaceRequirement: Sendable, Equatable {
+    package struct Part: Sendable, Equatable {
+        /// Such as "backup".
+        package var reason: String
+        /// The folder whose volume has to have the room.
+        package var folder: String
+        package var bytes: Int64
+
+        /// Journal, history, log, manifest, each in whole blocks and some in two versions at once, and their folders.
+        static func records(in folder: String) -> Part {
+            Part(reason: "records of the run", folder: folder, bytes: 32 * SpaceRequirement.block)
+        }
+    }
+
+    package var parts: [Part]
+
+    package init(parts: [Part]) { self.parts = parts }
+
+    /// What a run is about to do, as far as it matters for the room.
+    package struct Work: Sendable, Equatable {
+        /// The store as it is, what lies in a WAL included.
+        package var pages: Int64
+        package var pageSize: Int64
+        /// Bytes that the store's own file has.
+        package var fileSize: Int64
+        /// The most bytes that the new store has more than the old one.
+        package var growth: Int64 = 0
+        /// Files of external data, and their bytes.
+        package var externalFiles: Int64 = 0
+        package var externalBytes: Int64 = 0
+        /// No copy is kept, and the one that the script reads is gone before the commit.
+        package var isFrugal = false
+        package var isInPlace = false
+        /// Working copies that stay until the end, because steps may have to be undone on them.
+        package var keptCopies = 0
+        /// Whether a pass runs on a copy of what the one before it has made.
+        package var hasFurtherPasses = false
+        /// Whether the working copy is journalled, for code that may take back what it has done.
+        package var isJournalled = false
+
+        /// What a copy of the external data takes: a file takes whole blocks, and a line of a manifest.
+        fileprivate var externalSpace: Int64 {
+            externalBytes &+ externalFiles &* (SpaceRequirement.block + SpaceRequirement.line)
+        }
+    }
+
+    /// - Parameters:
+    ///   - backups: the folder where a backup is made.
+    ///   - temporary: where SQLite sorts what is too large for memory.
+    package init(_ work: Work, beside sidecar: Sidecar, backups: String, temporary: String) {
+        let folder = Path.folder(of: sidecar.store)
+        let (old, new) = (work.pages &* work.pageSize, work.pages &* work.pageSize &+ work.growth)
+        parts = [Part(reason: work.isFrugal ? "copy to read from" : "backup", folder: backups, bytes: old)]
+        if work.externalFiles > 0, !work.isFrugal {
+            parts.append(Part(reason: "backup of external data", folder: backups, bytes: work.externalSpace))
+        }
+        if !work.isInPlace {
+            let journal = work.isJournalled ? old &+ work.pages &* Self.journalHeader : 0
+            let copies = Int64(1 + (work.hasFurtherPasses ? 1 : 0))
+            parts.append(Part(reason: "working copy", folder: folder, bytes: new &* copies &+ journal))
+            // The entries of an index are in its table too: both together are no more than the store.
+            parts.append(Part(reason: "sorting of indexes", folder: temporary, bytes: new / 2))
+        }
+        if work.keptCopies > 0 {
+            let kept = new.multipliedReportingOverflow(by: Int64(work.keptCopies))
+            let bytes = kept.overflow ? Int64.max : kept.partialValue
+            parts.append(Part(reason: "copies for undoing steps", folder: folder, bytes: bytes))
+        }
+        let log = Self.commitLog(pages: max(old, new) / max(work.pageSize, 1) + 1, pageSize: work.pageSize)
+        let freed = work.isFrugal ? old : 0
+        // What is in the log has to be written into the store's own file.
+        parts.append(
+            Part(
+                reason: "commit log", folder: folder,
+                bytes: max(0, log &+ max(0, max(old, new) - work.fileSize) - freed)))
+        parts.append(.records(in: folder))
+    }
+
+    /// Every page of the new store passes through the log, or every old one through the rollback journal: with the WAL's
+    /// headers and its index, which are more (the SQLite file format, section 4; Write-Ahead Logging, section 4).
+    static func commitLog(pages: Int64, pageSize: Int64) -> Int64 {
+        let index = (pages / 4_062 + 1) &* 32_768
+        // The last frame may fill a sector, and the first page is written again when the transaction ends.
+        return 32 &+ (pages &+ 4) &* (pageSize &+ 24) &+ index
+    }
+
+    private static let block: Int64 = 4_096
+    /// The most that the manifest has for one file.
+    private static let line: Int64 = 512
+    private static let journalHeader: Int64 = 8
+
+    /// Whether the copy that the script reads stays as a backup.
+    private var keepsBackup: Bool { parts.contains { $0.reason == "backup" } }
+
+    package var total: Int64 {
+        parts.reduce(0) { sum, part in
+            let (more, isTooMuch) = sum.addingReportingOverflow(part.bytes)
+            return isTooMuch ? .max : more
+        }
+    }
+
+    /// - Parameter work: what needs the room.
+    /// - Throws: `insufficientStorage` that lists every number, for the first volume without the room.
+    package func check(for work: String = "The migration", _ system: any System) throws {
+        for (space, parts) in try volumes(system) {
+            let needed = SpaceRequirement(parts: parts).total
+            guard needed > space.available else { continue }
+            throw MigrationError(
+                .insufficientStorage,
+                "\(work) needs \(Quantity.count(needed, "byte")) (\(Self.list(parts))) and "
+                    + "\(Quantity.count(space.available)) are free.",
+                place: parts.first?.folder ?? "",
+                remedy: "Free \(Quantity.count(needed - space.available, "byte")) more"
+                    + (keepsBackup ? ", or use the frugal mode (--frugal), which needs less." : "."))
+        }
+    }
+
+    /// The error of a volume that ran full all the same, with the numbers that were known before and what is free now.
+    package func withNumbers(_ error: MigrationError, _ system: any System) -> MigrationError {
+        guard error.code == .insufficientStorage, !parts.isEmpty, let volumes = try? volumes(system) else {
+            return error
+        }
+        var error = error
+        let numbers = volumes.map { space, parts in
+            "On the volume of \(parts.first?.folder ?? "") \(Quantity.count(space.available, "byte")) "
+                + "\(space.available == 1 ? "is" : "are") free now; the estimate for the whole run was "
+                + "\(Quantity.count(SpaceRequirement(parts: parts).total)) (\(Self.list(parts)))."
+        }
+        error.message += " " + numbers.joined(separator: " ")
+        return error
+    }
+
+    /// The parts by the volume that has to have the room.
+    private func volumes(_ system: any System) throws -> [(space: VolumeSpace, parts: [Part])] {
+        var volumes: [(space: VolumeSpace, parts: [Part])] = []
+        for part in parts {
+            let space = try system.space(at: part.folder)
+            if let known = volumes.firstIndex(where: { $0.space.volume == space.volume }) {
+                volumes[known].parts.append(part)
+            } else {
+                volumes.append((space, [part]))
+            }
+        }
+        return volumes
+    }
+
+    private static func list(_ parts: [Part]) -> String {
+        parts.map { "\($0.reason) \(Quantity.count($0.bytes))" }.joined(separator: " + ")
+    }
+}
+
+extension SpaceRequirement {
+    /// What a run of a migration on a store in that state needs.
+    init(
+        _ migration: Migration, on state: StoreState, _ sidecar: Sidecar, _ options: MigrationOptions,
+        backups: String, isPaced: Bool = false, _ system: any System
+    ) throws {
+        // The catalogue alone changes.
+        guard migration.script.needsBackup else {
+            self.init(parts: [])
+            return
+        }
+        var work = Work(
+            migration, on: state, fileSize: try system.status(of: sidecar.store)?.size ?? 0,
+            isFrugal: options.isFrugal, isPaced: isPaced)
+        try work.addExternalData(of: sidecar, system)
+        self.init(
+            work, beside: sidecar, backups: backups,
+            temporary: options.temporaryFolder ?? system.temporaryFolder)
+    }
+
+    /// What the start of a mirror needs: a copy of the first store beside the second one, and a migration of that copy
+    /// without a backup.
+    ///
+    /// - Parameters:
+    ///   - migration: of the first store.
+    ///   - state: that of the first store.
+    init(
+        mirroring store: Sidecar, at second: String, by migration: Migration, on state: StoreState, _ system: any System
+    ) throws {
+        let folder = Path.folder(of: second)
+        let work = Work(migration, on: state, fileSize: state.size, isFrugal: true)
+        self.init(work, beside: Sidecar(store: second), backups: folder, temporary: system.temporaryFolder)
+        var copied = Work(pages: state.pageCount, pageSize: state.pageSize, fileSize: 0)
+        try copied.addExternalData(of: store, system)
+        // The mark of the mirror in the copy's metadata is a transaction of its own.
+        let mark = Self.commitLog(pages: 8, pageSize: state.pageSize)
+        parts += [
+            Part(reason: "copy of the store", folder: folder, bytes: state.size &+ mark),
+            Part(reason: "copy of external data", folder: folder, bytes: copied.externalSpace),
+            .records(in: Path.folder(of: store.store)),
+        ]
+    }
+}
+
+extension SpaceRequirement.Work {
+    fileprivate init(
+        _ migration: Migration, on state: StoreState, fileSize: Int64, isFrugal: Bool, isPaced: Bool = false
+    ) {
+        self.init(
+            pages: state.pageCount, pageSize: state.pageSize, fileSize: fileSize,
+            growth: (migration.growth?.bytes(of: state) ?? 0) &* (migration.next == nil ? 1 : 3), isFrugal: isFrugal,
+            isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies,
+            hasFurtherPasses: migration.next != nil,
+            isJournalled: isPaced || !migration.code.isEmpty || !migration.steps.isEmpty)
+    }
+
+    fileprivate mutating func addExternalData(of sidecar: Sidecar, _ system: any System) throws {
+        externalFiles = try system.exists(sidecar.support) ? Int64(system.files(below: sidecar.support).count) : 0
+        externalBytes = try system.size(below: sidecar.support)
+    }
+}

@@ -1,0 +1,28 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// What is at the path of a store, found out without changing a byte.
+enum StoreCondition: Sendable, Equatable {
+    case missing
+    /// Not a store, or one whose pages SQLite finds damaged; with the reason.
+    case damaged(String)
+    case sound(uuid: String)
+
+    /// No connection of this process may have the store open.
+    init(of store: String, _ system: any System) throws {
+        guard try system.exists(store) else {
+            self = .missing
+            return
+        }
+        do {
+            self = try StoreProbe.read(store, system: system) { probe in
+                try probe.connection.checkSoundness(place: store)
+                return .sound(uuid: try StoreState(probe.connection).uuid)
+            }
+        } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
+            self = .damaged("\(error)")
+        }
+    }
+}

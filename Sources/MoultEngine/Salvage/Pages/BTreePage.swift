@@ -1,0 +1,88 @@
+/// One page of a b-tree (the SQLite file format, section 1.6), as far as it can be believed.
+struct BTreePage {
+    enum Kind: UInt8 {
+        case interiorIndex = 2
+        case interiorTable = 5
+        case leafIndex = 10
+        case leafTable = 13
+
+        var isLeaf: Bool { self == .leafIndex || self == .leafTable }
+        var isTable: Bool { self == .interiorTable || self == .leafTable }
+    }
+
+    /// Where the bytes of a row lie.
+    struct Payload: Equatable {
+        /// Bytes in all.
+        var size: Int
+        /// Those on the page.
+        var local: Range<Int>
+        /// The first page of the others; 0 where there are none.
+        var overflow: Int
+    }
+
+    let number: Int
+    let kind: Kind
+    let bytes: [UInt8]
+    /// The cells as the page lists them, by their first byte; nil for one that lies where no cell can lie.
+    let cells: [Int?]
+    /// Of an interior page, the page with the highest keys.
+    let rightChild: Int
+    let isSound: Bool
+
+    /// Nil where the bytes are those of no such page.
+    ///
+    /// - Parameter bytes: without those that are reserved.
+    init?(_ bytes: [UInt8], number: Int) {
+        let start = number == 1 ? 100 : 0
+        guard bytes.count >= 480, let kind = Kind(rawValue: bytes[start]), let count = bytes.number16(start + 3),
+            let content = bytes.number16(start + 5).map({ $0 == 0 ? 65_536 : $0 })
+        else { return nil }
+        let first = start + (kind.isLeaf ? 8 : 12)
+        let end = first + 2 * count
+        guard end <= bytes.count else { return nil }
+        self.number = number
+        self.kind = kind
+        self.bytes = bytes
+        rightChild = kind.isLeaf ? 0 : bytes.number32(start + 8) ?? 0
+        cells = (0..<count).map { index in
+            bytes.number16(first + 2 * index).flatMap { $0 >= end && $0 <= bytes.count - 4 ? $0 : nil }
+        }
+        isSound = content >= end && content <= bytes.count && cells.allSatisfy { $0.map { $0 >= content } ?? false }
+    }
+
+    /// Of an interior page, the child of a cell.
+    func child(_ cell: Int) -> Int { bytes.number32(cell) ?? 0 }
+
+    /// Of a table, the key of a cell, and where its row lies in a leaf.
+    func row(_ cell: Int) -> (key: Int64, payload: Payload?)? {
+        var place = kind == .interiorTable ? cell + 4 : cell
+        guard kind == .leafTable else { return bytes.varint(&place, before: bytes.count).map { ($0, nil) } }
+        guard let size = bytes.varint(&place, before: bytes.count), let key = bytes.varint(&place, before: bytes.count)
+        else { return nil }
+        return (key, payload(size, from: place, most: bytes.count - 35))
+    }
+
+    /// Of an index, where the entry of a cell lies.
+    func entry(_ cell: Int) -> Payload? {
+        var place = kind == .interiorIndex ? cell + 4 : cell
+        guard let size = bytes.varint(&place, before: bytes.count) else { return nil }
+        return payload(size, from: place, most: (bytes.count - 12) * 64 / 255 - 23)
+    }
+
+    /// - Parameter most: bytes that are kept on the page without an overflow.
+    private func payload(_ size: Int64, from place: Int, most: Int) -> Payload? {
+        // SQLite takes no row of more than 2,147,483,645 bytes.
+        guard size > 0, size <= 2_147_483_645, let size = Int(exactly: size) else { return nil }
+        var local = size
+        if size > most {
+            let least = (bytes.count - 12) * 32 / 255 - 23
+            let rest = least + (size - least) % (bytes.count - 4)
+            local = rest <= most ? rest : least
+        }
+        let end = place + local
+        guard end <= bytes.count else { return nil }
+        guard local < size else { return Payload(size: size, local: place..<end, overflow: 0) }
+        guard let overflow = bytes.number32(end), overflow > 1 else { return nil }
+        return Payload(size: size, local: place..<end, overflow: overflow)
+    }
+}

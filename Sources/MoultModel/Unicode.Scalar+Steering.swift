@@ -1,0 +1,22 @@
+extension Unicode.Scalar {
+    /// Whether a terminal takes the scalar for a command, or changes the order in which text is shown: C0, DEL, C1, the
+    /// separators of lines, and the marks that turn the direction of writing.
+    package var steersTerminal: Bool {
+        value < 0x20 || (0x7F..<0xA0).contains(value) || value == 0x061C || (0x200E...0x200F).contains(value)
+            || (0x2028...0x202E).contains(value) || (0x2066...0x2069).contains(value)
+    }
+
+    /// The scalar as JSON spells it out: `\u009B`. All that steer are in the basic plane.
+    package var jsonEscape: String {
+        let digits = String(value, radix: 16)
+        return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}
+
+extension String {
+    /// Whether a scalar in the text steers a terminal; decided on bytes, as nearly all text has none.
+    package var steersTerminal: Bool {
+        utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }
+            && unicodeScalars.contains(where: \.steersTerminal)
+    }
+}

@@ -1,0 +1,100 @@
+import MoultModel
+
+/// The optimised form of a compiled model beside it, an `.omo` in a `.momd`: Core Data's own copy of the `.mom` of the
+/// same name, which it loads faster.
+///
+/// The `.mom` is read, whose form is known in full; this form is compared with it.
+struct OptimisedModel {
+    private let path: String
+    private let bytes: [UInt8]
+
+    private init(at path: String) throws {
+        self.path = path
+        bytes = try ModelFolder.bytes(at: path)
+    }
+
+    /// The `.mom` beside it.
+    static func model(of path: String) -> String { "\(path.parentFolder)/\(path.fileStem).mom" }
+
+    /// The optimised form beside a `.mom`.
+    static func form(of path: String) -> String { "\(path.parentFolder)/\(path.fileStem).omo" }
+
+    /// Nil where it is the optimised form of that model.
+    ///
+    /// One that cannot be read must hold the version hashes of the model's entities.
+    static func finding(at path: String, against version: ModelVersion) -> Finding? {
+        do {
+            return try OptimisedModel(at: path).finding(against: version)
+        } catch {
+            return differs(path, (error as? MigrationError)?.message ?? "\(error)")
+        }
+    }
+
+    private func finding(against version: ModelVersion) -> Finding? {
+        let others: [String]
+        if let model = try? ManagedObjectModel(optimised: bytes) {
+            others = Self.entities(of: model, otherThanOf: version.model)
+        } else if OptimisedModelLayout.isOptimised(bytes) {
+            others = version.hashes.entities.filter { !bytes.holds($0.value) }.keys.sorted()
+        } else {
+            return differs("The file is no optimised model.")
+        }
+        guard !others.isEmpty else { return nil }
+        return differs(
+            "The optimised model is not the \(version.name) of the .mom beside it: \(others.joined(separator: ", ")).")
+    }
+
+    /// What the two say of indexes is not compared: compilers have named the same ones in different ways.
+    private static func entities(of model: ManagedObjectModel, otherThanOf other: ManagedObjectModel) -> [String] {
+        let names = Set((model.entities + other.entities).map(\.name))
+        return names.filter { model.entity($0)?.withoutIndexes != other.entity($0)?.withoutIndexes }.sorted()
+    }
+
+    private func differs(_ message: String) -> Finding { Self.differs(path, message) }
+
+    private static func differs(_ path: String, _ message: String) -> Finding {
+        Finding(
+            code: "optimised-model-differs", severity: .warning, place: path, message: message,
+            remedy: "Core Data may load this form where Moult reads the .mom; compile the bundle again.")
+    }
+
+    /// An optimised model that was read because the `.mom` beside it cannot be.
+    static func inPlace(of model: String, _ path: String, _ cause: MigrationError) -> Finding {
+        Finding(
+            code: "optimised-model-read", severity: .warning, place: model,
+            message: "The .mom cannot be read, and \(path.fileName) is read in its place. \(cause.message)",
+            remedy: "Compile the bundle again.")
+    }
+
+    /// An optimised model without the model that it was made of, which cannot be read itself.
+    static func alone(_ path: String, _ cause: MigrationError) -> Finding {
+        Finding(
+            code: "optimised-model-alone", severity: .warning, place: path,
+            message: "The .mom that this optimised model was made of is not in the bundle. \(cause.message)",
+            remedy: "Add the .mom, which the compiler writes beside it.")
+    }
+}
+
+extension EntityDescription {
+    fileprivate var withoutIndexes: EntityDescription {
+        var entity = self
+        entity.fetchIndexes = []
+        entity.compoundIndexes = []
+        for position in entity.attributes.indices { entity.attributes[position].isIndexed = false }
+        for position in entity.relationships.indices { entity.relationships[position].isIndexed = false }
+        return entity
+    }
+}
+
+extension [UInt8] {
+    fileprivate func holds(_ part: [UInt8]) -> Bool {
+        guard let first = part.first else { return true }
+        return withUnsafeBytes { all in
+            part.withUnsafeBytes { part in
+                all.indices.dropLast(part.count - 1).contains { start in
+                    all[start] == first && all[start..<start + part.count].elementsEqual(part)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import MoultModel
+import MoultPropertyList
+
+extension ManagedObjectModel {
+    /// Reads an optimised model, the content of an `.omo` file.
+    ///
+    /// Only what is established of the form is read: anything else is refused, and so is a model whose version hashes
+    /// are not those in the file.
+    /// - Throws: `MigrationError` with code `modelInvalid` that names the byte.
+    package init(optimised bytes: [UInt8]) throws {
+        var reader = OptimisedModelReader(sections: try OptimisedModelSections(bytes))
+        self = try reader.model()
+    }
+}
+
+/// Makes a model from an optimised model.
+private struct OptimisedModelReader {
+    let sections: OptimisedModelSections
+    private var use = OptimisedModelUse()
+
+    init(sections: OptimisedModelSections) { self.sections = sections }
+
+    mutating func model() throws -> ManagedObjectModel {
+        let properties = try self.properties()
+        let entities = try self.entities(properties)
+        let identifier = try modelRecord(hasConstraints: entities.contains(where: \.hasConstraints))
+        let relationships = properties.filter { if case .relationship = $0.content { true } else { false } }
+        try use.check(sections, relationships: Set(relationships.map(\.name)))
+        let model = try ManagedObjectModel(
+            entities: try entities.map { try description(of: $0, entities, properties) },
+            versionIdentifiers: [identifier])
+        try check(model, entities)
+        return model
+    }
+
+    private mutating func properties() throws -> [OptimisedProperty] {
+        var cursor = OptimisedModelCursor(bytes: sections.bytes, position: sections.properties.offset)
+        for count in sections.kinds { try cursor.expectWord(count, "the number of properties of a kind") }
+        var properties: [OptimisedProperty] = []
+        for _ in 0..<sections.properties.count {
+            properties.append(try OptimisedProperty(&cursor, sections: sections, use: &use))
+        }
+        try cursor.expectEnd(of: "properties", before: sections.entities.offset)
+        var kinds = sections.kinds.map { _ in 0 }
+        for property in properties {
+            switch property.content {
+            case .attribute: kinds[0] += 1
+            case .relationship: kinds[sections.layout.relationshipKind] += 1
+            }
+        }
+        guard kinds == sections.kinds else { throw cursor.notKnown("the kind of a property") }
+        return properties
+    }
+
+    private mutating func entities(_ properties: [OptimisedProperty]) throws -> [OptimisedEntity] {
+        var cursor = OptimisedModelCursor(bytes: sections.bytes, position: sections.entities.offset)
+        try cursor.expectWord(sections.entities.count, "the number of entities")
+        var entities: [OptimisedEntity] = []
+        for number in 0..<sections.entities.count {
+            entities.append(try OptimisedEntity(number, &cursor, sections: sections, use: &use))
+        }
+        try cursor.expectEnd(of: "entities", before: sections.requestsOffset)
+        try cursor.expectEmptyWord(of: "the list of fetch requests")
+        try cursor.expectEnd(of: "fetch requests", before: sections.modelOffset)
+
+        let owners = properties.map(\.entity)
+        guard owners.allSatisfy(entities.indices.contains) else {
+            throw cursor.refused("a property belongs to no entity", at: sections.properties.offset)
+        }
+        let own = Dictionary(grouping: owners.indices, by: { owners[$0] })
+        for number in entities.indices {
+            let count = try lineage(of: number, in: entities).map { own[$0]?.count ?? 0 }.reduce(0, +)
+            try entities[number].readRest(propertyCount: count, owners: owners, sections: sections, use: &use)
+            guard entities[number].properties.sorted() == own[number] ?? [] else {
+                throw cursor.refused("the entity \(entities[number].name) does not list its properties")
+            }
+        }
+        try checkFlags(of: entities, properties, at: cursor)
+        guard entities.map(\.fetchIndexes.count).reduce(0, +) == sections.fetchIndexCount else {
+            throw cursor.refused("the number of fetch indexes is not \(sections.fetchIndexCount)")
+        }
+        return entities
+    }
+
+    /// The entity and those above it.
+    private func lineage(of number: Int, in entities: [OptimisedEntity]) throws -> [Int] {
+        var lineage = [number]
+        while let parent = entities[lineage[lineage.count - 1]].superentity {
+            guard entities.indices.contains(parent), lineage.count < entities.count else {
+                throw OptimisedModelCursor(bytes: sections.bytes, position: sections.entities.offset)
+                    .refused("the entity \(entities[number].name) has no end of entities above it")
+            }
+            lineage.append(parent)
+        }
+        return lineage
+    }
+
+    /// The flags of an entity say whether it or one above has a constraint or a transient attribute.
+    private func checkFlags(
+        of entities: [OptimisedEntity], _ properties: [OptimisedProperty], at cursor: OptimisedModelCursor
+    ) throws {
+        let transient = Set(
+            properties.filter {
+                if case .attribute(let attribute) = $0.content { attribute.isTransient } else { false }
+            }.map(\.entity))
+        for entity in entities {
+            let lineage = try lineage(of: entity.number, in: entities)
+            guard entity.hasConstraints == lineage.contains(where: { !entities[$0].uniquenessConstraints.isEmpty }),
+                entity.hasTransients == lineage.contains(where: transient.contains)
+            else { throw cursor.notKnown("the entity \(entity.name)") }
+        }
+    }
+
+    /// The record of the model itself: that every entity is in the one configuration, that of all models.
+    ///
+    /// - Returns: its version identifier.
+    private mutating func modelRecord(hasConstraints: Bool) throws -> String {
+        var cursor = OptimisedModelCursor(bytes: sections.bytes, position: sections.modelOffset)
+        let count = sections.entities.count
+        try cursor.expectWord(hasConstraints ? 0xF : 7, "what the model has")
+        try cursor.expectWord(count, "the number of entities in the model")
+        try cursor.expectEmptyWord(of: "the model")
+        guard try use.text(cursor.word(), sections, cursor) == "PF_DEFAULT_CONFIGURATION_NAME" else {
+            throw cursor.notKnown("the configuration of the model", at: cursor.position - 4)
+        }
+        let archive = try use.blob(cursor.word(), sections, cursor)
+        guard let identifier = try? KeyedArchive(parsing: archive).root?.string else {
+            throw cursor.notKnown("the version identifier of the model", at: cursor.position - 4)
+        }
+        // The same in every known file.
+        for expected in [0, 0, count] + Array(0..<count) + [0, 0, 1, 1] + Array(repeating: 0, count: count + 1) {
+            guard try cursor.long() == expected else { throw cursor.notKnown("the model", at: cursor.position - 8) }
+        }
+        for _ in 0..<count {
+            // The names that a fetch of the entity may ask for; each is a property's, or made from one.
+            try cursor.expectEmptyLong(of: "the model")
+            for _ in 0..<(try cursor.long()) {
+                _ = try sections.entry(cursor.long(), of: sections.texts, at: cursor)
+            }
+            try cursor.expectEmptyLong(of: "the model")
+        }
+        guard cursor.position == sections.bytes.count else { throw cursor.refused("it continues after its end") }
+        return identifier
+    }
+
+    private func description(
+        of entity: OptimisedEntity, _ entities: [OptimisedEntity], _ properties: [OptimisedProperty]
+    ) throws -> EntityDescription {
+        let place = OptimisedModelCursor(bytes: sections.bytes, position: sections.properties.offset)
+        var description = EntityDescription(
+            name: entity.name, managedObjectClassName: entity.className.isEmpty ? nil : entity.className,
+            isAbstract: entity.isAbstract, superentityName: entity.superentity.map { entities[$0].name },
+            fetchIndexes: entity.fetchIndexes, uniquenessConstraints: entity.uniquenessConstraints)
+        for number in entity.properties {
+            switch properties[number].content {
+            case .attribute(let attribute): description.attributes.append(attribute)
+            case .relationship(var relationship, let destination, let inverse):
+                guard entities.indices.contains(destination) else {
+                    throw place.refused("the relationship \(relationship.name) leads to no entity")
+                }
+                relationship.destinationEntityName = entities[destination].name
+                if let inverse {
+                    guard properties.indices.contains(inverse) else {
+                        throw place.refused("the relationship \(relationship.name) has an unknown inverse")
+                    }
+                    relationship.inverseName = properties[inverse].name
+                }
+                description.relationships.append(relationship)
+            }
+        }
+        return description
+    }
+
+    /// The version hashes cover what most of the model says, and were made by Core Data itself.
+    private func check(_ model: ManagedObjectModel, _ entities: [OptimisedEntity]) throws {
+        let hashes = VersionHashes(of: model).entities
+        let others = entities.filter { hashes[$0.name] != $0.versionHash }.map(\.name)
+        guard others.isEmpty else {
+            throw OptimisedModelCursor(bytes: sections.bytes, position: sections.entities.offset)
+                .refused("what it says is not what its version hashes were made of (\(others.joined(separator: ", ")))")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import MoultModel
+
+/// The outer form of an optimised model: its header, and the texts and data that entities and properties name by number.
+struct OptimisedModelSections {
+    let layout: OptimisedModelLayout
+    let bytes: [UInt8]
+    let texts: [String]
+    /// Names of entities, defaults of strings, names of value transformers: texts in UTF-16.
+    let wideTexts: [String]
+    /// The version identifier, then the version hashes of entities and properties.
+    let blobs: [[UInt8]]
+    /// How many maps from property names to positions there are. They repeat what entities say, and are not read.
+    let mapCount: Int
+    let properties: Section
+    /// How many properties there are of each kind.
+    let kinds: [Int]
+    let entities: Section
+    /// Fetch request templates, of which there is none in a file that is read.
+    let requestsOffset: Int
+    let modelOffset: Int
+    let fetchIndexCount: Int
+
+    struct Section {
+        var offset: Int
+        var count: Int
+    }
+
+    init(_ bytes: [UInt8]) throws {
+        let begin = OptimisedModelCursor(bytes: bytes, position: 0)
+        guard let layout = OptimisedModelLayout.known.first(where: { bytes.starts(with: $0.signature) }) else {
+            throw begin.refused("it is of a compiler that Moult does not know")
+        }
+        var header = OptimisedModelCursor(bytes: bytes, position: layout.signature.count)
+        func section() throws -> Section { Section(offset: try header.word(), count: try header.word()) }
+        self.layout = layout
+        self.bytes = bytes
+        modelOffset = try header.word()
+        entities = try section()
+        properties = try section()
+        kinds = try (0..<layout.kinds).map { _ in try header.word() }
+        let maps = try section()
+        let data = try section()
+        let wide = try section()
+        let narrow = try section()
+        requestsOffset = try header.word()
+        try header.expectEmptyWord(of: "the list of fetch requests")
+        try header.expectEmptyWord(of: "the header")
+        let hasIndexes = layout.lists == .indexesAndConstraints
+        fetchIndexCount = hasIndexes ? try header.word() : 0
+        if hasIndexes { try header.expectWord(fetchIndexCount, "the number of indexed properties") }
+        while header.position < wide.offset { try header.expectWord(OptimisedModelCursor.filler, "the header's end") }
+
+        mapCount = maps.count
+        wideTexts = try Self.pool(
+            wide, in: bytes, .init(name: "wide texts", alignment: 4, lengthOffset: 0, header: 8, terminator: 0),
+            before: narrow.offset
+        ).map { units, cursor in
+            guard units.count.isMultiple(of: 2) else { throw cursor.refused("a wide text has half a character") }
+            let pairs = stride(from: units.startIndex, to: units.endIndex, by: 2)
+            guard
+                let text = String(
+                    validating: pairs.map { UInt16(units[$0]) | UInt16(units[$0 + 1]) << 8 }, as: UTF16.self)
+            else { throw cursor.refused("a wide text is no UTF-16") }
+            return text
+        }
+        texts = try Self.pool(
+            narrow, in: bytes, .init(name: "texts", alignment: 8, lengthOffset: 12, header: 24, terminator: 1),
+            before: data.offset
+        ).map { units, cursor in
+            guard let text = String(validating: units, as: UTF8.self) else {
+                throw cursor.refused("a text is no UTF-8")
+            }
+            return text
+        }
+        blobs = try Self.pool(
+            data, in: bytes, .init(name: "data", alignment: 8, lengthOffset: 16, header: 24, terminator: 0),
+            before: maps.offset
+        ).map { bytes, _ in Array(bytes) }
+        try Self.checkMaps(maps, in: bytes, before: properties.offset)
+    }
+
+    /// How the entries of a pool lie in it.
+    private struct PoolForm {
+        let name: String
+        /// Of each entry.
+        let alignment: Int
+        /// Where in the entry's header its length in bytes is; the rest of the header is empty.
+        let lengthOffset: Int
+        let header: Int
+        /// Bytes after an entry that are not counted in its length.
+        let terminator: Int
+    }
+
+    private static func pool(
+        _ section: Section, in bytes: [UInt8], _ form: PoolForm, before next: Int
+    ) throws -> [(ArraySlice<UInt8>, OptimisedModelCursor)] {
+        var cursor = OptimisedModelCursor(bytes: bytes, position: section.offset)
+        try cursor.expectWord(section.count, "the number of \(form.name)")
+        var entries: [(ArraySlice<UInt8>, OptimisedModelCursor)] = []
+        for _ in 0..<section.count {
+            cursor.align(to: form.alignment)
+            for offset in stride(from: 0, to: form.lengthOffset, by: 4) {
+                try cursor.expectWord(0, "the header of one of its \(form.name) at \(offset)")
+            }
+            let length = try cursor.word()
+            try cursor.skip(form.header - form.lengthOffset - 4)
+            entries.append((try cursor.take(length), cursor))
+            try cursor.skip(form.terminator)
+        }
+        try cursor.expectEnd(of: form.name, before: next)
+        return entries
+    }
+
+    private static func checkMaps(_ maps: Section, in bytes: [UInt8], before next: Int) throws {
+        var cursor = OptimisedModelCursor(bytes: bytes, position: maps.offset)
+        try cursor.expectWord(maps.count, "the number of maps")
+        guard next - 8 >= cursor.position else { throw cursor.refused("its maps end elsewhere") }
+        cursor.position = next - 8
+        try cursor.expectEnd(of: "maps", before: next)
+    }
+}
+
+extension OptimisedModelSections {
+    /// One of a pool, by its number.
+    func entry<Entry>(_ number: Int, of pool: [Entry], at cursor: OptimisedModelCursor) throws -> Entry {
+        guard pool.indices.contains(number) else {
+            throw cursor.refused("number \(number) of \(pool.count) is named", at: cursor.position - 4)
+        }
+        return pool[number]
+    }
+}

@@ -1,0 +1,86 @@
+/// What a CREATE TABLE statement says of its columns and constraints, each in its own words.
+///
+/// SQLite reports neither the expression of a generated column nor a CHECK, only the whole statement
+/// (sqlite.org/lang_createtable.html).
+package struct TableDefinition: Sendable, Hashable {
+    /// A column or a constraint of the table.
+    package struct Part: Sendable, Hashable {
+        let tokens: [SQLToken]
+        /// As it stands in the statement.
+        package let text: String
+        /// What stands behind the name and the type of a column; all of a constraint of the table.
+        package let constraints: String
+        /// The tokens of these constraints, in capitals.
+        package let words: [String]
+    }
+
+    package let parts: [Part]
+    /// What stands behind the last parenthesis, such as `STRICT`.
+    package let options: String
+
+    /// Nil for a statement that is none of a table with columns.
+    package init?(_ sql: String) {
+        let tokens = sql.sqlTokens
+        guard tokens.first?.word == "CREATE", let start = tokens.firstIndex(where: { $0.text == "(" }) else {
+            return nil
+        }
+        var (depth, parts, part): (Int, [[SQLToken]], [SQLToken]) = (0, [], [])
+        var end = start
+        for (position, token) in tokens.enumerated().dropFirst(start) {
+            if token.text == ")" { depth -= 1 }
+            end = position
+            if depth == 0, token.text == ")" { break }
+            if depth == 1, token.text == "," {
+                parts.append(part)
+                part = []
+            } else if depth > 0 {
+                part.append(token)
+            }
+            if token.text == "(" { depth += 1 }
+        }
+        parts.append(part)
+        self.parts = parts.compactMap { Part($0, in: sql) }
+        let rest = tokens[(end + 1)...]
+        options = rest.first.map { String(sql[$0.range.lowerBound...]) } ?? ""
+    }
+}
+
+extension TableDefinition.Part {
+    /// What a constraint of a column begins with, and so ends its type.
+    private static let columnWords: Set<String> = [
+        "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED",
+        "AS",
+    ]
+    private static let tableWords: Set<String> = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"]
+
+    fileprivate init?(_ tokens: [SQLToken], in sql: String) {
+        guard let first = tokens.first, let last = tokens.last else { return nil }
+        self.tokens = tokens
+        text = String(sql[first.range.lowerBound..<last.range.upperBound])
+        let isOfTable = Self.tableWords.contains(first.word)
+        let rest = isOfTable ? tokens[...] : tokens.dropFirst().drop { !Self.columnWords.contains($0.word) }
+        constraints = rest.first.map { String(sql[$0.range.lowerBound..<last.range.upperBound]) } ?? ""
+        words = rest.map(\.word)
+    }
+
+    /// Nil for a constraint of the table.
+    package var column: String? {
+        tokens.first.flatMap { Self.tableWords.contains($0.word) ? nil : $0.name }
+    }
+
+    /// Whether the values of the column are computed from others (sqlite.org/gencol.html).
+    package var isGenerated: Bool {
+        guard column != nil else { return false }
+        var depth = 0
+        return tokens.dropFirst().contains { token in
+            if token.text == "(" { depth += 1 }
+            if token.text == ")" { depth -= 1 }
+            return depth == 0 && token.word == "AS"
+        }
+    }
+
+    /// What stands in the first parentheses of a constraint, by name.
+    package var names: [String] {
+        tokens.drop { $0.text != "(" }.dropFirst().prefix { $0.text != ")" }.filter { $0.text != "," }.map(\.name)
+    }
+}

@@ -1,0 +1,30 @@
+import MoultModel
+import MoultSQLite
+
+extension StoreSnapshot {
+    /// A note for each table whose counter in `Z_PRIMARYKEY` is below a key that is taken, those of persistent history
+    /// too. A migration sets the counter to the highest key, which is what a repair does.
+    ///
+    /// - Parameter highestKeys: by table, the highest key that is taken or was ever given out.
+    func counterFindings(in layout: StoreLayout, _ highestKeys: [String: Int64]) -> [Finding] {
+        let entities = layout.tables.map { (name: $0.rootEntityName, highest: highestKeys[$0.name]) }
+        let history = historyKeys.sorted { $0.key < $1.key }.map {
+            (name: String($0.key.dropFirst()), highest: $0.value)
+        }
+        return (entities + history).compactMap { name, highest in
+            guard let highest, let row = primaryKeyRows.first(where: { $0.name == name }), row.max < highest else {
+                return nil
+            }
+            return Finding(
+                code: "key-counter", severity: .note, place: name,
+                message: "Z_PRIMARYKEY of the store counts \(row.max) keys of \(name), but the highest is \(highest). "
+                    + "The migration sets the counter to it.",
+                remedy: "moult repair sets the counter without a migration.")
+        }
+    }
+}
+
+extension EntityTable {
+    /// The highest key that its rows have, as SQL.
+    package var highestKeySQL: String { "ifnull((SELECT max(Z_PK) FROM main.\(name.quotedName)), 0)" }
+}

@@ -1,0 +1,192 @@
+import MoultModel
+import MoultSQLite
+
+/// Finds the values of a store that cannot be read as the type of their attribute, by SQLite's own `typeof`.
+///
+/// What Core Data and SwiftData write is accepted in each of its forms: a whole Date or Double that SQLite keeps as an
+/// integer, a Decimal as an integer, a REAL or a text of digits, infinities, NaN as NULL, texts that hold U+0000, a
+/// UUID of 16 bytes, and the leading byte of a value with external storage.
+package struct ValueVerifier {
+    /// The forms that values of a column may have.
+    package enum Form: Sendable, Hashable {
+        /// An integer of these bounds.
+        case integer(ClosedRange<Int64>)
+        case boolean
+        /// An integer or a REAL: numbers and dates.
+        case number
+        case decimal
+        /// A text in UTF-8.
+        case text
+        case uuid
+        case bytes
+        /// `01` and the value, or `02`, the name of a file and `00`.
+        case externalBytes
+    }
+
+    /// A column and what may be in it.
+    package struct Column: Sendable, Hashable {
+        /// `Entity.attribute`, or `TABLE.COLUMN` for one of Core Data's own.
+        package var place: String
+        package var table: String
+        package var column: String
+        /// The entity numbers of the rows that have it; empty for all rows.
+        package var numbers: [Int]
+        package var form: Form
+        /// Such as `a Date`.
+        package var typeName: String
+
+        package init(
+            place: String, table: String, column: String, numbers: [Int], form: Form, typeName: String
+        ) {
+            self.place = place
+            self.table = table
+            self.column = column
+            self.numbers = numbers
+            self.form = form
+            self.typeName = typeName
+        }
+    }
+
+    private let connection: Connection
+    private let columns: [Column]
+    private let withValues: Bool
+
+    /// - Parameter withValues: whether findings have the values at fault, as literals of SQL.
+    package init(_ connection: Connection, columns: [Column], withValues: Bool = false) {
+        (self.connection, self.columns, self.withValues) = (connection, columns, withValues)
+    }
+
+    /// One finding for each column that has such a value, with their count and the keys of the first.
+    package func findings() throws -> [Finding] {
+        try suspicious().compactMap(finding)
+    }
+
+    /// The columns that have a value to look at, by one pass over each table.
+    private func suspicious() throws -> [Column] {
+        var found: [Column] = []
+        for (table, columns) in Dictionary(grouping: columns, by: \.table).sorted(by: { $0.key < $1.key }) {
+            for start in stride(from: 0, to: columns.count, by: Self.columnsAtOnce) {
+                let part = columns[start..<min(start + Self.columnsAtOnce, columns.count)]
+                let sums = part.map { "max(\($0.suspicion))" }.joined(separator: ", ")
+                try connection.forEachRow("SELECT \(sums) FROM main.\(table.quotedName)") { row in
+                    for (position, column) in part.enumerated() where row.integer(position) > 0 { found.append(column) }
+                }
+            }
+        }
+        return found
+    }
+
+    /// Below SQLite's limit of the columns of a result.
+    private static let columnsAtOnce = 200
+
+    private func finding(_ column: Column) throws -> Finding? {
+        var count: Int64 = 0
+        var kinds: [String: Int64] = [:]
+        var keys: [Int64] = []
+        var values: [String] = []
+        let name = column.column.quotedName
+        let value = withValues ? "substr(quote(\(name)), 1, 200)" : "NULL"
+        try connection.forEachRow(
+            "SELECT rowid, typeof(\(name)), \(name), \(value) FROM main.\(column.table.quotedName) "
+                + "WHERE \(column.suspicion) ORDER BY rowid"
+        ) { row in
+            let kind = row.text(1) ?? ""
+            guard column.isFault(row.cell(2), kind) else { return }
+            count += 1
+            kinds[kind, default: 0] += 1
+            guard keys.count < Finding.keyLimit else { return }
+            keys.append(row.integer(0))
+            if withValues { values.append("\(row.integer(0)): \(row.text(3) ?? "NULL")") }
+        }
+        guard count > 0 else { return nil }
+        let found = kinds.sorted { $0.key < $1.key }.map { "\($0.value) stored as \($0.key)" }.joined(separator: ", ")
+        var finding = Finding(
+            code: "value-unreadable", severity: .error, place: column.place,
+            message: "\(count) value\(count == 1 ? "" : "s") of \(column.place) cannot be read as "
+                + "\(column.typeName): \(found).",
+            remedy:
+                "Set \(count == 1 ? "it" : "them") again in the app or in SQL; moult dump shows what is stored, and "
+                + "moult validate --values prints it here.")
+        (finding.keys, finding.values) = (keys, values)
+        return finding
+    }
+}
+
+extension ValueVerifier.Column {
+    /// A condition that every value at fault satisfies; 0 or 1 in each row.
+    fileprivate var suspicion: String {
+        let name = column.quotedName
+        let owners = numbers.isEmpty ? "" : "Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))) AND "
+        return "(\(owners)\(name) IS NOT NULL AND (\(fault(name))))"
+    }
+
+    private func fault(_ name: String) -> String {
+        switch form {
+        case .integer(let range):
+            "typeof(\(name)) <> 'integer' OR \(name) < \(Self.literal(range.lowerBound)) OR \(name) > \(range.upperBound)"
+        case .boolean: "typeof(\(name)) <> 'integer' OR \(name) NOT IN (0, 1)"
+        case .number: "typeof(\(name)) NOT IN ('integer', 'real')"
+        // Beyond these a power of ten may be none that a Decimal has.
+        case .decimal:
+            """
+            typeof(\(name)) IN ('text', 'blob') \
+            OR (typeof(\(name)) = 'real' AND \(name) <> 0 AND abs(\(name)) NOT BETWEEN 1e-100 AND 1e100)
+            """
+        // Only bytes beyond ASCII may be no UTF-8; what stands behind U+0000 is seen by the length alone.
+        case .text:
+            """
+            typeof(\(name)) <> 'text' OR \(name) GLOB '*[^' || char(1) || '-' || char(127) || ']*' \
+            OR length(CAST(\(name) AS BLOB)) <> length(\(name))
+            """
+        case .uuid: "typeof(\(name)) <> 'blob' OR length(\(name)) <> 16"
+        case .bytes: "typeof(\(name)) <> 'blob'"
+        case .externalBytes:
+            """
+            typeof(\(name)) <> 'blob' OR length(\(name)) = 0 OR substr(\(name), 1, 1) NOT IN (x'01', x'02') \
+            OR (substr(\(name), 1, 1) = x'02' AND (length(\(name)) < 3 OR substr(\(name), -1) <> x'00'))
+            """
+        }
+    }
+
+    /// SQLite reads the digits of the smallest integer as a REAL, because the sign is an operator.
+    private static func literal(_ number: Int64) -> String {
+        number == .min ? "(\(number + 1) - 1)" : "\(number)"
+    }
+
+    /// Whether a value that satisfies the condition is at fault.
+    fileprivate func isFault(_ cell: SQLiteCell, _ kind: String) -> Bool {
+        switch form {
+        case .text where kind == "text": String(validating: cell.ownText, as: UTF8.self) == nil
+        case .decimal where kind == "text": !Self.isDecimal(String(decoding: cell.ownText, as: UTF8.self))
+        case .decimal where kind == "real": !Self.isDecimal(cell.real.description)
+        default: true
+        }
+    }
+
+    /// Digits with a sign, a point and a power of ten that a Decimal has: up to 128 bits, and a power of -128 to 127.
+    private static func isDecimal(_ text: String) -> Bool {
+        var rest = text[...]
+        func digits() -> Substring {
+            let found = rest.prefix { ("0"..."9").contains($0) }
+            rest = rest.dropFirst(found.count)
+            return found
+        }
+        func skip(_ characters: Set<Character>) -> Bool {
+            guard let first = rest.first, characters.contains(first) else { return false }
+            rest = rest.dropFirst()
+            return true
+        }
+        _ = skip(["-", "+"])
+        let whole = digits()
+        let fraction = skip(["."]) ? digits() : ""
+        guard UInt128(whole + fraction) != nil else { return false }
+        var power = 0
+        if skip(["e", "E"]) {
+            let isNegative = rest.first == "-"
+            _ = skip(["-", "+"])
+            guard let number = Int16(digits()) else { return false }
+            power = isNegative ? -Int(number) : Int(number)
+        }
+        return rest.isEmpty && (-128...127).contains(power - fraction.count)
+    }
+}

@@ -1,0 +1,177 @@
+import CExpat
+
+/// One element of an XML document with everything below it.
+package struct XMLElement: Sendable {
+    package let name: String
+    /// In the order of the file, references resolved.
+    package let attributes: [(name: String, value: String)]
+    /// Where its start tag begins, from 1.
+    package let line: Int
+    package fileprivate(set) var children: [XMLElement] = []
+    /// What stands between its tags outside of its children, all pieces joined; empty unless it was asked for.
+    package fileprivate(set) var text = ""
+
+    /// The value of an attribute; nil where there is none.
+    package func attribute(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
+}
+
+/// Why a document was not read, and where.
+package struct XMLFault: Error {
+    package let message: String
+    /// From 1.
+    package let line: Int
+    /// In characters, from 1.
+    package let column: Int
+}
+
+extension XMLElement {
+    /// What a document may hold: more is refused, so that a hostile file costs little.
+    package struct Limits: Sendable {
+        package var depth: Int
+        /// The most attributes of one element.
+        package var attributes = 256
+
+        package init(depth: Int) { self.depth = depth }
+    }
+
+    /// Reads the root element of a document in UTF-8.
+    ///
+    /// Nothing outside the document is read and nothing in it multiplies: a document type with declarations of its own is
+    /// refused, and so is a reference to an entity that XML does not define.
+    /// - Parameter keepsText: whether to fill ``text``.
+    /// - Throws: `XMLFault` for what is not well-formed and for what is beyond the limits.
+    package static func root(
+        of bytes: [UInt8], limits: Limits, keepsText: Bool = false
+    ) throws(XMLFault) -> XMLElement {
+        guard String(validating: bytes, as: UTF8.self) != nil else {
+            throw XMLFault(message: "it is not text in UTF-8", line: 1, column: 1)
+        }
+        return try XMLTreeBuilder(limits, keepsText: keepsText).root(of: bytes)
+    }
+}
+
+/// Makes the tree out of what Expat reports.
+private final class XMLTreeBuilder {
+    private let parser: XML_Parser?
+    private let limits: XMLElement.Limits
+    private let keepsText: Bool
+    private var open: [XMLElement] = []
+    private var root: XMLElement?
+    private var fault: XMLFault?
+    private var hasExternalType = false
+
+    init(_ limits: XMLElement.Limits, keepsText: Bool) {
+        self.limits = limits
+        self.keepsText = keepsText
+        // Whatever encoding the document declares, it is UTF-8: that has been checked.
+        parser = XML_ParserCreate("UTF-8")
+    }
+
+    deinit { if let parser { XML_ParserFree(parser) } }
+
+    func root(of bytes: [UInt8]) throws(XMLFault) -> XMLElement {
+        guard let parser, let length = Int32(exactly: bytes.count) else {
+            throw XMLFault(message: "it is too large", line: 1, column: 1)
+        }
+        setHandlers(of: parser)
+        let status = bytes.withUnsafeBytes { buffer in
+            withExtendedLifetime(self) {
+                XML_Parse(parser, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), length, 1)
+            }
+        }
+        if let fault { throw fault }
+        guard status == XML_STATUS_OK, let root else { throw here(message(of: XML_GetErrorCode(parser))) }
+        if hasExternalType, let name = Self.unknownReference(in: bytes) { throw here("&\(name); is no character") }
+        return root
+    }
+
+    /// The first reference to an entity that XML does not define.
+    ///
+    /// Where the document type lies outside of the document, Expat leaves such a reference out of an attribute's value.
+    private static func unknownReference(in bytes: [UInt8]) -> String? {
+        for reference in bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).dropFirst() {
+            guard reference.first != UInt8(ascii: "#"), let end = reference.firstIndex(of: UInt8(ascii: ";")),
+                !reference[..<end].contains(where: { $0 <= 0x20 || [0x22, 0x27, 0x3C, 0x3E].contains($0) })
+            else { continue }
+            let name = String(decoding: reference[..<end], as: UTF8.self)
+            if !["amp", "lt", "gt", "quot", "apos"].contains(name) { return name }
+        }
+        return nil
+    }
+
+    private func setHandlers(of parser: XML_Parser) {
+        XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
+        XML_SetElementHandler(
+            parser,
+            { XMLTreeBuilder.of($0)?.start(XMLTreeBuilder.text($1), $2) },
+            { builder, _ in XMLTreeBuilder.of(builder)?.end() })
+        XML_SetStartDoctypeDeclHandler(parser) { builder, _, system, _, declares in
+            if declares != 0 { XMLTreeBuilder.of(builder)?.stop("its document type declares entities") }
+            XMLTreeBuilder.of(builder)?.hasExternalType = system != nil
+        }
+        guard keepsText else { return }
+        XML_SetCharacterDataHandler(parser) { builder, bytes, length in
+            guard let bytes else { return }
+            let text = UnsafeRawBufferPointer(start: bytes, count: Int(length))
+            XMLTreeBuilder.of(builder)?.append(String(decoding: text, as: UTF8.self))
+        }
+    }
+
+    private static func of(_ builder: UnsafeMutableRawPointer?) -> XMLTreeBuilder? {
+        builder.map { Unmanaged<XMLTreeBuilder>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static func text(_ characters: UnsafePointer<CChar>?) -> String {
+        characters.map { String(cString: $0) } ?? ""
+    }
+
+    // MARK: What Expat reports
+
+    /// - Parameter pairs: name, value, name, value, … and a null pointer.
+    private func start(_ name: String, _ pairs: UnsafeMutablePointer<UnsafePointer<CChar>?>?) {
+        guard fault == nil else { return }
+        guard open.count < limits.depth else { return stop("elements are nested too deeply") }
+        var attributes: [(name: String, value: String)] = []
+        if var pair = pairs {
+            while let attribute = pair[0] {
+                guard attributes.count < limits.attributes else {
+                    return stop("<\(name)> has more than \(limits.attributes) attributes")
+                }
+                attributes.append((String(cString: attribute), Self.text(pair[1])))
+                pair += 2
+            }
+        }
+        let line = parser.map { Int(XML_GetCurrentLineNumber($0)) } ?? 0
+        open.append(XMLElement(name: name, attributes: attributes, line: line))
+    }
+
+    private func end() {
+        guard fault == nil, let closed = open.popLast() else { return }
+        if open.isEmpty { root = closed } else { open[open.count - 1].children.append(closed) }
+    }
+
+    private func append(_ text: String) {
+        if fault == nil, !open.isEmpty { open[open.count - 1].text += text }
+    }
+
+    private func stop(_ message: String) {
+        if fault == nil { fault = here(message) }
+        if let parser { XML_StopParser(parser, 0) }
+    }
+
+    // MARK: Faults
+
+    private func message(of error: XML_Error) -> String {
+        let message = Self.text(XML_ErrorString(error))
+        guard let unclosed = open.last else { return message }
+        let place = "<\(unclosed.name)> of line \(unclosed.line)"
+        return error == XML_ERROR_NO_ELEMENTS ? "it ends inside \(place)" : "\(message) inside \(place)"
+    }
+
+    private func here(_ message: String) -> XMLFault {
+        guard let parser else { return XMLFault(message: message, line: 1, column: 1) }
+        return XMLFault(
+            message: message, line: max(1, Int(XML_GetCurrentLineNumber(parser))),
+            column: Int(XML_GetCurrentColumnNumber(parser)) + 1)
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import MoultCommands
+import Synchronization
+import TestSupport
+import Testing
+
+/// A command of some verb's help, which runs as it stands beside `forum.sqlite`.
+struct VerbExample: Sendable, CustomTestStringConvertible {
+    /// Such as `backup create`.
+    let verb: String
+    let command: String
+
+    var testDescription: String { command }
+
+    static let all: [VerbExample] = Verb.all.flatMap { verb in
+        verb.subverbs.isEmpty
+            ? verb.examples.map { VerbExample(verb: verb.name, command: $0) }
+            : verb.subverbs.flatMap { inner in
+                inner.examples.map { VerbExample(verb: "\(verb.name) \(inner.name)", command: $0) }
+            }
+    }
+
+    /// One for each verb, and all of them in the tier.
+    static let tried: [VerbExample] =
+        Tier.faults.isAsked
+        ? all
+        : all.enumerated().filter { place, example in place == 0 || all[place - 1].verb != example.verb }.map(\.element)
+
+    /// Whether one of many trials is made: a part of them in the quick tests, and all of them in the tier.
+    static func isTried(_ number: Int, oneIn part: Int) -> Bool { Tier.faults.isAsked || number % part == 0 }
+
+    /// A part of those that are tried.
+    static func tried(oneIn part: Int, from first: Int = 0) -> [VerbExample] {
+        tried.enumerated().filter { isTried($0.offset - first, oneIn: part) }.map(\.element)
+    }
+
+    /// Those that take longer than the others by far.
+    var isTrial: Bool { verb == "test" }
+
+    /// Whether what it makes is made from no store, and follows the umask.
+    var isFromNoStore: Bool {
+        ["create", "answer", "lock", "schema export"].contains(verb) && !command.contains("forum.sqlite")
+    }
+
+    /// The commands that have to run before it.
+    private var preparation: [String] {
+        var commands = ["moult backup create forum.sqlite --model Forum.xcdatamodeld"]
+        if verb.hasPrefix("mirror"), verb != "mirror start" {
+            commands.append("moult mirror start forum.sqlite --model Forum.xcdatamodeld --at new.sqlite")
+        }
+        if command.contains("--check") { commands.append("moult lock Forum.xcdatamodeld") }
+        return commands
+    }
+
+    /// A folder of its own after what has to run before it, where nobody else may read anything.
+    func fixture() throws -> Tool {
+        let template = try Self.templates.withLock { templates in
+            let made = try templates[preparation] ?? makeTemplate()
+            templates[preparation] = made
+            return made
+        }
+        var moult = Tool(folder: try ScratchFolder())
+        let path = moult.folder.path
+        // A mirror knows its second store by its path.
+        guard !verb.hasPrefix("mirror") || verb == "mirror start" else { return try makeTemplate() }
+        let copied = try ChildProcess.run("cp", ["-a", template.folder.path + "/.", path])
+        try #require(copied.exit == 0, "\(copied.output)")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        moult.environment["TMPDIR"] = path + "/tmp"
+        return moult
+    }
+
+    private static let templates = Mutex<[[String]: Tool]>([:])
+
+    private func makeTemplate() throws -> Tool {
+        var moult = try Tool.besideForumModel()
+        moult.environment["TMPDIR"] = moult.folder.path + "/tmp"
+        let create =
+            "moult create forum.sqlite --model Forum.xcdatamodeld --version Forum --rows Forum=3,User=9,Post=60"
+        // A file of external data that nothing refers to is copied with the others.
+        let external = ".forum_SUPPORT/_EXTERNAL_DATA"
+        let commands =
+            ["mkdir tmp", create, "mkdir -p \(external)", "echo picture > \(external)/AAAAAAAA", "chmod -R go= ."]
+            + preparation
+        let result = try moult.shell(commands.joined(separator: " && "))
+        try #require(result.exit == 0, "\(result.errors)")
+        return moult
+    }
+}
+
+extension Tool {
+    /// Runs a line in the shell, where `moult` is the tool and the umask is 022.
+    func shell(_ line: String) throws -> Result {
+        let bin = URL(fileURLWithPath: Tool.path).deletingLastPathComponent().path
+        return try run("/bin/bash", ["-c", "PATH='\(bin)':\"$PATH\"; umask 022; \(line)"])
+    }
+
+    /// The rows of the store, by the shell of SQLite, over a copy.
+    func contents() throws -> String {
+        let copy = try ScratchFolder()
+        let path = try copy.copyStore(folder.path + "/forum.sqlite")
+        return try SQLiteShell.run(path, ".sha3sum --schema")
+    }
+}

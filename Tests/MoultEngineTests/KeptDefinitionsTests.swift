@@ -1,0 +1,253 @@
+import Foundation
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Columns and constraints that an app has added by hand to Core Data's own tables. The sqlite3 shell adds them, and says
+/// afterwards what is there and whether it works.
+struct KeptDefinitionsTests {
+    /// A migration of notes, on a copy, in place, or with work that waits and is then finished.
+    enum Way: CaseIterable { case copy, inPlace, deferred }
+
+    private final class Notes {
+        let folder: ScratchFolder
+        let path: String
+        let versions: ModelVersions
+
+        /// - Parameter later: the attributes of the second version.
+        init(_ sql: String, to later: [AttributeDescription], history: Bool = false) throws {
+            folder = try ScratchFolder()
+            path = folder.path + "/Notes.sqlite"
+            versions = ModelVersions(
+                versions: try [[KeptDefinitionsTests.title, KeptDefinitionsTests.body], later].enumerated().map {
+                    number, attributes in
+                    let note = EntityDescription(
+                        name: "Note", attributes: attributes,
+                        relationships: [
+                            .init(name: "tags", destinationEntityName: "Tag", inverseName: "notes", maxCount: 0)
+                        ])
+                    let tag = EntityDescription(
+                        name: "Tag", attributes: [.init(name: "name", type: .string)],
+                        relationships: [
+                            .init(name: "notes", destinationEntityName: "Note", inverseName: "tags", maxCount: 0)
+                        ])
+                    return ModelVersion(
+                        names: ["\(number + 1)"], model: try ManagedObjectModel(entities: [note, tag]))
+                })
+            try StoreMaker(versions.versions[0], history: history).make(at: path)
+            try shell(
+                """
+                INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZBODY)
+                    SELECT value, 1, 1, 'title ' || value, 'body ' || value FROM generate_series(1, 5);
+                INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 2, 1, 'a'), (2, 2, 1, 'b');
+                INSERT INTO Z_1TAGS VALUES (1, 1), (2, 1), (3, 2);
+                UPDATE Z_PRIMARYKEY SET Z_MAX = 5 WHERE Z_ENT = 1; UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_ENT = 2;
+                \(sql)
+                """)
+        }
+
+        @discardableResult
+        func shell(_ sql: String) throws -> String { try SQLiteShell.run(path, sql) }
+
+        func prepared(defers: Bool = false) throws -> PreparedMigration {
+            var options = PreparedMigration.Options()
+            options.defersWork = defers
+            return try PreparedMigration(path, versions: versions, to: "2", options: options)
+        }
+
+        /// What was lost, in sentences, and the backup of what was lost at once.
+        @discardableResult
+        func migrate(_ way: Way = .copy) throws -> [String] {
+            let prepared = try prepared(defers: way == .deferred)
+            let outcome = try Migrator().run(
+                #require(try prepared.migration(inPlace: way == .inPlace)), on: path)
+            guard way == .deferred else { return outcome.losses.map(\.sentence) }
+            #expect(prepared.bound?.isDeferred == true)
+            return outcome.losses.filter { $0.count != nil || $0.reason == .conflict }.map(\.sentence)
+                + (try Migrator().finishDeferred(path, versions: versions).losses.map(\.sentence))
+        }
+
+        var indexes: String {
+            get throws { try shell("SELECT name FROM sqlite_master WHERE type = 'index' AND name LIKE 'app%'") }
+        }
+    }
+
+    private static let title = AttributeDescription(name: "title", type: .string)
+    private static let body = AttributeDescription(name: "body", type: .string)
+    private static let more = AttributeDescription(name: "more", type: .string)
+    private static let text = AttributeDescription(name: "text", type: .string, renamingIdentifier: "body")
+
+    private static let generated = """
+        ALTER TABLE ZNOTE ADD COLUMN g TEXT GENERATED ALWAYS AS (upper(ZTITLE) || ', (x)') VIRTUAL;
+        ALTER TABLE ZNOTE ADD COLUMN "AS h" AS (length("g"));
+        CREATE INDEX app_g ON ZNOTE (g);
+        """
+
+    // MARK: - Generated columns
+
+    @Test(arguments: Way.allCases)
+    func `a generated column stays, and so does its index`(way: Way) throws {
+        let notes = try Notes(Self.generated, to: [Self.title, Self.body, Self.more])
+        #expect(try notes.migrate(way) == [])
+        #expect(
+            try notes.shell("SELECT name, hidden FROM pragma_table_xinfo('ZNOTE') WHERE hidden > 0")
+                == "g|2\nAS h|2\n")
+        #expect(try notes.indexes == "app_g\n")
+        #expect(
+            try notes.shell("SELECT Z_PK, \"AS h\", ZMORE FROM ZNOTE INDEXED BY app_g WHERE g = 'TITLE 4, (x)'")
+                == "4|12|\n")
+        #expect(try notes.shell("PRAGMA integrity_check") == "ok\n")
+    }
+
+    @Test func `a table that has generated columns beside its own is not made anew`() throws {
+        let notes = try Notes(Self.generated, to: [Self.title])
+        try notes.shell("ALTER TABLE Z_1TAGS ADD COLUMN both AS (Z_1NOTES || Z_2TAGS)")
+        let connection = try Connection(notes.path, mode: .readOnly)
+        defer { connection.close() }
+        let version = notes.versions.versions[0]
+        let bound = try BoundPlan(
+            ResolvedMapping(identityOf: version.model), from: version, to: version, over: StoreSnapshot(connection),
+            connection: connection)
+        for name in ["ZNOTE", "Z_1TAGS"] {
+            let sql = bound.destination.table(named: name)?.sql ?? bound.destination.joinTable(named: name)?.sql
+            #expect(try notes.shell("SELECT sql FROM sqlite_master WHERE name = '\(name)'") == "\(sql ?? "")\n")
+        }
+        #expect(bound.losses == [])
+    }
+
+    @Test func `a stored generated column, in a table that an app has made itself, stays`() throws {
+        let notes = try Notes("", to: [Self.title, Self.body, Self.more])
+        try notes.shell(
+            """
+            ALTER TABLE ZNOTE RENAME TO old;
+            CREATE TABLE ZNOTE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, -- comma, (bracket
+                Z_OPT INTEGER, ZBODY VARCHAR, ZTITLE VARCHAR, g INT AS (length(ZTITLE) * 2) STORED /* ) */);
+            INSERT INTO ZNOTE SELECT Z_PK, Z_ENT, Z_OPT, ZBODY, ZTITLE FROM old; DROP TABLE old;
+            """)
+        #expect(try notes.migrate() == [])
+        #expect(
+            try notes.shell("SELECT g, hidden FROM ZNOTE, pragma_table_xinfo('ZNOTE') WHERE name = 'g'")
+                == String(repeating: "14|3\n", count: 5))
+    }
+
+    @Test(arguments: [[title], [title, text], [title, body, .init(name: "g", type: .string)]])
+    func `a generated column over a column that goes or is renamed, is named`(later: [AttributeDescription]) throws {
+        let notes = try Notes(
+            """
+            ALTER TABLE ZNOTE ADD COLUMN ZG AS (length(ZBODY)); CREATE INDEX app_g ON ZNOTE (ZG);
+            ALTER TABLE ZNOTE ADD COLUMN kept AS (length(ZTITLE));
+            """, to: later)
+        let reason = "the generated column ZNOTE.ZG leaves"
+        #expect(try notes.prepared(defers: true).deferral?.reasons.contains(reason) == true)
+        let error = #expect(throws: MigrationError.self) { try notes.prepared().migration(inPlace: true) }
+        #expect(error?.message.contains(reason) == true)
+        let plan = try notes.prepared()
+        let found = plan.bound?.findings.filter { $0.code == "column-dropped" }.map(\.place)
+        #expect(found == ["ZNOTE.ZG"])
+        let isTaken = later.contains { $0.name == "g" }
+        let why = isTaken ? "duplicate column name: ZG" : "no such column: ZBODY"
+        let losses = try notes.migrate()
+        #expect(losses.contains("The generated column ZNOTE.ZG is dropped: \(why)."))
+        let isIndexDropped = losses.contains { $0.hasPrefix("The index app_g is dropped") }
+        #expect(isIndexDropped != isTaken)
+        #expect(try notes.shell("SELECT sum(kept) FROM ZNOTE") == "35\n")
+        let record = try #require(try RunHistory(Sidecar(store: notes.path)).records().last)
+        #expect(record.losses.contains { $0.kind == .column && $0.place == "ZNOTE.ZG" })
+    }
+
+    // MARK: - Constraints and ordinary columns
+
+    @Test(arguments: Way.allCases)
+    func `constraints of an app's own stay in place, and are named where a table is made anew`(way: Way) throws {
+        let notes = try Notes("", to: [Self.title, Self.body, Self.more])
+        try notes.shell(
+            """
+            ALTER TABLE ZNOTE RENAME TO old;
+            CREATE TABLE ZNOTE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER NOT NULL, Z_OPT INTEGER, ZBODY VARCHAR,
+                ZTITLE VARCHAR COLLATE NOCASE, CHECK (length(ZBODY) < 1000), UNIQUE (ZTITLE, ZBODY));
+            INSERT INTO ZNOTE SELECT Z_PK, Z_ENT, Z_OPT, ZBODY, ZTITLE FROM old; DROP TABLE old;
+            """)
+        let lost = [
+            "The constraint NOT NULL of ZNOTE.Z_ENT is dropped: the model does not ask for it.",
+            "The constraint COLLATE NOCASE of ZNOTE.ZTITLE is dropped: the model does not ask for it.",
+            "The constraint CHECK (length(ZBODY) < ?) of ZNOTE is dropped: the model does not ask for it.",
+            "The constraint UNIQUE (ZTITLE, ZBODY) of ZNOTE is dropped: the model does not ask for it.",
+        ]
+        #expect(try notes.migrate(way) == (way == .inPlace ? [] : lost))
+        let sql = try notes.shell("SELECT sql FROM sqlite_master WHERE name = 'ZNOTE'")
+        #expect(sql.contains("CHECK") == (way == .inPlace))
+        if way == .deferred {
+            let record = try #require(try RunHistory(Sidecar(store: notes.path)).records().last)
+            #expect(record.operation == .finish && record.backup != nil)
+        }
+    }
+
+    @Test func `an ordinary column of an app's own is named, with its values and without`() throws {
+        let notes = try Notes(
+            """
+            ALTER TABLE ZNOTE ADD COLUMN full TEXT; UPDATE ZNOTE SET full = 'x' WHERE Z_PK < 3;
+            ALTER TABLE ZNOTE ADD COLUMN empty TEXT;
+            ALTER TABLE Z_1TAGS ADD COLUMN since REAL DEFAULT 5;
+            """, to: [Self.title, Self.body, Self.more])
+        #expect(
+            try notes.migrate() == [
+                "2 values in the column full of ZNOTE are deleted: the column belongs to no property of the model.",
+                "The column ZNOTE.empty is dropped: it belongs to no property of the model.",
+                "3 values in the column since of Z_1TAGS are deleted: the column belongs to no property of the model.",
+            ])
+    }
+
+    // MARK: - What is made while work waits
+
+    @Test func `finish drops what an app has made since over a column that leaves, and names it`() throws {
+        let notes = try Notes("CREATE INDEX app_before ON ZNOTE (ZBODY)", to: [Self.title])
+        let prepared = try notes.prepared(defers: true)
+        let outcome = try Migrator().run(prepared).first
+        #expect(prepared.bound?.isDeferred == true)
+        #expect(outcome?.losses.map(\.place) == ["Note.body", "app_before"])
+        // What goes at once is in a backup.
+        let backup = try #require(outcome?.backup)
+        #expect(
+            try SQLiteShell.run(backup.store, "SELECT sql FROM sqlite_master WHERE name = 'app_before'")
+                == "CREATE INDEX app_before ON ZNOTE (ZBODY)\n")
+        #expect(try notes.indexes == "")
+        try notes.shell(
+            """
+            CREATE INDEX app_body ON ZNOTE (ZBODY); CREATE INDEX app_title ON ZNOTE (ZTITLE);
+            CREATE VIEW app_bodies AS SELECT ZBODY FROM ZNOTE;
+            CREATE TRIGGER app_write AFTER INSERT ON ZNOTE WHEN NEW.ZBODY IS NULL BEGIN SELECT 1; END;
+            ALTER TABLE ZNOTE ADD COLUMN g AS (length(ZBODY));
+            """)
+        let finished = try Migrator().finishDeferred(notes.path, versions: notes.versions)
+        #expect(
+            finished.losses.map(\.place) == ["app_body", "app_bodies", "app_write", "ZNOTE.ZBODY", "ZNOTE.g"])
+        #expect(finished.backup != nil && finished.left.isEmpty)
+        #expect(try notes.indexes == "app_title\n")
+        #expect(try notes.shell("INSERT INTO ZNOTE (Z_PK, Z_ENT) VALUES (9, 1); PRAGMA integrity_check") == "ok\n")
+    }
+
+    @Test func `finish drops an object once, however many tasks follow`() throws {
+        let notes = try Notes("", to: [Self.title])
+        _ = try Migrator().run(try notes.prepared(defers: true))
+        // A table that was set aside is a task of its own, done before the table of notes is made anew.
+        try notes.shell(
+            """
+            CREATE INDEX Z_Note_stale ON ZNOTE (ZTITLE); CREATE TABLE Z_DEFERRED_1_ZOLD (Z_PK INTEGER PRIMARY KEY);
+            CREATE VIEW late AS SELECT ZBODY FROM ZNOTE;
+            """)
+        let finished = try Migrator().finishDeferred(notes.path, versions: notes.versions)
+        #expect(finished.losses.map(\.place).filter { $0 == "late" } == ["late"])
+        #expect(finished.left.isEmpty)
+    }
+
+    @Test func `a deferred migration that loses nothing at once makes no backup`() throws {
+        let notes = try Notes(Self.generated, to: [Self.title])
+        let outcome = try Migrator().run(try notes.prepared(defers: true)).first
+        #expect(outcome?.backup == nil && outcome?.losses.map(\.count) == [nil])
+    }
+}

@@ -1,0 +1,54 @@
+import MoultModel
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// `Z_PRIMARYKEY.Z_MAX` below a key that is taken is a fault of the store, which a migration repairs on its way.
+struct KeyCounterTests {
+    private static let low = """
+        SELECT count(*) FROM Z_PRIMARYKEY WHERE Z_NAME = 'Item' AND Z_MAX <> (SELECT max(Z_PK) FROM ZITEM)
+        """
+
+    @Test(arguments: [false, true])
+    func `a counter that is too low is named, and right after the migration`(isDeferred: Bool) throws {
+        let folder = try ScratchFolder()
+        let store = folder.path + "/Items.sqlite"
+        let versions = try isDeferred ? DeferrableVersions.make() : KillableVersions.make()
+        try StoreMaker(versions.versions[0]).make(at: store)
+        _ = try SQLiteShell.run(
+            store,
+            """
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT value, (SELECT Z_ENT FROM Z_PRIMARYKEY
+                WHERE Z_NAME = 'Item'), 1, 'i' || value FROM generate_series(1, 40);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_ENT < 16000
+            """)
+        var options = PreparedMigration.Options()
+        options.defersWork = isDeferred
+        let prepared = try PreparedMigration(store, versions: versions, options: options)
+        let note = try #require(prepared.bound?.findings.first { $0.code == "key-counter" })
+        #expect(note.severity == .note && note.place == "Item" && note.message.contains("40"))
+        _ = try Migrator().run(try #require(try prepared.migration()), on: store)
+        #expect(try SQLiteShell.run(store, Self.low) == "0\n")
+    }
+
+    @Test func `in place too, where only the catalogue changes`() throws {
+        let item = EntityDescription(name: "Item", attributes: [.init(name: "name", type: .string)])
+        var wider = item
+        wider.attributes.append(.init(name: "note", type: .string))
+        let versions = ModelVersions(versions: [
+            ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: [item])),
+            ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: [wider])),
+        ])
+        let folder = try ScratchFolder()
+        let store = folder.path + "/Items.sqlite"
+        try StoreMaker(versions.versions[0]).make(at: store)
+        _ = try SQLiteShell.run(
+            store,
+            "INSERT INTO ZITEM SELECT value, 1, 1, 'i' FROM generate_series(1, 40); UPDATE Z_PRIMARYKEY SET Z_MAX = 3")
+        let prepared = try PreparedMigration(store, versions: versions)
+        _ = try Migrator().run(try #require(try prepared.migration(inPlace: true)), on: store)
+        #expect(try SQLiteShell.run(store, Self.low) == "0\n")
+    }
+}

@@ -1,0 +1,52 @@
+import MoultModel
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// One fault of a table must not take a store apart, object by object.
+struct QuarantineLimitTests {
+    @Test func `a repair that would put most of an entity aside is refused, and runs when it is told to`() throws {
+        let library = try LibraryStore()
+        // The numbers of thirty books are lost, as by a tool that rewrote the column.
+        try library.shell("UPDATE ZBOOK SET Z_ENT = 77 WHERE Z_PK <= 30")
+        let hash = try library.hash()
+        let repair = try StoreRepair(library.path, at: library.version)
+        let error = #expect(throws: MigrationError.self) {
+            try Migrator().run(try #require(repair.migration), on: library.path)
+        }
+        #expect(error?.code == .quarantineTooLarge)
+        #expect(error?.message.contains("objects of Book") == true, "\(String(describing: error))")
+        #expect(error?.remedy.contains("--allow-large-quarantine") == true)
+        #expect(try library.hash() == hash)
+        #expect(throws: MigrationError.self) {
+            try Migrator().rehearse(try #require(repair.migration), on: library.path)
+        }
+        let told = try StoreRepair(library.path, at: library.version, allowsLargeQuarantine: true)
+        let outcome = try Migrator().run(try #require(told.migration), on: library.path)
+        #expect(outcome.quarantined >= 30)
+    }
+
+    @Test func `a handful is never refused, and a part of many objects neither`() throws {
+        let library = try LibraryStore()
+        // Nine of ten tags, and a fifth of the books.
+        try library.shell("UPDATE ZTAG SET Z_ENT = 77 WHERE Z_PK < 10; UPDATE ZBOOK SET Z_ENT = 77 WHERE Z_PK > 80")
+        let repair = try StoreRepair(library.path, at: library.version)
+        let outcome = try Migrator().run(try #require(repair.migration), on: library.path)
+        #expect(outcome.quarantined >= 9)
+    }
+
+    @Test func `the fixes of rules have the same limit`() throws {
+        let forum = try BrokenForum.closed()
+        _ = try forum.shell("UPDATE ZTOPIC SET ZFORUM = NULL WHERE Z_PK > 50")
+        let audit = try RuleAudit(forum.path, [ForumRules.homeless()], version: ForumRules.version)
+        let error = #expect(throws: MigrationError.self) {
+            try Migrator().run(try #require(try audit.mending()), on: forum.path)
+        }
+        #expect(error?.code == .quarantineTooLarge)
+        #expect(try forum.shell("SELECT count(*) FROM ZTOPIC") == "100")
+        let told = try #require(try audit.mending(allowsLargeQuarantine: true))
+        #expect(try Migrator().run(told, on: forum.path).quarantined == 55)
+    }
+}

@@ -1,0 +1,136 @@
+import FaultCases
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultStore
+import MoultSystem
+import MoultTesting
+import TestSupport
+import Testing
+
+/// With exactly the room that a run announces, and with no byte more, it does not fill the volume.
+struct RoomTests {
+    /// A machine that keeps SQLite's own files beside the store's, and says how much room there is.
+    private struct Machine: ForwardingSystem {
+        let temporaryFolder: String
+        var available: Int64?
+
+        func space(at path: String) throws -> VolumeSpace {
+            let real = try real.space(at: path)
+            return VolumeSpace(available: available ?? real.available, volume: real.volume)
+        }
+    }
+
+    private struct Kind: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let prepare: @Sendable (_ store: String) throws -> Void
+        let run: @Sendable (_ store: String, _ system: any System) throws -> Void
+    }
+
+    private static let kinds = Result { try small() + large() }
+
+    private static func small() throws -> [Kind] {
+        try FaultCases.all.map { Kind(testDescription: $0.name, prepare: $0.prepare, run: $0.run) }
+    }
+
+    /// In a large store what is announced for small files does not hide what is missing for the pages.
+    private static func large() throws -> [Kind] {
+        let versions = try KillableVersions.make()
+        return [(false, false), (true, false), (true, true), (false, true)].map { isWAL, isFrugal in
+            Kind(testDescription: "large\(isWAL ? ", WAL" : "")\(isFrugal ? ", frugal" : "")") { store in
+                try SampleStore.make(at: store, of: versions, count: 10_000)
+                _ = try SQLiteShell.run(store, "PRAGMA journal_mode = \(isWAL ? "WAL" : "DELETE")")
+            } run: { store, system in
+                let prepared = try PreparedMigration(store, versions: versions, system: system)
+                _ = try Migrator(options: MigrationOptions(isFrugal: isFrugal), system: system).run(prepared)
+            }
+        }
+    }
+
+    /// A store of that kind in a folder of a volume, which the kind may empty.
+    private func prepare(_ kind: Kind, on volume: SmallVolume) throws -> String {
+        let folder = volume.path + "/field"
+        try POSIXSystem().makeFolder(folder)
+        try kind.prepare(folder + "/store.sqlite")
+        try POSIXSystem().makeFolder(volume.path + "/temporary")
+        return folder + "/store.sqlite"
+    }
+
+    /// The numbers of the error that a machine without any room gets; nil where nothing is asked for.
+    private func announced(_ kind: Kind, _ store: String, on volume: SmallVolume) throws -> Int? {
+        do {
+            try kind.run(store, Machine(temporaryFolder: volume.path + "/temporary", available: 0))
+            return nil
+        } catch let error as MigrationError {
+            return Self.needed(error)
+        }
+    }
+
+    /// What a run asks for that is refused before it begins.
+    private static func needed(_ error: MigrationError) -> Int? {
+        let words = error.message.split(separator: " ")
+        guard error.code == .insufficientStorage else { return nil }
+        return words.firstIndex(of: "needs").flatMap { Int(words[$0 + 1].filter(\.isNumber)) }
+    }
+
+    @Test func `every kind of migration has enough with the room that it announces`() throws {
+        var tried = 0
+        let kinds = try Self.kinds.get().enumerated().filter { Tier.faults.isAsked || $0.offset % 3 == 0 }
+        for kind in kinds.map(\.element) {
+            guard let volume = try SmallVolume(kilobytes: 64_000) else { return }
+            let store = try prepare(kind, on: volume)
+            var room = try announced(kind, store, on: volume)
+            if room != nil { tried += 1 }
+            let system = Machine(temporaryFolder: volume.path + "/temporary")
+            // A way that stops at each version asks for the room of each when it comes to it.
+            for _ in 0..<5 {
+                guard let needed = room else { break }
+                do {
+                    // A page of the volume is the least that it gives.
+                    try volume.withRoom((needed + 4_095) / 4_096 * 4_096) { try kind.run(store, system) }
+                    room = nil
+                } catch let error as MigrationError {
+                    room = Self.needed(error)
+                    if room == nil { Issue.record("\(kind.testDescription): \(needed) bytes are not enough: \(error)") }
+                }
+            }
+            #expect(room == nil, "\(kind.testDescription) asks for more and more")
+        }
+        #expect(tried > kinds.count / 4, "\(tried) kinds announce anything")
+    }
+
+    @Test func `a volume that runs full in the run is named with what was needed and what is free`() throws {
+        guard let volume = try SmallVolume(kilobytes: 64_000) else { return }
+        let kind = try #require(try Self.kinds.get().first { $0.testDescription == "large, WAL" })
+        let store = try prepare(kind, on: volume)
+        let needed = try #require(try announced(kind, store, on: volume))
+        let boasting = Machine(temporaryFolder: volume.path + "/temporary", available: .max)
+        for part in [2, 3, 4] {
+            let error = #expect(throws: MigrationError.self) {
+                try volume.withRoom(needed * part / 10) { try kind.run(store, boasting) }
+            }
+            #expect(error?.code == .insufficientStorage)
+            #expect(error?.message.contains("bytes are free now") == true, "\(String(describing: error))")
+            let words = error?.message.replacing(",", with: "") ?? ""
+            #expect(words.contains("the whole run was \(needed) (") && words.contains(volume.path), "\(words)")
+        }
+        #expect(try SQLiteShell.run(store, "PRAGMA integrity_check") == "ok\n")
+    }
+
+    @Test func `a volume without room for another file is called full`() throws {
+        guard let volume = try SmallVolume(kilobytes: 8_000) else { return }
+        let kind = try #require(try Self.kinds.get().first)
+        let store = try prepare(kind, on: volume)
+        for files in 6...24 {
+            try volume.remount("nr_inodes=\(files)")
+            do {
+                try kind.run(store, Machine(temporaryFolder: volume.path + "/temporary"))
+                return
+            } catch let error as MigrationError {
+                #expect(error.code == .insufficientStorage, "\(files): \(error)")
+            } catch is SmallVolume.Refused {
+                continue
+            }
+        }
+    }
+}
