@@ -222,7 +222,7 @@ enum FuzzSeeds {
 
     // MARK: Real
 
-    private static func real(for reader: FuzzReader) throws -> [[UInt8]] {
+    static func real(for reader: FuzzReader) throws -> [[UInt8]] {
         switch reader {
         case .xml: return try files { $0.hasSuffix(".xcdatamodel/contents") }
         case .elements: return try files { $0.hasSuffix(".xcdatamodel/elements") }

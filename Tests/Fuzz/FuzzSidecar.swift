@@ -152,14 +152,17 @@ struct FuzzSidecar: Sendable {
 
     /// A damaged store; what comes out of it is sound.
     func salvage(_ bytes: [UInt8]) throws {
-        let (damaged, new) = (scratch.path + "/damaged.sqlite", scratch.path + "/salvaged.sqlite")
+        // A folder for each input: where something is left beside the new store, a salvage is refused.
+        let folder = scratch.path + "/salvage"
+        try system.makeFolder(folder)
+        defer { _ = try? system.removeTree(folder) }
+        let (damaged, new) = (folder + "/damaged.sqlite", folder + "/salvaged.sqlite")
         try system.write(bytes, to: damaged)
-        defer { for suffix in ["", "-wal", "-shm"] { _ = try? system.remove(new + suffix) } }
         expectUsefulErrors {
             _ = try StoreSalvage(version).run(damaged, into: new)
             expectUsefulErrors { _ = try StoreRepair(new, at: version).found }
         }
-        if try system.list(scratch.path).contains(where: { $0.hasSuffix(".salvage") }) {
+        if try system.list(folder).contains(where: { $0.hasSuffix(".salvage") }) {
             stop("a working folder stays")
         }
     }

@@ -44,7 +44,7 @@ package struct StoreSalvage {
         defer { _ = try? system.removeTree(work) }
         let files = SalvageFiles(folder: work)
         let fault = try copy(store, to: files.damaged)
-        let recovery = try recover(files, isCancelled)
+        let recovery = try recover(store, files, isCancelled)
         var report = try make(files, recovery, of: store)
         if let fault {
             report.notes.append(
@@ -87,7 +87,9 @@ package struct StoreSalvage {
         return fault ?? (isLeft ? "SQLite has not played it back." : nil)
     }
 
-    private func recover(_ files: SalvageFiles, _ isCancelled: @escaping () -> Bool) throws -> PageRecovery {
+    private func recover(
+        _ store: String, _ files: SalvageFiles, _ isCancelled: @escaping () -> Bool
+    ) throws -> PageRecovery {
         func check() throws {
             guard isCancelled() else { return }
             throw MigrationError(
@@ -105,7 +107,7 @@ package struct StoreSalvage {
         // SQLite would make it with the rights that the umask leaves.
         try system.makeFile(files.recovered, .own)
         let recovery = try PageRecovery(files.damaged, into: files.recovered, system, check: check, hints: hints)
-        try recovery.run()
+        try recovery.run(place: store)
         return recovery
     }
 

@@ -47,8 +47,9 @@ final class PageRecovery {
         (self.hints, self.check) = (hints, check)
     }
 
+    /// - Parameter place: what an error names: the store of which this is a copy.
     /// - Throws: `notAStore` where no page is one of SQLite.
-    func run() throws {
+    func run(place: String) throws {
         try ledger.findFreePages()
         try readSchema()
         for entry in schema.entries { try database.note(entry) }
@@ -65,7 +66,7 @@ final class PageRecovery {
         if !isSchemaWhole || tables.contains(where: { !$0.gaps.isEmpty }) { try OrphanPages(self).read() }
         guard !ledger.numbers(.read).isEmpty else {
             throw MigrationError(
-                .notAStore, "The file has no page of a SQLite database that can be read.",
+                .notAStore, "The file has no page of a SQLite database that can be read.", place: place,
                 remedy: "Name a Core Data store, or restore it from a backup.")
         }
         // A store need not have a history: the model does not say.
