@@ -1,5 +1,6 @@
 import MoultModel
 import MoultPlan
+import MoultPropertyList
 import MoultSQLite
 import MoultStore
 import MoultSystem
@@ -28,6 +29,10 @@ package struct PreparedMigration: Sendable {
         package var isExperimental: Bool
         /// Migrate a store that is mirrored to CloudKit, the careful way.
         package var allowsCloudKit: Bool
+        /// Whether the new store is compared with the old one; where not, only the soundness of its pages is checked.
+        package var comparesStores = true
+        /// Entries of the metadata that the new store gets in the commit of the migration, beside those of the old one.
+        package var metadataEntries: [String: PropertyList] = [:]
         /// Whether this is one of several commits on the way to a version.
         var isStop = false
         /// Whether what an earlier call with a budget has found in the rows is taken as it is, where nobody has written
@@ -199,6 +204,8 @@ package struct PreparedMigration: Sendable {
         var migration = try Migration(
             bound, on: store, from: pass.older.name, workingCopy: workingCopy, inPlace: inPlace, system: system)
         if case .none = pass.work { migration.leavesSchema() }
+        if !options.comparesStores { migration.verifyPagesOnly() }
+        migration.metadataEntries = options.metadataEntries
         let registry = options.registry
         migration.ledger = ledger
         migration.addPolicies(of: bound, registry, batchSize: options.batchSize, pass: position, ledger: ledger)

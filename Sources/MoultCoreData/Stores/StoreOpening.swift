@@ -111,7 +111,7 @@ package struct StoreOpening {
 extension StoreOpening {
     private func bringUpToDate(_ path: String) throws {
         guard let (migrator, prepared) = try preparedMigration(path) else { return }
-        _ = try migrator.run(prepared, observer, adjusting: adjusted)
+        _ = try migrator.run(prepared, observer)
     }
 
     /// As much of the migration as there is time for.
@@ -123,7 +123,7 @@ extension StoreOpening {
         guard type == .sqlite, let url, url.path != "/dev/null", try system.exists(url.path),
             let (migrator, prepared) = try preparedMigration(url.path, goesOn: true)
         else { return .nothingToDo }
-        return try migrator.run(prepared, within: .seconds(budget), since: started, observer, adjusting: adjusted)
+        return try migrator.run(prepared, within: .seconds(budget), since: started, observer)
     }
 
     /// Nil where the store fits.
@@ -161,6 +161,9 @@ extension StoreOpening {
         preparation.defersWork = options.defersMigration
         preparation.goesOn = goesOn
         preparation.isExperimental = options.allowsUncertainHashes
+        preparation.comparesStores = description?.validatesAfterMigration ?? true
+        // The task is due from the very commit that migrates the store.
+        if description?.afterMigration != nil { preparation.metadataEntries[StoreMetadata.taskKey] = .boolean(true) }
         try checkHashes()
         return (migrator, try prepared(path, versions, preparation))
     }
@@ -309,32 +312,6 @@ extension StoreOpening {
                 progress?(told)
                 for update in updates { update.yield(told) }
             }, isCancelled: { isCancelled?() ?? false })
-    }
-
-    /// The migration as the description wants it.
-    private func adjusted(_ migration: Migration) -> Migration {
-        var migration = migration
-        if description?.validatesAfterMigration == false { migration = migration.withoutComparison() }
-        guard description?.afterMigration != nil else { return migration }
-        // Written into the working copy, so that the task is due from the very commit that migrates the store.
-        let verify = migration.verify
-        migration.verify = { connection in
-            try verify(connection)
-            var metadata = try StoreMetadata(from: connection)
-            metadata.isTaskDue = true
-            try metadata.write(to: connection)
-        }
-        return migration
-    }
-}
-
-extension Migration {
-    /// Checks that the new store is sound, and compares it with the old one no more.
-    fileprivate func withoutComparison() -> Migration {
-        var migration = self
-        migration.verify = { try $0.checkSoundness(place: $0.path) }
-        if let next { migration.next = { connection in try next(connection).withoutComparison() } }
-        return migration
     }
 }
 

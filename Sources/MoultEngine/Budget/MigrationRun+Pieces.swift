@@ -21,6 +21,7 @@ extension MigrationRun {
             if !pace.checkpoint.isChanged { try change(copy, pace, units) }
             try migration.settleLosses()
             try verify(copy, pace, units)
+            try migration.writeMetadataEntries(copy.connection)
             for proof in try proofs(pace, units) { try perform(proof, .backup, pace) }
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum

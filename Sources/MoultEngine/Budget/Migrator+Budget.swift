@@ -17,7 +17,7 @@ extension Migrator {
     ///   that took too long.
     package func run(
         _ prepared: PreparedMigration, within limit: DeferredLimit, since started: UInt64? = nil,
-        _ observer: MigrationObserver = .none, adjusting: (Migration) -> Migration = { $0 }
+        _ observer: MigrationObserver = .none
     ) throws -> BudgetOutcome {
         let started = started ?? system.monotonicNanoseconds
         guard let migration = try prepared.migration() else {
@@ -31,12 +31,12 @@ extension Migrator {
         }
         try limit.check(against: MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL).longest)
         if let outcome = try run(
-            adjusting(migration), on: prepared.store, limit, started, mayStartOver: !prepared.goesOn, observer)
+            migration, on: prepared.store, limit, started, mayStartOver: !prepared.goesOn, observer)
         {
             return outcome
         }
         guard let again = try prepared.lookingAgain().migration() else { return .nothingToDo }
-        return try run(adjusting(again), on: prepared.store, limit, started, mayStartOver: true, observer)
+        return try run(again, on: prepared.store, limit, started, mayStartOver: true, observer)
             ?? .nothingToDo
     }
 

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultPropertyList
 import MoultSQLite
 import MoultStore
 import MoultTransform
@@ -53,6 +54,8 @@ package struct Migration: Sendable {
     var verifyPages: @Sendable (Connection) throws -> Void = { _ in }
     /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.
     package var verifySteps: @Sendable (Connection, _ catalogueDigest: [UInt8]) throws -> Void = { _, _ in }
+    /// Entries of the metadata that the new store gets once it is verified.
+    package var metadataEntries: [String: PropertyList] = [:]
     /// The pass after this one, bound to what this one has made, where a way through the versions takes several. All of
     /// them run on working copies; the store sees one commit, of the last.
     package var next: (@Sendable (Connection) throws -> Migration)?
@@ -71,6 +74,13 @@ package struct Migration: Sendable {
         self.newExternalFiles = newExternalFiles
         self.precondition = precondition
         self.verify = verify
+    }
+
+    func writeMetadataEntries(_ connection: Connection) throws {
+        guard !metadataEntries.isEmpty else { return }
+        var metadata = try StoreMetadata(from: connection)
+        metadata.entries.merge(metadataEntries) { $1 }
+        try metadata.write(to: connection)
     }
 }
 

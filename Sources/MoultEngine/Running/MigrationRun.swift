@@ -187,13 +187,14 @@ extension MigrationRun {
         try quarantine.noteRestored(from: copy.connection, run: identifier)
     }
 
-    /// A verification that is cancelled ends at once.
+    /// Verifies the new store, and writes what is due from its commit on. A verification that is cancelled ends at once.
     private func verify(_ pass: Migration, _ connection: Connection) throws {
         do {
             try measure(.verify) {
                 let isLast = pass.next == nil && pass.steps.isEmpty
                 try observer.watching(connection, as: isLast ? .verify : nil) { try pass.verify(connection) }
             }
+            try pass.writeMetadataEntries(connection)
         } catch let error as MigrationError where error.code == .cancelled {
             throw Self.cancelled(sidecar.store)
         }

@@ -7,20 +7,18 @@ extension Migrator {
     /// A run that stops at each version and fails, or dies, leaves the store at the last version that it has reached,
     /// whole; preparing it again goes on from there.
     ///
-    /// - Parameter adjusting: makes the last changes to each migration before it runs.
     /// - Returns: what each run has done; none where the store is of the target version already.
     /// - Throws: what ``PreparedMigration/migration(inPlace:)`` and ``run(_:on:_:)`` throw; with stops, the message says
     ///   which version the store has by then.
     package func run(
-        _ prepared: PreparedMigration, _ observer: MigrationObserver = .none,
-        adjusting: (Migration) -> Migration = { $0 }
+        _ prepared: PreparedMigration, _ observer: MigrationObserver = .none
     ) throws -> [MigrationOutcome] {
         guard let whole = try prepared.migration() else {
             try healed(prepared.store)
             return []
         }
         guard prepared.stopsAtEachVersion else {
-            return [try run(adjusting(whole), on: prepared.store, observer)]
+            return [try run(whole, on: prepared.store, observer)]
         }
         var outcomes: [MigrationOutcome] = []
         let started = system.monotonicNanoseconds
@@ -37,7 +35,7 @@ extension Migrator {
                 guard let migration = try next.migration() else { continue }
                 outcomes.append(
                     try run(
-                        adjusting(migration), on: prepared.store,
+                        migration, on: prepared.store,
                         observer.part(number, of: count, since: started, system)))
             } catch var error as MigrationError where number > 0 {
                 error.message += " The store stays at \(edge.from), the last version that it has reached."

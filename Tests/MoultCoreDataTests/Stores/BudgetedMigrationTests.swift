@@ -37,4 +37,28 @@ import Testing
         let loaded = try store.container(versions.versions[1].model, versions: versions)
         #expect(try loaded.viewContext.all("Item", by: "name").count == 50)
     }
+
+    @Test(arguments: [true, false])
+    func `a task after the migration runs once, whether the stores are compared or not`(isCompared: Bool) throws {
+        let (store, versions) = (try TestStore(), try KillableVersions.make())
+        try store.container(versions.versions[0].model).close()
+        let (ran, verifying) = (AfterMigrationTests.Count(), AfterMigrationTests.Count())
+        func container() -> PersistentContainer {
+            let container = described(store, versions)
+            container.persistentStoreDescriptions[0].validatesAfterMigration = isCompared
+            container.persistentStoreDescriptions[0].afterMigration = { _ in ran.up() }
+            container.persistentStoreDescriptions[0].migrationProgress = { if $0.phase == "verify" { verifying.up() } }
+            return container
+        }
+        var calls = 0
+        while try container().migrate(budget: 10) != .finished, calls < 20 { calls += 1 }
+        for _ in 0..<2 {
+            let loaded = container()
+            loaded.loadPersistentStores { _, error in #expect(error == nil) }
+            try loaded.close()
+        }
+        #expect(ran.value == 1)
+        // Each question to the rows is told; without them only the end is.
+        #expect(isCompared ? verifying.value > 3 : verifying.value <= 1)
+    }
 }
