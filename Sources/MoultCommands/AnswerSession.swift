@@ -65,7 +65,7 @@ struct AnswerSession {
             throw invocation.wrong("Nothing is asked about \(place).")
         }
         guard asked.count == 1 else {
-            throw invocation.wrong("Several versions ask about \(question.place): say which with --from and --to.")
+            throw invocation.wrong("Several versions ask about \(question.place). Select one with --from and --to.")
         }
         guard let answer = question.answers.first(where: { $0.choice == parts.dropFirst().first }) else {
             let choices = question.answers.map(\.choice).joined(separator: ", ")
@@ -87,7 +87,7 @@ struct AnswerSession {
             }
             let places = Set(kept.list.map(\.place)).sorted().joined(separator: ", ")
             throw invocation.wrong(
-                "Nothing was answered about \(place)." + (places.isEmpty ? "" : " Answered were: \(places)."))
+                "There is no answer about \(place)." + (places.isEmpty ? "" : " There are answers about: \(places)."))
         }
         try settle(left)
     }
@@ -136,7 +136,7 @@ struct AnswerSession {
     func save() throws {
         guard let path else {
             throw MigrationError(
-                .usage, "There is no file to keep the answers in; nothing was recorded.",
+                .usage, "There is no file for the answers. Nothing was recorded.",
                 remedy: "Name one: --answers FILE.")
         }
         try POSIXSystem().writeAtomically(kept.json, to: path, .byUmask)
@@ -176,8 +176,8 @@ extension Answer {
         let what = property == nil ? "objects" : "values"
         let candidates = question.candidates.map(\.name).joined(separator: ", ")
         return switch self.is {
-        case .rename: "the \(what) of \(old ?? "") go on here"
-        case .new: "it starts empty or with its default; the \(what) of \(candidates) are not taken over"
+        case .rename: "the \(what) of \(old ?? "") continue here"
+        case .new: "it starts empty or with its default; the \(what) of \(candidates) are not copied"
         case .keep: "the old \(what) are kept"
         case .drop: "the old \(what) are lost"
         }

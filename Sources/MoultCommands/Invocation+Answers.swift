@@ -33,7 +33,7 @@ extension Invocation {
         }
         func isKnown(_ answer: Answer) -> Bool { versions.positions(of: answer) != nil }
         for answer in answers.list where !isKnown(answer) {
-            console.say("Ignored, as neither store is of such a version: the answer \(answer.json).")
+            console.say("Ignored, because neither store is of such a version: the answer \(answer.json).")
         }
         return answers.removing { !isKnown($0) }
     }

@@ -23,7 +23,7 @@ extension Invocation {
     private func ownVersions(_ console: Console) throws -> ModelVersions? {
         guard let models = registry.models else { return nil }
         guard self[value: .order] == nil else {
-            throw wrong("--order is for a model that is named; the app has given its versions in their order.")
+            throw wrong("--order requires --model. The app has given its versions in their order.")
         }
         let versions = try models()
         console.say(versions.findings)
