@@ -90,8 +90,8 @@ extension ManagedObjectModel {
             let name = name(part)
             guard byName.updateValue(part, forKey: name).map({ $0 == part }) ?? true else {
                 throw MigrationError.modelInvalid(
-                    "Two of the models to be merged say different things of the \(kind) \(name).", place: name,
-                    remedy: "Make them say the same, or rename one of them.")
+                    "Two of the models to merge define the \(kind) \(name) differently.", place: name,
+                    remedy: "Make the definitions equal, or rename one of them.")
             }
         }
         return Array(byName.values)

@@ -22,8 +22,8 @@ public struct MigrationError: Error, Sendable, Hashable {
 
     /// What to do about a store that is damaged: one answer for whoever finds it.
     package static let damagedStoreRemedy =
-        "moult doctor STORE says what helps: moult rollback puts a sound backup back; without one, moult salvage reads "
-        + "what is left into a new store."
+        "moult doctor STORE says what helps: moult rollback restores a sound backup; without one, moult salvage copies "
+        + "what is readable into a new store."
 
     package static func modelInvalid(_ message: String, place: String, remedy: String) -> MigrationError {
         MigrationError(.modelInvalid, message, place: place, remedy: remedy)

@@ -13,7 +13,7 @@ package struct KeyedArchive: Sendable {
         let list = try PropertyList(parsing: bytes)
         guard let objects = list["$objects"]?.array, let top = list["$top"]?.dictionary,
             list["$archiver"]?.string == "NSKeyedArchiver"
-        else { throw .propertyList("it is no keyed archive", at: 0) }
+        else { throw .propertyList("it is not a keyed archive", at: 0) }
         self.objects = objects
         self.top = top
     }

@@ -78,6 +78,6 @@ extension MigrationError {
     private static func propertyList(_ message: String, place: String) -> MigrationError {
         MigrationError(
             .propertyListInvalid, "The property list is damaged: \(message).", place: place,
-            remedy: "Restore the file from a backup or make it again with the tool that wrote it.")
+            remedy: "Restore the file from a backup, or create it again with the tool that wrote it.")
     }
 }

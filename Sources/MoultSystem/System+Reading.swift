@@ -33,6 +33,6 @@ extension MigrationError {
         MigrationError(
             .fileNotReadable,
             "\(path) has \(size.map(String.init) ?? "more") bytes; Moult reads at most \(limit) of it.",
-            place: path, remedy: "Name another file; if Moult itself has made this one, move it away.")
+            place: path, remedy: "Name another file. If Moult itself made this one, move it away.")
     }
 }

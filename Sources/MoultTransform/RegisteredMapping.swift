@@ -46,7 +46,7 @@ extension ModelVersions {
         if let position = position(named: name) { return versions[position] }
         throw MigrationError(
             .noPath,
-            "The mapping model \(registered.name) is registered for a version \(name), which the model has not.",
+            "The mapping model \(registered.name) is registered for a version \(name), which the model does not have.",
             place: registered.name,
             remedy: "The versions are: \(self.versions.flatMap(\.names).joined(separator: ", ")).")
     }

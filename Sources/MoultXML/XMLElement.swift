@@ -81,7 +81,7 @@ private final class XMLTreeBuilder {
         }
         if let fault { throw fault }
         guard status == XML_STATUS_OK, let root else { throw here(message(of: XML_GetErrorCode(parser))) }
-        if hasExternalType, let name = Self.unknownReference(in: bytes) { throw here("&\(name); is no character") }
+        if hasExternalType, let name = Self.unknownReference(in: bytes) { throw here("&\(name); is not a character") }
         return root
     }
 

@@ -47,7 +47,7 @@ open class PersistentContainer: @unchecked Sendable {
     public convenience init(name: String, versions: ModelVersions) throws {
         guard let current = versions.current else {
             throw MigrationError(
-                .modelNotFound, "There are no versions of the model \(name).", place: name,
+                .modelNotFound, "The model \(name) has no versions.", place: name,
                 remedy: "Give at least one version.")
         }
         self.init(name: name, managedObjectModel: current.model, versions: versions)

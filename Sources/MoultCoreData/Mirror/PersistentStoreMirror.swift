@@ -88,7 +88,7 @@ public struct PersistentStoreMirror: Sendable {
         guard try system.exists(url.path), OpenStores.shared.contains(try system.resolve(url.path)) else { return }
         throw MigrationError(
             .locked, "This process has the store open.", place: url.path,
-            remedy: "Begin before the store is loaded, or remove it from its coordinator first.")
+            remedy: "Start the mirror before the store is loaded, or remove the store from its coordinator first.")
     }
 
     // MARK: - In step

@@ -21,7 +21,7 @@ extension ManagedObjectModel {
         let models = try ModelLocation.models(in: folders).map(ManagedObjectModel.init(contentsOf:))
         guard !models.isEmpty else {
             throw MigrationError(
-                .modelNotFound, "None of the bundles holds a model.",
+                .modelNotFound, "None of the bundles contains a model.",
                 place: folders.map(\.path).joined(separator: ", "),
                 remedy: "Put a .momd or .xcdatamodeld among the resources, or give the model's own path.")
         }

@@ -100,7 +100,7 @@ extension PersistentStoreCoordinator {
             let system = POSIXSystem()
             guard try !system.exists(url.path) else {
                 throw MigrationError(
-                    .usage, "There is something at \(url.path) already.", place: url.path,
+                    .usage, "There is already something at \(url.path).", place: url.path,
                     remedy: "Destroy that store first, or give another place.")
             }
             try store.store.copy(to: url.path)

@@ -74,13 +74,13 @@ package struct StoreOpening {
     private func make(_ path: String) throws {
         guard !options.isReadOnly else {
             throw MigrationError(
-                .fileNotFound, "There is no store at this path, and it is to be opened for reading only.", place: path,
-                remedy: "Check the path, or open it for writing once, which makes it.")
+                .fileNotFound, "There is no store at this path, and it was opened for reading only.", place: path,
+                remedy: "Check the path, or open it for writing once, which creates it.")
         }
         guard try system.exists(Path.folder(of: path)) else {
             throw MigrationError(
                 .fileNotFound, "The folder of the store does not exist.", place: Path.folder(of: path),
-                remedy: "Make the folder first.")
+                remedy: "Create the folder first.")
         }
         try checkHashes()
         try StoreMaker(
@@ -95,7 +95,7 @@ package struct StoreOpening {
         }
         throw MigrationError(
             .unsupported, "The version hash of this model is not certain: \(reason).", place: url?.path ?? "",
-            remedy: "Leave the attribute out, or set the option \(PersistentStoreOption.allowsUncertainVersionHashes): "
+            remedy: "Remove the attribute, or set the option \(PersistentStoreOption.allowsUncertainVersionHashes): "
                 + "then Moult writes its best guess, and Core Data may refuse to open the store.")
     }
 
@@ -232,7 +232,7 @@ extension StoreOpening {
         }
         throw MigrationError(
             .storeUnknown,
-            "The store holds \(theirs.sorted().joined(separator: ", ")), and nothing of "
+            "The store contains \(theirs.sorted().joined(separator: ", ")), and nothing of "
                 + "\(ours.map(\.name).sorted().joined(separator: ", ")): its migration would drop everything.",
             place: url?.path ?? "",
             remedy: "Check the path; or open the store with a plan, or with the versions of its model.")
@@ -284,14 +284,14 @@ extension StoreOpening {
 
     private func notInferred(_ path: String, from: String, to: String) -> MigrationError {
         MigrationError(
-            .noPath, "No mapping is registered from \(from) to \(to), and none may be inferred.", place: path,
+            .noPath, "No mapping from \(from) to \(to) is registered, and inference is off.", place: path,
             remedy: "Register a mapping from \(from) to \(to), or set "
                 + "\(PersistentStoreOption.inferMappingModelAutomatically) to true.")
     }
 
     private func notInferred(_ path: String, cause: String) -> MigrationError {
         MigrationError(
-            .noPath, "Not every change on the way has a registered mapping, and none may be inferred.", place: path,
+            .noPath, "Some changes on the way have no registered mapping, and inference is off.", place: path,
             remedy: "Register a mapping for each change that has none, or set "
                 + "\(PersistentStoreOption.inferMappingModelAutomatically) to true.", cause: cause)
     }

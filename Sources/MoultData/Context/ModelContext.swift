@@ -162,5 +162,5 @@ extension ModelContext: CustomDebugStringConvertible {
     }
 }
 
-@available(*, unavailable, message: "a context belongs to one thread or actor; make one for each")
+@available(*, unavailable, message: "a context belongs to one thread or actor; create one for each")
 extension ModelContext: Sendable {}

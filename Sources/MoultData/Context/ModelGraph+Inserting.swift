@@ -129,8 +129,8 @@ extension ModelGraph {
 extension MigrationError {
     fileprivate static func absent(_ model: any PersistentModel) -> MigrationError {
         MigrationError(
-            .usage, "\(model.persistentModelID) stands for an object that is not in the store, and has no values.",
-            place: model.persistentModelID.description, remedy: "Make a new object, or fetch one that is there.")
+            .usage, "\(model.persistentModelID) refers to an object that is not in the store, and has no values.",
+            place: model.persistentModelID.description, remedy: "Create a new object, or fetch an existing one.")
     }
 }
 

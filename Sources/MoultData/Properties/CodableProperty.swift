@@ -105,8 +105,9 @@ extension MigrationError {
         _ type: Any.Type, _ key: String, of backing: any BackingData, _ error: any Error
     ) -> MigrationError {
         MigrationError(
-            .wrongType, "What the store holds is no \(type).", place: "\(backing.persistentModelID.entityName).\(key)",
-            remedy: "Let the type decode what its earlier versions wrote, or convert the values in a migration.",
+            .wrongType, "The value in the store is not of type \(type).",
+            place: "\(backing.persistentModelID.entityName).\(key)",
+            remedy: "Make the type decode what its earlier versions wrote, or convert the values in a migration.",
             cause: "\(error)")
     }
 }

@@ -60,6 +60,6 @@ extension _ModelProperty {
         // A context hands out no object with such a value (ModelGraph.isShowable).
         preconditionFailure(
             "\(backing.persistentModelID.entityName).\(key) of \(backing.persistentModelID) has no value, and "
-                + "\(Value.self) can be made of nothing: give the property an initial value.")
+                + "\(Value.self) cannot be created without one: give the property an initial value.")
     }
 }

@@ -41,7 +41,7 @@ package enum TapeArchive {
 
     static func invalid(_ message: String, _ path: String) -> MigrationError {
         MigrationError(
-            .backupInvalid, "\(path) is no whole archive: \(message)", place: path,
+            .backupInvalid, "\(path) is not a whole archive: \(message)", place: path,
             remedy: "Copy it again from where it came, or use another.")
     }
 }

@@ -84,7 +84,7 @@ package struct BackupFolder: Sendable {
         }
         // A link would make a file of another place part of the backup; a pipe would never end.
         guard status.kind == .file, try system.resolve(path) == path else {
-            throw StoreBackup.invalid("\(path) is no plain file of the backup.", path)
+            throw StoreBackup.invalid("\(path) is not a plain file of the backup.", path)
         }
         guard status.size == size else {
             throw StoreBackup.invalid(

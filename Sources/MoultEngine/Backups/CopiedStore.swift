@@ -26,7 +26,7 @@ package struct CopiedStore {
         }
         if let reason = try log?.strangeness() {
             throw Self.invalid(
-                "The \(Path.name(of: path))-wal beside \(path) is not its own: \(reason)", path,
+                "The \(Path.name(of: path))-wal next to \(path) is not its own: \(reason)", path,
                 "Copy both files again at one moment, or let moult backup create make the backup.")
         }
     }

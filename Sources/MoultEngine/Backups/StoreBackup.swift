@@ -100,7 +100,8 @@ extension StoreBackup {
             throw Self.invalid("\(folder) holds no manifest.", folder)
         }
         guard status.kind == .file, status.size <= Self.largestManifest else {
-            throw Self.invalid("The manifest of \(folder) is no file of at most \(Self.largestManifest) bytes.", path)
+            throw Self.invalid(
+                "The manifest of \(folder) is not a file of at most \(Self.largestManifest) bytes.", path)
         }
         let json = try JSONValue(
             parsing: try system.read(path, limit: Self.largestManifest, as: .backupInvalid), place: path,
@@ -112,7 +113,7 @@ extension StoreBackup {
             throw MigrationError(
                 .backupInvalid,
                 "The manifest of \(folder) is damaged: it is not what its own checksum says. Nothing is known of the files "
-                    + "beside it.", place: path,
+                    + "next to it.", place: path,
                 remedy: "Use another backup, or take its store in as one that was copied by hand: moult backup import.")
         }
         self.init(folder: folder, manifest: manifest)

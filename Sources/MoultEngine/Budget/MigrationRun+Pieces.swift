@@ -137,7 +137,7 @@ extension MigrationRun {
         guard let folder = pace.checkpoint.sourceFolder(backups) else {
             throw MigrationError(
                 .backupNotFound, "The backup of this migration is gone.", place: backups.folder,
-                remedy: "Run the command again; the store is as it was.")
+                remedy: "Run the command again. The store is unchanged.")
         }
         return Path.join(folder, Path.name(of: sidecar.store))
     }
@@ -148,7 +148,7 @@ extension MigrationRun {
         guard let pages = pace.checkpoint.draft else {
             throw MigrationError(
                 .backupNotFound, "The backup of this migration is gone.", place: backups.folder,
-                remedy: "Run the command again; the store is as it was.")
+                remedy: "Run the command again. The store is unchanged.")
         }
         return draft(pages, try state())
     }

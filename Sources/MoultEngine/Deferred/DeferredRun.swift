@@ -175,7 +175,7 @@ extension DeferredRun {
         if let fault = faults.first {
             throw MigrationError(
                 .verificationFailed, "The tables are not those of a new store. \(fault.message)", place: fault.place,
-                remedy: "The store is as it was before this task. Report this to Moult with the model.")
+                remedy: "This task changed nothing. Report this as a bug, with the model.")
         }
         var metadata = try StoreMetadata(from: connection)
         metadata.hasDeferredWork = false
@@ -187,7 +187,7 @@ extension DeferredRun {
     private static func unchanged(_ task: DeferredTask) -> MigrationError {
         MigrationError(
             .verificationFailed, "The task ran without effect: \(task.sentence)", place: task.name,
-            remedy: "The store is as it was before this task. Report this to Moult with the model.")
+            remedy: "This task changed nothing. Report this as a bug, with the model.")
     }
 
     /// The rows of a table are there twice, and pass through the log once more.

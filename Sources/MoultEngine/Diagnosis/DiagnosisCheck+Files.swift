@@ -27,7 +27,7 @@ extension DiagnosisCheck {
             findings.append(
                 site.finding(
                     "stale-wal", .error, place: site.path + "-wal",
-                    "The -wal beside the store is not its own: \(reason) SQLite mixes the two, and finds nothing wrong.",
+                    "The -wal next to the store is not its own: \(reason) SQLite mixes the two, and finds nothing wrong.",
                     "Move it away (mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)) if the store was put there by hand; or "
                         + "moult rollback \(site.typed), which sets it aside."))
         }

@@ -52,7 +52,7 @@ extension DiagnosisCheck {
                 site.finding(
                     "last-run-failed", .warning, place: site.sidecar.runs,
                     "The last run, from \(last.from) to \(last.to), \(last.result == .undone ? "died" : "failed")\(why) "
-                        + "The store is as it was.", "moult log \(site.typed)")
+                        + "The store is unchanged.", "moult log \(site.typed)")
             ]
         }
         let words =

@@ -98,7 +98,7 @@ struct DiagnosisSite {
             (isSound, snapshot) = (false, nil)
             obstacle =
                 error as? MigrationError
-                ?? MigrationError(.inputOutput, "\(error)", place: store, remedy: "Look into the cause.")
+                ?? MigrationError(.inputOutput, "\(error)", place: store, remedy: "Check the cause.")
         }
         let position = snapshot.flatMap { snapshot in
             versions?.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
@@ -115,7 +115,7 @@ struct DiagnosisSite {
         let finding = finding(
             "not-examined", .error, place: known.flatMap { $0.place.isEmpty ? nil : $0.place },
             "A part of the store could not be examined, so nothing is known of it: \(cause)\(tail)",
-            known?.remedy ?? "Look into the cause, then run moult doctor \(typed) again.")
+            known?.remedy ?? "Check the cause, then run moult doctor \(typed) again.")
         return (finding, cause)
     }
 

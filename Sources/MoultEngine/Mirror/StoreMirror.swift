@@ -91,7 +91,7 @@ extension StoreMirror {
     func checkCancelled() throws {
         guard isCancelled() else { return }
         throw MigrationError(
-            .cancelled, "The work on the mirror was cancelled; both stores are as they were.", place: store,
+            .cancelled, "The work on the mirror was cancelled. Both stores are unchanged.", place: store,
             remedy: "Run the command again when you want it done.")
     }
 }

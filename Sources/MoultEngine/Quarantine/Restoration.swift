@@ -81,7 +81,7 @@ package final class Restoration: Sendable {
                 "None of \(Quantity.count(report.refused.count, "object")) can be put back: of \(first.entityName) \(first.key), "
                     + first.reason,
                 place: "\(first.entityName) \(first.key)",
-                remedy: "Correct what stands in the way, or insert the object by the app; the store is as it was.")
+                remedy: "Correct what stands in the way, or insert the object by the app. The store is unchanged.")
         }
         try ChangeVerifier(site.connection, objects.layout).verify()
     }

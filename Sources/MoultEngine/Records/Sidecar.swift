@@ -86,7 +86,7 @@ package struct Sidecar: Sendable, Hashable {
             return try system.synchronise(Path.folder(of: folder))
         }
         guard try !system.isLink(folder) else { throw foreign("is a symbolic link") }
-        guard present.kind == .folder else { throw foreign("is no folder") }
+        guard present.kind == .folder else { throw foreign("is not a folder") }
         guard let owner = try system.status(of: store), present.owner != owner.owner else {
             return try restrict(present, system)
         }

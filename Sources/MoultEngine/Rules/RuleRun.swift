@@ -58,7 +58,7 @@ struct RuleRun: Sendable {
                 .rulesBroken,
                 "\(rule.name) was broken \(Quantity.count(old.count, "time")) before the fixes and is broken \(Quantity.count(new.count, "time")) after: "
                     + objects, place: new.examples.first?.id.description ?? rule.entityName,
-                remedy: "Correct the fixes, or the order of the rules; the store is as it was.")
+                remedy: "Correct the fixes, or the order of the rules. The store is unchanged.")
         }
     }
 }

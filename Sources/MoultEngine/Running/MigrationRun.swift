@@ -320,7 +320,7 @@ extension MigrationRun {
 extension MigrationRun {
     static func cancelled(_ store: String) -> MigrationError {
         MigrationError(
-            .cancelled, "The migration was cancelled; the store is as it was.", place: store,
+            .cancelled, "The migration was cancelled. The store is unchanged.", place: store,
             remedy: "Run the command again to migrate the store.")
     }
 

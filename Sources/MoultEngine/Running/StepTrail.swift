@@ -42,7 +42,7 @@ final class StepTrail {
             known?.code == .insufficientStorage ? .insufficientStorage : .stageFailed,
             "The \(step.title) failed: \(known?.message ?? "It threw \(type(of: error)).")",
             place: known.flatMap { $0.place.isEmpty ? nil : $0.place } ?? step.name,
-            remedy: known?.remedy ?? "Correct what it says and run the migration again; the store is as it was.",
+            remedy: known?.remedy ?? "Correct what it says and run the migration again. The store is unchanged.",
             cause: known.map { "\($0.code)\($0.cause.map { ": \($0)" } ?? "")" } ?? "\(error)")
     }
 
@@ -91,7 +91,7 @@ extension StepTrail {
             error as? MigrationError
             ?? MigrationError(
                 .stageFailed, "The run failed: it threw \(type(of: error)).", place: store,
-                remedy: "The store is as it was.", cause: "\(error)")
+                remedy: "The store is unchanged.", cause: "\(error)")
         told.message += outcomes.map { " \($0.sentence)" }.joined()
         // What the app's code says of it may be a row's value: it is in the error, and is not kept.
         let causes = outcomes.compactMap { outcome in

@@ -111,7 +111,7 @@ final class WorkingCopy {
         guard !connection.isInTransaction else {
             throw MigrationError(
                 .stageFailed, "The code has left a transaction open.", place: store,
-                remedy: "End every transaction that it begins; the store is as it was.")
+                remedy: "End every transaction that it begins. The store is unchanged.")
         }
         try connection.execute("PRAGMA main.journal_mode = OFF")
     }
@@ -184,7 +184,7 @@ struct ScriptRunner {
         } catch let error as MigrationError where error.code == .sqlite {
             throw MigrationError(
                 .migrationFailed, "A step of the migration failed: \(statement.sentence)", place: connection.path,
-                remedy: "Look into the cause; the store is as it was.", cause: error.cause)
+                remedy: "Check the cause. The store is unchanged.", cause: error.cause)
         }
     }
 

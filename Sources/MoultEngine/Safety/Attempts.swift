@@ -15,7 +15,7 @@ enum Attempts {
         throw MigrationError(
             .tooManyAttempts,
             "Of the last \(Quantity.count(last.count, "run")) from \(migration.from) to \(migration.to) none reached its "
-                + "end, the newest of \(newest.startedAt). The store is as it was.", place: sidecar.store,
+                + "end, the newest of \(newest.startedAt). The store is unchanged.", place: sidecar.store,
             remedy:
                 "Find out what ends them, such as a watchdog: give it more time, \(deferring)go in "
                 + "smaller pieces (--stop-at-each-version). Then begin once more with --again.")

@@ -107,7 +107,7 @@ package enum Recovery {
         if journal.state == .paused {
             return "Run \(journal.run) waited for its next call; what it had done was thrown away."
         }
-        return "Run \(journal.run) \(wasStopped ? "was stopped" : "died") before its commit; the store is as it was."
+        return "Run \(journal.run) \(wasStopped ? "was stopped" : "died") before its commit. The store is unchanged."
             + (journal.leftOutside.map { " \($0)" } ?? "")
     }
 

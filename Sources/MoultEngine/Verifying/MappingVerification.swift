@@ -261,7 +261,7 @@ struct MappingVerification {
         MigrationError(
             .verificationFailed,
             "The new store is not as its mapping says: of \(place) \(key), \(what).", place: "\(place) \(key)",
-            remedy: "The store is as it was. Report this to Moult with the plan.")
+            remedy: "The store is unchanged. Report this as a bug, with the plan.")
     }
 }
 

@@ -161,7 +161,7 @@ struct StoreVerification: Sendable {
     private func failure(_ message: String, place: String) -> MigrationError {
         MigrationError(
             .verificationFailed, "The new store is not as it should be, so it was not put in place. \(message)",
-            place: place, remedy: "The store is as it was. Report this to Moult with the plan.")
+            place: place, remedy: "The store is unchanged. Report this as a bug, with the plan.")
     }
 
     private func externalFileExists(_ name: String, _ connection: Connection) throws -> Bool {

@@ -37,11 +37,11 @@ struct OptimisedModel {
         } else if OptimisedModelLayout.isOptimised(bytes) {
             others = version.hashes.entities.filter { !bytes.holds($0.value) }.keys.sorted()
         } else {
-            return differs("The file is no optimised model.")
+            return differs("The file is not an optimised model.")
         }
         guard !others.isEmpty else { return nil }
         return differs(
-            "The optimised model is not the \(version.name) of the .mom beside it: \(others.joined(separator: ", ")).")
+            "The optimised model is not the \(version.name) of the .mom next to it: \(others.joined(separator: ", ")).")
     }
 
     /// What the two say of indexes is not compared: compilers have named the same ones in different ways.
@@ -71,7 +71,7 @@ struct OptimisedModel {
         Finding(
             code: "optimised-model-alone", severity: .warning, place: path,
             message: "The .mom that this optimised model was made of is not in the bundle. \(cause.message)",
-            remedy: "Add the .mom, which the compiler writes beside it.")
+            remedy: "Add the .mom, which the compiler writes next to it.")
     }
 }
 

@@ -95,7 +95,7 @@ package struct ModelBundle: Sendable {
         if let unknown = order.first(where: { !names.contains($0) }) {
             let known = names.sorted { $0.precedesNaturally($1) }.joined(separator: ", ")
             throw MigrationError(
-                .usage, "The order names \(unknown), which is no version of the model.", place: path,
+                .usage, "The order names \(unknown), which is not a version of the model.", place: path,
                 remedy: "Its versions are: \(known).")
         }
         if let twice = order.first(where: { name in order.count { $0 == name } > 1 }) {

@@ -22,14 +22,14 @@ extension AttributeValue {
         }
         guard !text.isEmpty || type == .string else {
             unknown.add(
-                "default-not-read", element, "The default value is empty, which is no value of type \(type.name).",
+                "default-not-read", element, "The default value is empty, which is not a value of type \(type.name).",
                 remedy: "Give a value, or remove defaultValueString.")
             return nil
         }
         guard let value = AttributeValue(modelFileText: text, type: type) else {
             unknown.add(
                 "default-not-read", element,
-                "The default value \"\(text)\" is no value of type \(type.name); the attribute is read without one.",
+                "The default value \"\(text)\" is not a value of type \(type.name); the attribute is read without one.",
                 remedy: "Correct the default value or the type.")
             return nil
         }

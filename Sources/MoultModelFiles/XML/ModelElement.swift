@@ -65,7 +65,7 @@ extension ModelElement {
         guard let text = text(key) else { return nil }
         if let number = Int32(text), number >= 0 { return Int(number) }
         unknown.add(
-            "count-not-read", self, "\(key) is \"\(text)\", which is no count; it is not read.",
+            "count-not-read", self, "\(key) is \"\(text)\", which is not a count; it is not read.",
             remedy: "Write a whole number, or remove \(key).")
         return nil
     }

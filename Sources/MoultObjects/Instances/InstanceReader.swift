@@ -99,7 +99,7 @@ extension InstanceReader {
         case .toOne(let choice, let column, _):
             if row.isNull(column) { return .toOne(nil) }
             return choice.reference(row, key: column, entity: column + 1).map(PropertyValue.toOne)
-                ?? .undecodable(UndecodableValue(reason: "a destination that is no object of the store", bytes: []))
+                ?? .undecodable(UndecodableValue(reason: "a destination that is not an object of the store", bytes: []))
         }
     }
 

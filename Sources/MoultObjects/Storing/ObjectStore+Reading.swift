@@ -32,7 +32,7 @@ extension ObjectStore {
                 guard let stored = try columns(of: entityName).relationship(relationship) else {
                     let place = "\(entityName).\(relationship)"
                     throw MigrationError(
-                        .usage, "\(place) is no stored relationship.", place: place,
+                        .usage, "\(place) is not a stored relationship.", place: place,
                         remedy: "Name a relationship of \(entityName) that is not transient.")
                 }
                 try writer.forEachRow(destinationsQuery(of: stored), keys: try owners.map(key)) { row in

@@ -75,7 +75,7 @@ package final class ObjectStore {
         }
         guard status.kind == .file else {
             throw MigrationError(
-                .notAStore, "\(path) is no file.", place: path, remedy: "Name the file of a Core Data store.")
+                .notAStore, "\(path) is not a file.", place: path, remedy: "Name the file of a Core Data store.")
         }
         let resolved = try system.resolve(path)
         let connection = try Connection(

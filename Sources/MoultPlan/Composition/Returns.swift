@@ -60,7 +60,7 @@ struct Returns {
         questions.append(
             Question(
                 kind: .returned, from: former.name, to: end.name, entity: entity, property: property,
-                sentence: "\(place) is in \(former.name), leaves after it and returns in \(end.name). "
+                sentence: "\(place) is in \(former.name), is removed after it, and returns in \(end.name). "
                     + returnSentence(of: property == nil ? "objects, without their relationships," : "values", canKeep),
                 candidates: [],
                 answers: verdicts.map {

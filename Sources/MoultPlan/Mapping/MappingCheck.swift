@@ -131,7 +131,7 @@ struct MappingCheck {
             if let expression = entityMapping.relationshipMapping(relationship.name)?.valueExpression {
                 checkPaths(in: expression, of: old, place: place)
             } else if isFilledByInverse(relationship) {
-                report(.note, "mapping-inverse", place, "\(new.name).\(relationship.name) is as its inverse has it.")
+                report(.note, "mapping-inverse", place, "\(new.name).\(relationship.name) is filled by its inverse.")
             } else if relationship.mayBeEmpty {
                 report(.note, "mapping-default", place, "\(new.name).\(relationship.name) starts empty.")
             } else {
@@ -157,7 +157,7 @@ struct MappingCheck {
         if let policy = entityMapping.entityMigrationPolicyClassName {
             report(
                 .note, "mapping-by-policy", place,
-                "\(new.name).\(property) is required and has no expression: \(policy) has to give it.")
+                "\(new.name).\(property) is required and has no expression: \(policy) has to set it.")
         } else {
             report(
                 .error, "mapping-without-value", place,

@@ -36,7 +36,7 @@ extension MappingMatch {
         let misfits = zip(sides, candidates).filter { $0.1.isEmpty }.map { $0.0.misfit(in: versions) }
         guard misfits.isEmpty else {
             throw MigrationError(
-                .noPath, "The mapping model \(name) fits no two versions. \(misfits.joined(separator: " "))",
+                .noPath, "The mapping model \(name) fits no pair of versions. \(misfits.joined(separator: " "))",
                 place: name,
                 remedy: "Refresh its data models in Xcode (Editor, Refresh Data Models) and save it, or give the "
                     + "versions that it was made for.")

@@ -142,7 +142,7 @@ private struct MappingResolver {
             guard let value = AttributeValue(constant, for: attribute.type) else {
                 if maker.hasPolicy { return .expression(expression) }
                 throw .modelInvalid(
-                    "\(expression.format) is no value of type \(attribute.type.name).",
+                    "\(expression.format) is not a value of type \(attribute.type.name).",
                     place: "\(maker.name).\(attribute.name)", remedy: "Correct the value expression.")
             }
             return .constant(value)

@@ -20,7 +20,7 @@ extension Answer {
     var unbound: MigrationError {
         MigrationError(
             .usage,
-            "The answer \(json) does not say which stores it is about: the versions of others have the same names.",
+            "The answer \(json) does not identify its stores: other stores have versions of the same names.",
             place: place,
             remedy: "Record it again, with the hashes of these two: moult answer MODEL --set "
                 + "\("\(place)=\(choice)".shellQuoted)")

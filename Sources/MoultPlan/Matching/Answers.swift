@@ -78,20 +78,21 @@ extension Answers {
 
     /// - Parameter place: what errors call the text, such as the file's path.
     /// - Throws: `usage` where the text is not a file of answers of format 1, or its answers contradict each other.
-    package init(json: [UInt8], place: String = "the file of answers") throws(MigrationError) {
+    package init(json: [UInt8], place: String = "the answers file") throws(MigrationError) {
         let file: File
         do {
             file = try JSONDecoder().decode(File.self, from: Data(json))
         } catch {
             throw MigrationError(
-                .usage, "The file of answers cannot be read.", place: place,
+                .usage, "The answers file cannot be read.", place: place,
                 remedy: "Write it as {\"format\": 1, \"answers\": [ ... ]}, with the answers that Moult printed.",
                 cause: "\(error)")
         }
         guard file.format == 1 else {
             throw MigrationError(
-                .usage, "The file of answers has format \(file.format), and this Moult knows format 1.", place: place,
-                remedy: "Use the Moult that wrote it, or write it anew.")
+                .usage, "The answers file has format \(file.format). This version of Moult reads format 1.",
+                place: place,
+                remedy: "Use the version of Moult that wrote it, or write it again.")
         }
         try self.init(file.answers)
     }
@@ -117,7 +118,7 @@ extension Answer {
             case _ where entity.isEmpty || property?.isEmpty == true: "names no entity or property"
             case .rename where old == nil: "is a rename and does not name the old one"
             case .new where old != nil: "says new and names an old one"
-            case _ where (fromChecksum == nil) != (toChecksum == nil): "has the checksum of one version alone"
+            case _ where (fromChecksum == nil) != (toChecksum == nil): "has the checksum of only one version"
             default: nil
             }
         if let fault {

@@ -98,9 +98,9 @@ extension Answer {
 
     func refused(_ reason: String) -> MigrationError {
         MigrationError(
-            .usage, "The answer \(json) answers nothing: \(reason).", place: place,
+            .usage, "The answer \(json) fits no question: \(reason).", place: place,
             remedy:
-                "Take it back with moult answer MODEL --forget \(place.shellQuoted), or correct it in the file of answers."
+                "Remove it with moult answer MODEL --forget \(place.shellQuoted), or correct it in the answers file."
         )
     }
 }

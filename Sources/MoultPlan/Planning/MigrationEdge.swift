@@ -34,7 +34,7 @@ package struct MigrationEdge: Sendable, Equatable {
             switch self {
             case .mapping: "Reversible; going back drops what was added since."
             case .registered(let sentence): sentence
-            case .backup(let reason): "Only the backup brings it back: \(reason)"
+            case .backup(let reason): "Only the backup can restore it: \(reason)"
             }
         }
     }
@@ -83,7 +83,7 @@ extension ModelChange {
         guard losesData || mayFail else { return nil }
         let remedy =
             losesData
-            ? "The backup keeps it; move what is needed elsewhere before."
+            ? "The backup keeps it. Move what you need elsewhere first."
             : "The rows are checked before anything is changed."
         return Finding(code: kind.rawValue, severity: .warning, place: place, message: sentence, remedy: remedy)
     }

@@ -111,17 +111,17 @@ extension PathWalker {
         if let stage = hop.stage, let mapping = stage.mapping {
             return edge(
                 .registered(stage, try mapping.get()),
-                .backup(reason: "the stage \(stage.name) says nothing of a way back."))
+                .backup(reason: "the stage \(stage.name) does not declare that it is reversible."))
         }
         let inferred = try InferredMapping(correspondence)
         guard let mapping = inferred.mapping else {
             return edge(
                 .open(questions: inferred.questions, refusals: inferred.refusals),
-                .backup(reason: "the edge is not worked out."))
+                .backup(reason: "the edge has no mapping."))
         }
         if let stage = hop.stage, stage.hasCode {
             return edge(
-                .inferred(mapping), .backup(reason: "the stage \(stage.name) has code, which has no way back."))
+                .inferred(mapping), .backup(reason: "the stage \(stage.name) has code, which is not reversible."))
         }
         return edge(.inferred(mapping), try undo(of: diff, mapping, correspondence))
     }
@@ -139,7 +139,7 @@ extension PathWalker {
         let back = try InferredMapping(Correspondence(reversing: correspondence))
         if let mapping = back.mapping { return .mapping(mapping) }
         let reason = back.refusals.first?.message ?? back.questions.first?.sentence
-        return .backup(reason: reason ?? "the way back cannot be inferred.")
+        return .backup(reason: reason ?? "the reverse mapping cannot be inferred.")
     }
 }
 

@@ -94,7 +94,7 @@ package struct RegisteredStage: Sendable, Hashable {
         _ mapping: MappingModel, named name: String, from: ModelVersion, to: ModelVersion, policies: Set<String>
     ) {
         self.init(
-            from: from.name, to: to.name, name: name, sentence: "The mapping model \(name) is followed.",
+            from: from.name, to: to.name, name: name, sentence: "The mapping model \(name) is used.",
             mapping: Result { () throws(MigrationError) in
                 try ResolvedMapping(mapping, from: from.model, to: to.model, policies: policies)
             })

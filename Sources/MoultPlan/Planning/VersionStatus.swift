@@ -28,7 +28,7 @@ package enum VersionStatus: Sendable, Equatable {
         /// What differs, in one sentence.
         package var sentence: String {
             let parts = [
-                ("has in addition", added), ("lacks", missing), ("has otherwise", changed),
+                ("also has", added), ("lacks", missing), ("has different", changed),
             ].filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ", "))" }
             return parts.isEmpty
                 ? "The store equals \(version)." : "Nearest is \(version): the store \(parts.joined(separator: ", "))."

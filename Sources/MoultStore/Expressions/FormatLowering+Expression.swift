@@ -20,7 +20,7 @@ extension FormatLowering {
         case .message(let selector, let target, let arguments):
             guard ["valueForKey:", "valueForKeyPath:"].contains(selector), arguments.count == 1,
                 case .constant(.string(let path)) = arguments[0]
-            else { throw refuse(expression.format, "\(selector) is no function of the store") }
+            else { throw refuse(expression.format, "\(selector) is not a function of the store") }
             return try lower(path, of: try lower(target))
         case .aggregate(let elements):
             let lowered = try elements.map(lower)

@@ -69,8 +69,8 @@ package struct ExternalStorage: Sendable, Hashable {
 
     private static func strange(_ path: String) -> MigrationError {
         MigrationError(
-            .fileNotReadable, "\(path) is no plain file, as external data is.", place: path,
-            remedy: "Put the file itself there, or remove what is there.")
+            .fileNotReadable, "\(path) is not a plain file, as external data is.", place: path,
+            remedy: "Replace it with the file itself, or remove it.")
     }
 
     package func makeFolder(on system: some System) throws {

@@ -28,7 +28,7 @@ package struct StoreModelCache: Sendable, Equatable {
             findings = [.modelCache("The model cache is empty.", severity: .note)]
         default:
             (bytes, model) = (nil, nil)
-            findings = [.modelCache("The model cache holds no bytes but another kind of value.")]
+            findings = [.modelCache("The model cache holds another kind of value, not bytes.")]
         }
     }
 
@@ -65,7 +65,7 @@ package struct StoreModelCache: Sendable, Equatable {
     private func missing(in store: String) -> MigrationError {
         guard let finding = findings.last(where: { $0.code == Finding.modelCacheCode }), finding.severity > .note else {
             return MigrationError(
-                .modelNotFound, "The store carries no model inside itself: it has no Z_MODELCACHE, or an empty one.",
+                .modelNotFound, "The store contains no model: it has no Z_MODELCACHE, or an empty one.",
                 place: store, remedy: Self.remedy)
         }
         return MigrationError(.modelInvalid, finding.message, place: store, remedy: Self.remedy)
@@ -75,7 +75,7 @@ package struct StoreModelCache: Sendable, Equatable {
         let shown = entities.prefix(5).joined(separator: ", ") + (entities.count > 5 ? ", …" : "")
         return MigrationError(
             .modelInvalid,
-            "The model inside the store is not the one that its metadata name: they have other version hashes of \(shown).",
+            "The model inside the store does not match its metadata: the version hashes of \(shown) differ.",
             place: store, remedy: remedy)
     }
 
@@ -93,7 +93,7 @@ extension Finding {
     fileprivate static func modelCache(_ message: String, severity: Severity = .warning) -> Finding {
         Finding(
             code: modelCacheCode, severity: severity, place: "Z_MODELCACHE", message: message,
-            remedy: "Name the model that made the store; Core Data writes the cache anew by itself.")
+            remedy: "Name the model that made the store. Core Data rewrites the cache by itself.")
     }
 }
 

@@ -80,7 +80,7 @@ private struct Candidates {
         return [
             Finding(
                 code: "model-cache-stale", severity: .warning, place: "Z_MODELCACHE",
-                message: "The model in the store's cache is not the one that its metadata name.",
+                message: "The model in the store's cache does not match its metadata.",
                 remedy: "Name the model that made the store.")
         ]
     }

@@ -50,7 +50,7 @@ package struct StoreMaker: Sendable {
     ) throws {
         guard try !system.exists(path) else {
             throw MigrationError(
-                .usage, "There is something at \(path) already.", place: path,
+                .usage, "There is already something at \(path).", place: path,
                 remedy: "Name a path that does not exist, or move what is there.")
         }
         do {

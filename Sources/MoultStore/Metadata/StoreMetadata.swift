@@ -25,7 +25,7 @@ package struct StoreMetadata: Sendable, Equatable {
             throw Self.invalid("The metadata's property list is damaged.", cause: "\(error.message) (\(error.place))")
         }
         guard let entries = list.dictionary else {
-            throw Self.invalid("The metadata's property list holds no dictionary.")
+            throw Self.invalid("The metadata's property list is not a dictionary.")
         }
         self.init(uuid: uuid, entries: entries)
     }

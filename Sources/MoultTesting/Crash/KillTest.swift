@@ -89,7 +89,7 @@ package struct KillTest: Sendable {
         guard status == 0 else {
             throw MigrationError(
                 .migrationFailed, "The program ended with \(status).", place: store,
-                remedy: "See what it says: \(([program] + arguments(store)).joined(separator: " "))")
+                remedy: "Run it to see why: \(([program] + arguments(store)).joined(separator: " "))")
         }
     }
 

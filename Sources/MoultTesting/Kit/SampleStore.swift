@@ -20,7 +20,7 @@ public enum SampleStore {
         let version = name.map { name in models.versions.first { $0.names.contains(name) } } ?? models.versions.first
         guard let version else {
             throw MigrationError(
-                .modelNotFound, "No version of the model is called \(name ?? "anything").", place: path,
+                .modelNotFound, "The model has no version \(name ?? "").", place: path,
                 remedy: "Name one of \(models.versions.map(\.name).joined(separator: ", ")).")
         }
         let maker = try StoreMaker(version)

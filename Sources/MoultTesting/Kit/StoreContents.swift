@@ -46,7 +46,7 @@ public struct StoreContents: Sendable, Hashable {
         let (gone, come) = (Self.surplus(of: old, over: self), Self.surplus(of: self, over: old))
         if gone.isEmpty, come.isEmpty { return nil }
         let shown = gone.prefix(limit).map { "- \($0)" } + come.prefix(limit).map { "+ \($0)" }
-        return (["\(gone.count) lines gone, \(come.count) come:"] + shown).joined(separator: "\n")
+        return (["\(gone.count) lines removed, \(come.count) added:"] + shown).joined(separator: "\n")
     }
 
     /// A line that is there twice and was there once is a line too many.

@@ -24,7 +24,7 @@ package struct ChangingColumn: Sendable, Hashable, Comparable {
         guard !columns.isEmpty else { return nil }
         let places = columns.sorted().map(\.place).joined(separator: ", ")
         return
-            "Two runs that nothing disturbed left other values in \(places): there only whether a row has a value is "
+            "Two undisturbed runs left different values in \(places). There, only whether a row has a value is "
             + "compared."
     }
 

@@ -250,6 +250,6 @@ package final class FaultGround {
                 .sorted { $0.key < $1.key }.prefix(5).map { "\(sign) \($0.key) (\($0.value.count))" }
         }
         let words = places(gone, "-") + places(come, "+")
-        return "\(gone.count) lines gone, \(come.count) come: \(words.joined(separator: " "))"
+        return "\(gone.count) lines removed, \(come.count) added: \(words.joined(separator: " "))"
     }
 }

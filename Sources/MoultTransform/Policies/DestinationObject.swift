@@ -77,7 +77,7 @@ extension DestinationObject {
         set {
             guard let position = position(of: name) else { return }
             guard let type = entity.types[position]?.type else {
-                manager.note("\(name) is no stored attribute.", self, property: name)
+                manager.note("\(name) is not a stored attribute.", self, property: name)
                 return
             }
             change(position, to: .attribute(newValue?.fitted(to: type)))
@@ -159,7 +159,7 @@ extension DestinationObject {
         guard case .relationship(let description, _) = entity.columns.shape.properties[position],
             description.isToMany == isToMany
         else {
-            manager.note("\(name) is no to-\(isToMany ? "many" : "one") relationship.", self, property: name)
+            manager.note("\(name) is not a to-\(isToMany ? "many" : "one") relationship.", self, property: name)
             return nil
         }
         return position

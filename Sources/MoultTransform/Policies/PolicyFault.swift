@@ -57,7 +57,7 @@ struct PolicyFault: Error {
             isOfRoom ? .insufficientStorage : .policyFailed,
             "The migration policy \(mapping.policyName) of the mapping \(mapping.entityMapping.name) failed\(at): \(message)",
             place: place.isEmpty ? mapping.entityMapping.name : place,
-            remedy: remedy ?? "Correct the policy, or drop or quarantine the object; the store is as it was.",
+            remedy: remedy ?? "Correct the policy, or drop or quarantine the object. The store is unchanged.",
             cause: cause)
     }
 }

@@ -146,7 +146,7 @@ extension SourceObject {
     public func objects(_ relationship: String) -> [SourceObject] {
         guard let position = position(of: relationship) else { return [] }
         guard case .relationship = entity.shape.properties[position] else {
-            manager.note("\(relationship) is no relationship.", self, property: relationship)
+            manager.note("\(relationship) is not a relationship.", self, property: relationship)
             return []
         }
         if !entity.isRead[position] { noteReading(position) }
@@ -202,6 +202,7 @@ extension SourceObject {
 
     private func noteNoAttribute(_ position: Int) {
         let name = entity.shape.properties[position].name
-        manager.note("\(name) is no stored attribute: a relationship is read with objects(_:).", self, property: name)
+        manager.note(
+            "\(name) is not a stored attribute: a relationship is read with objects(_:).", self, property: name)
     }
 }

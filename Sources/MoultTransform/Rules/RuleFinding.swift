@@ -72,6 +72,6 @@ extension [RuleFinding] {
         throw MigrationError(
             .rulesBroken, (["Rules of severity error are broken \(moment)."] + list).joined(separator: "\n"),
             place: first.examples.first?.id.description ?? first.entityName,
-            remedy: "Correct the data, or ask for the fixes of the rules; the store is as it was.")
+            remedy: "Correct the data, or apply the fixes of the rules. The store is unchanged.")
     }
 }

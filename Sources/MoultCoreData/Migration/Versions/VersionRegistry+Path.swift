@@ -46,6 +46,6 @@ extension VersionRegistry {
                 : "The version \(missing.joined(separator: " and ")) is not registered.",
             place: missing.first ?? from.description,
             remedy: missing.isEmpty
-                ? "Roll back to a backup of \(to), or aim at a later version." : "Name one of: \(names).")
+                ? "Roll back to a backup of \(to), or choose a later version." : "Name one of: \(names).")
     }
 }

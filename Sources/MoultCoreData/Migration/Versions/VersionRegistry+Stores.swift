@@ -111,7 +111,8 @@ extension VersionRegistry {
         let differences = try proof.differences(on: url.path, to: target?.description)
         guard let first = differences.first else { return }
         throw MigrationError(
-            .verificationFailed, "The shortcut does not do what walking does. \(differences.joined(separator: " "))",
-            place: String(first.prefix { $0 != ":" }), remedy: "Correct the shortcut, or leave it out.")
+            .verificationFailed,
+            "The shortcut gives another result than the single migrations. \(differences.joined(separator: " "))",
+            place: String(first.prefix { $0 != ":" }), remedy: "Correct the shortcut, or remove it.")
     }
 }

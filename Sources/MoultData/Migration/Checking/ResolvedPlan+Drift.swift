@@ -14,7 +14,7 @@ extension ResolvedPlan {
         }
         report(
             "models-drifted", newest.name,
-            "The container's models are those of no version. Since \(newest.name), the newest: "
+            "The container's models match no version. Changed since \(newest.name), the newest: "
                 + "\(differences.joined(separator: " "))",
             "Leave released versions as they are, and add one of these models to the plan.")
     }

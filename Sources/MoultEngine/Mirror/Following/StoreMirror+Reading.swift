@@ -19,7 +19,7 @@ extension StoreMirror {
             guard let key else { continue }
             return MigrationError(
                 .dataConflict, "The object \(key) has no value for \(column.place), which is required.",
-                place: column.place, remedy: "Give it one; both stores are as they were.")
+                place: column.place, remedy: "Give it one. Both stores are unchanged.")
         }
         return nil
     }

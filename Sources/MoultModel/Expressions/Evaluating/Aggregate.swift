@@ -96,7 +96,7 @@ package enum Aggregate: String, Sendable, CaseIterable {
 
     private func mismatch(_ found: String) -> MigrationError {
         .predicate(
-            "\(rawValue) cannot take in \(found).",
+            "\(rawValue) cannot aggregate \(found).",
             remedy: [.sum, .average, .median, .standardDeviation].contains(self)
                 ? "Give it numbers only." : "Give it values of one kind.")
     }

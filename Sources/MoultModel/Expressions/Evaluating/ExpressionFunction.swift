@@ -132,7 +132,8 @@ package enum ExpressionFunction: Sendable, Hashable {
         }
         let count = selector.count { $0 == ":" }
         throw .predicate(
-            "\(selector) takes \(count) arguments instead of \(arguments.count).", remedy: "Give it as many.")
+            "\(selector) takes \(count) arguments instead of \(arguments.count).",
+            remedy: "Give it that number of arguments.")
     }
 
     private func wrong(_ value: ExpressionValue) -> MigrationError {

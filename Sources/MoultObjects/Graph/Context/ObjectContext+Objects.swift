@@ -13,7 +13,7 @@ extension ObjectContext {
                     throw MigrationError(
                         .objectGone, "\(id) is a temporary identity of another context, or of an object that is gone.",
                         place: id.description,
-                        remedy: "Save the object where it was inserted, and use its new identity.")
+                        remedy: "Save the object in the context in which it was inserted, and use its new identity.")
                 }
             } else {
                 _ = try coordinator.store(of: id)
@@ -162,7 +162,7 @@ extension ObjectContext {
         guard !object.state.contains(.deleted) else {
             throw MigrationError(
                 .usage, "\(place) was given \(object.identity), which is deleted.", place: place,
-                remedy: "Give an object that is there.")
+                remedy: "Give an existing object.")
         }
         if let one = object.identity.store, let other = owner.identity.store, one != other {
             throw MigrationError(

@@ -154,7 +154,7 @@ extension Object {
     func gone(_ reason: String) -> MigrationError {
         MigrationError(
             .objectGone, "Core Data could not fulfill a fault for \(identity). \(reason)", place: identity.description,
-            remedy: "Ask existingObject(with:) whether an object is still there, and do not use one that is gone.")
+            remedy: "Use existingObject(with:) to find out whether an object still exists.")
     }
 }
 

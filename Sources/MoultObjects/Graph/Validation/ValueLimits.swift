@@ -57,7 +57,7 @@ struct ValueLimits: Sendable {
     }
 
     private func date(_ seconds: Double) -> (ValidationErrors.Rule, String)? {
-        guard seconds.isFinite else { return (.invalidDate, "is no date") }
+        guard seconds.isFinite else { return (.invalidDate, "is not a date") }
         if let maximum, seconds > maximum {
             return (.dateTooLate, "is later than \(maximumText) seconds after 2001-01-01")
         }

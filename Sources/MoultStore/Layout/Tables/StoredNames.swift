@@ -95,14 +95,14 @@ extension JoinTable {
         let other = relationships.first { $0 != owner }?.name ?? ""
         let reason =
             isKept
-            ? "it keeps the orientation that the store has, though the properties of \(owner.entity) change"
-            : "Moult takes the greater name"
+            ? "it keeps the orientation in the store, although the properties of \(owner.entity) change"
+            : "Moult uses the greater name"
         return Finding(
             code: "join-name-uncertain", severity: .warning, place: owner.place,
-            message: "Which of \(owner.name) and \(other) names their join table is not known: \(reason) (\(name)). "
-                + "Core Data may look for the other name.",
+            message: "It is not known whether \(owner.name) or \(other) names their join table: \(reason) (\(name)). "
+                + "Core Data may expect the other name.",
             remedy:
-                "Open the store with Core Data once and look at both relationships before you ship it; no rows are lost."
+                "Open the store with Core Data once and check both relationships before you ship it. No rows are lost."
         )
     }
 }

@@ -51,8 +51,9 @@ extension EntityNumbering {
             throw MigrationError(
                 .storeCorrupted,
                 "Z_PRIMARYKEY names the entity \(row.name), which the model does not have, and has no number for "
-                    + "\(entity.name): whether one was renamed into the other cannot be told.", place: "Z_PRIMARYKEY",
-                remedy: "Give \(entity.name) the renaming identifier \(row.name) if so; else restore the store from a "
+                    + "\(entity.name). It is not known whether the entity was renamed.", place: "Z_PRIMARYKEY",
+                remedy:
+                    "If it was, give \(entity.name) the renaming identifier \(row.name); otherwise restore the store from a "
                     + "backup.")
         }
         var taken = Set(snapshot.entityRows.map(\.number))

@@ -77,7 +77,7 @@ private struct ColumnMatching {
             Finding(
                 code: "column-unknown", severity: .warning, place: "\(table).\(column.name)",
                 message: "No part of the model explains the column \(column.name) of \(table).",
-                remedy: "Name the model that made the store, or say whose column it is before you migrate.")
+                remedy: "Name the model that made the store, or find out whose column it is before you migrate.")
         }
         let absent = missing.map { column in
             Finding(
@@ -88,9 +88,11 @@ private struct ColumnMatching {
         let other = retyped.map { column in
             Finding(
                 code: "column-type", severity: .warning, place: "\(table).\(column.name)",
-                message: "The column \(column.name) of \(table) is declared \(column.actual), not \(column.expected).",
-                remedy: "SQLite may have changed values as they were written. moult salvage copies every object into a "
-                    + "new store, whose columns are declared as the model asks.")
+                message:
+                    "The column \(column.name) of \(table) has the declared type \(column.actual), not \(column.expected).",
+                remedy:
+                    "SQLite may have converted values when they were written. moult salvage copies every object into a "
+                    + "new store, whose columns have the declared types of the model.")
         }
         return unknown + absent + other
     }

@@ -26,7 +26,7 @@ final class ToManyCursor {
                 if let reference = destination.reference(statement, key: 1, entity: 2) {
                     references.append(reference)
                 } else if fault == nil {
-                    fault = UndecodableValue(reason: "a destination that is no object of the store", statement, 1)
+                    fault = UndecodableValue(reason: "a destination that is not an object of the store", statement, 1)
                 }
             }
             try advance()
@@ -73,7 +73,7 @@ extension RelationshipStorage {
                 """
         case .foreignKey:
             throw MigrationError(
-                .internal, "A to-one relationship has no list of destinations.", remedy: "Report this to Moult.")
+                .internal, "A to-one relationship has no list of destinations.", remedy: "Report this as a bug.")
         }
     }
 }

@@ -25,8 +25,8 @@ package struct RegularExpression: Sendable {
             program = try Program(try parser.whole())
         } catch {
             throw .predicate(
-                "The regular expression \(pattern) is not understood: \(error.message) at character \(error.position).",
-                remedy: "Correct the pattern behind MATCHES.")
+                "The regular expression \(pattern) cannot be parsed: \(error.message) at character \(error.position).",
+                remedy: "Correct the pattern after MATCHES.")
         }
     }
 
@@ -39,7 +39,7 @@ package struct RegularExpression: Sendable {
         } catch {
             throw .predicate(
                 "A text of \(text.unicodeScalars.count) characters takes too long to match with \(pattern).",
-                remedy: "Look ahead and behind less in the pattern.")
+                remedy: "Use fewer lookaheads and lookbehinds in the pattern.")
         }
     }
 
