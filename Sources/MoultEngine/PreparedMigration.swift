@@ -128,7 +128,7 @@ package struct PreparedMigration: Sendable {
         guard let table = snapshot.cloudKitTables.first, !options.allowsCloudKit else { return }
         throw MigrationError(
             .cloudKit,
-            "The store is mirrored to CloudKit: its \(Quantity.count(snapshot.cloudKitTables.count, "table")) such as \(table) hold "
+            "The store is mirrored to CloudKit: its \(Quantity.count(snapshot.cloudKitTables.count, "table")) such as \(table) contain "
                 + "the identity of every record on the server, and a record that loses it is uploaded again.",
             place: snapshot.path,
             remedy: "Let the app migrate it, or pass --cloudkit to renumber these records and touch nothing else.")
@@ -235,7 +235,7 @@ extension PreparedMigration {
     /// What the plan itself says against changing the store in place.
     private static func reasonsAgainstDeferring(_ plan: MigrationPlan, _ options: Options) -> [String] {
         var reasons: [String] = []
-        if plan.passes.count > 1 { reasons.append("the way takes \(plan.passes.count) passes") }
+        if plan.passes.count > 1 { reasons.append("the migration takes \(plan.passes.count) passes") }
         reasons += plan.passes.flatMap(\.steps).map { "the step \($0.name) has to run" }
         if !options.registry.rules.isEmpty { reasons.append("rules are checked on a copy") }
         return reasons
@@ -248,8 +248,8 @@ extension PreparedMigration {
     private func checkInPlace() throws {
         guard options.registry.rules.isEmpty else {
             throw MigrationError(
-                .unsupported, "The rules of this program are checked on a copy, which a run in place does not make.",
-                place: store, remedy: "Leave --in-place out, so that Moult works on a copy.")
+                .unsupported, "Rules are checked on a copy, and a run in place makes none.",
+                place: store, remedy: "Omit --in-place; then Moult works on a copy.")
         }
         let steps = plan.passes.flatMap(\.steps)
         guard plan.passes.count > 1 || !steps.isEmpty else { return }
@@ -258,7 +258,7 @@ extension PreparedMigration {
             steps.isEmpty
                 ? "This migration takes \(plan.passes.count) passes, which cannot run in place."
                 : "This migration runs the step \(steps[0].name), which cannot be done in place.",
-            place: store, remedy: "Leave --in-place out, so that Moult works on a copy.")
+            place: store, remedy: "Omit --in-place; then Moult works on a copy.")
     }
 
     /// - Throws: `codeMissing` with every name that the plan has and the registry has not.

@@ -70,10 +70,10 @@ extension TapeArchive {
                 throw TapeArchive.invalid("\(entry.name) leads out of the folder.", path)
             }
             guard known.insert(entry.name).inserted else {
-                throw TapeArchive.invalid("it holds \(entry.name) twice.", path)
+                throw TapeArchive.invalid("it contains \(entry.name) twice.", path)
             }
             guard known.count <= TapeArchive.largestCount else {
-                throw TapeArchive.invalid("it holds more than \(TapeArchive.largestCount) files.", path)
+                throw TapeArchive.invalid("it contains more than \(TapeArchive.largestCount) files.", path)
             }
         }
 

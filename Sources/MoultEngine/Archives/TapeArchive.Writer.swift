@@ -30,7 +30,7 @@ extension TapeArchive {
             guard read == size else {
                 throw MigrationError(
                     .inputOutput, "\(file) became shorter while it was read.", place: file,
-                    remedy: "Run the command again when no process writes to it.")
+                    remedy: "Run the command again while no process writes to it.")
             }
             try system.append(zeros(TapeArchive.padding(of: size)), to: part)
         }

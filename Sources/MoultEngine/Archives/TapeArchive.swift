@@ -41,7 +41,7 @@ package enum TapeArchive {
 
     static func invalid(_ message: String, _ path: String) -> MigrationError {
         MigrationError(
-            .backupInvalid, "\(path) is not a whole archive: \(message)", place: path,
-            remedy: "Copy it again from where it came, or use another.")
+            .backupInvalid, "\(path) is not a complete archive: \(message)", place: path,
+            remedy: "Copy it again from its origin, or use another.")
     }
 }

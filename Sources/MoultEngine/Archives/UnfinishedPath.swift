@@ -57,7 +57,7 @@ package enum UnfinishedPath {
                 process != system.processIdentifier, mark(ofProcess: process, system) == start
             else { continue }
             throw MigrationError(
-                .locked, "The process \(process) is making \(path).", place: path,
+                .locked, "The process \(process) is writing \(path).", place: path,
                 remedy: "Wait for it to end, or name another path.")
         }
     }

@@ -19,15 +19,15 @@ package struct CopiedStore {
         let log = try WriteAheadLog(beside: self.path, system)
         guard try log != nil || wasClosed || !Self.usesWAL(self.path, system) else {
             throw Self.invalid(
-                "\(path) was in WAL mode, and no \(Path.name(of: path))-wal is next to it: whatever the app wrote since "
-                    + "the last checkpoint is not in it.", path,
-                "Copy the -wal together with it, or let moult backup create make the backup. If the app had closed the "
-                    + "store before, say so with --was-closed.")
+                "\(path) was in WAL mode, and there is no \(Path.name(of: path))-wal next to it: what the app wrote since "
+                    + "the last checkpoint is missing.", path,
+                "Copy the -wal together with it, or use moult backup create. If the app had closed the "
+                    + "store before, pass --was-closed.")
         }
         if let reason = try log?.strangeness() {
             throw Self.invalid(
-                "The \(Path.name(of: path))-wal next to \(path) is not its own: \(reason)", path,
-                "Copy both files again at one moment, or let moult backup create make the backup.")
+                "The \(Path.name(of: path))-wal next to \(path) belongs to another file: \(reason)", path,
+                "Copy both files again at one moment, or use moult backup create.")
         }
     }
 

@@ -38,7 +38,7 @@ extension Migrator {
             let folder = try backups(of: store)
             try folder.removeDrafts(of: sidecar)
             let backup = try folder.take(path, version: version, wasClosed: wasClosed)
-            MigrationLog(sidecar, system).append("Took in the backup \(backup.name).")
+            MigrationLog(sidecar, system).append("Imported the backup \(backup.name).")
             return backup
         }
     }
@@ -87,7 +87,7 @@ extension Migrator {
         }
         throw MigrationError(
             .locked, "Another process kept removing files of external data while they were copied.", place: path,
-            remedy: "Close the app that uses the store, or try again when it does less.")
+            remedy: "Close the app that uses the store, or try again when it is less busy.")
     }
 
     private func externalFiles(_ support: String) throws -> Set<String> {

@@ -107,14 +107,14 @@ extension StoreBackup {
             parsing: try system.read(path, limit: Self.largestManifest, as: .backupInvalid), place: path,
             code: .backupInvalid)
         guard let manifest = Manifest(json) else {
-            throw Self.invalid("The manifest of \(folder) is none that Moult writes.", path)
+            throw Self.invalid("The manifest of \(folder) was not written by Moult.", path)
         }
         guard Manifest.isWhole(json) else {
             throw MigrationError(
                 .backupInvalid,
-                "The manifest of \(folder) is damaged: it is not what its own checksum says. Nothing is known of the files "
+                "The manifest of \(folder) is damaged: it does not match its own checksum. Nothing is known about the files "
                     + "next to it.", place: path,
-                remedy: "Use another backup, or take its store in as one that was copied by hand: moult backup import.")
+                remedy: "Use another backup, or import its store as one that was copied by hand: moult backup import.")
         }
         self.init(folder: folder, manifest: manifest)
     }

@@ -34,7 +34,7 @@ package struct WriteAheadLog {
     package func strangeness() throws -> String? {
         guard pageSize >= 512, !salts.isEmpty else { return "it does not begin like a WAL." }
         guard let own = try system.read(store, prefix: 18).databasePageSize else { return "the store has no header." }
-        guard own == pageSize else { return "its pages have \(pageSize) bytes, those of the store \(own)." }
+        guard own == pageSize else { return "its pages have \(pageSize) bytes, and those of the store have \(own)." }
         guard let main = try system.status(of: store), let log = try system.status(of: path),
             main.modified > log.modified
         else { return nil }
@@ -47,7 +47,7 @@ package struct WriteAheadLog {
         }
         let present = try system.bytes(of: store, from: (first.page - 1) * pageSize, count: pageSize)
         guard !versions.contains(present) else { return nil }
-        return "the store was written after it, and holds nothing of what it says of page \(first.page)."
+        return "the store was written after it, and page \(first.page) has none of its versions."
     }
 
     private struct Frame {

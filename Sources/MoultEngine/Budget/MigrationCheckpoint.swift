@@ -148,16 +148,16 @@ extension MigrationCheckpoint {
             return "The store was written to since the last call."
         }
         guard script == migration.script.digest, from == migration.from, to == migration.to else {
-            return "The last call migrated from \(from) to \(to) in another way."
+            return "The last call migrated from \(from) to \(to) with another plan."
         }
         guard isDurable || boot == Self.boot(system) else {
-            return "The machine went down in the middle of the last call."
+            return "The machine stopped during the last call."
         }
         let source = sourceFolder(backups)
         var needed = [source].compactMap { $0 }
         if hasCopy { needed.append(Path.join(sidecar.work(run), sidecar.nameOfCopy)) }
         guard try (source != nil || !hasCopy) && needed.allSatisfy(system.exists) else {
-            return "Working files of the last call are gone."
+            return "Working files of the last call are missing."
         }
         return nil
     }

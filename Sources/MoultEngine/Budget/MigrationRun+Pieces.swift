@@ -136,7 +136,7 @@ extension MigrationRun {
     func pathOfSource(_ pace: MigrationPace) throws -> String {
         guard let folder = pace.checkpoint.sourceFolder(backups) else {
             throw MigrationError(
-                .backupNotFound, "The backup of this migration is gone.", place: backups.folder,
+                .backupNotFound, "The backup of this migration is missing.", place: backups.folder,
                 remedy: "Run the command again. The store is unchanged.")
         }
         return Path.join(folder, Path.name(of: sidecar.store))
@@ -147,7 +147,7 @@ extension MigrationRun {
     private func draft(of pace: MigrationPace) throws -> BackupFolder.Draft {
         guard let pages = pace.checkpoint.draft else {
             throw MigrationError(
-                .backupNotFound, "The backup of this migration is gone.", place: backups.folder,
+                .backupNotFound, "The backup of this migration is missing.", place: backups.folder,
                 remedy: "Run the command again. The store is unchanged.")
         }
         return draft(pages, try state())

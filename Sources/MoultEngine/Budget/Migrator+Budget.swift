@@ -27,7 +27,7 @@ extension Migrator {
         if prepared.stopsAtEachVersion {
             throw MigrationError(
                 .usage, "A budget and a stop at each version exclude each other.", place: prepared.store,
-                remedy: "Leave one of them out: a call with a budget can be ended anywhere.")
+                remedy: "Omit one of them. A call with a budget may end anywhere.")
         }
         try limit.check(against: MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL).longest)
         if let outcome = try run(

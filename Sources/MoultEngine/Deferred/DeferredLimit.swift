@@ -25,6 +25,6 @@ extension MigrationError {
         return MigrationError(
             .budgetTooSmall,
             "A budget of \(budget) s is not enough: the longest piece that cannot be interrupted takes about \(needed) s. "
-                + sentence, remedy: "Give it \(needed) s or more, or no budget at all.")
+                + sentence, remedy: "Give a budget of \(needed) s or more, or none.")
     }
 }

@@ -41,7 +41,7 @@ final class DeferredRun {
 
     func perform(_ snapshot: StoreSnapshot) throws -> DeferredOutcome {
         guard snapshot.metadata.hasDeferredWork else {
-            try limit.check(against: (0, "Nothing waits in this store."))
+            try limit.check(against: (0, "There is no deferred work in this store."))
             return outcome(left: [])
         }
         let work = try DeferredWork(snapshot, version: version, measuredOver: connection)
@@ -196,7 +196,7 @@ extension DeferredRun {
         let (folder, pageSize) = (Path.folder(of: connection.path), try StoreState(connection).pageSize)
         let log = SpaceRequirement.commitLog(pages: 2 * bytes / max(pageSize, 1), pageSize: pageSize)
         try SpaceRequirement(parts: [
-            .init(reason: "table made anew", folder: folder, bytes: bytes),
+            .init(reason: "rebuilt table", folder: folder, bytes: bytes),
             .init(reason: "commit log", folder: folder, bytes: log),
             .records(in: folder),
         ]).check(system)
@@ -207,8 +207,8 @@ extension DeferredRun {
             return .budgetTooSmall(budget, max(task.seconds, budget) * 2, task.sentence)
         }
         return MigrationError(
-            .cancelled, "The work was cancelled in the middle of a task, which is as it was: \(task.sentence)",
-            place: connection.path, remedy: "What was done before stays done; run the command again for the rest.",
+            .cancelled, "The work was cancelled. The current task changed nothing: \(task.sentence)",
+            place: connection.path, remedy: "Earlier tasks stay done. Run the command again for the rest.",
             cause: error.cause)
     }
 }
@@ -261,7 +261,7 @@ extension DeferredRun {
         do {
             try connection.writeBackLog()
         } catch {
-            MigrationLog(lock.sidecar, system).append("The work is done, but tidying up failed: ", error)
+            MigrationLog(lock.sidecar, system).append("The work is done, but the cleanup failed: ", error)
         }
     }
 

@@ -114,7 +114,7 @@ struct DiagnosisSite {
         let tail = known.map(DiagnosisCheck.cause) ?? ""
         let finding = finding(
             "not-examined", .error, place: known.flatMap { $0.place.isEmpty ? nil : $0.place },
-            "A part of the store could not be examined, so nothing is known of it: \(cause)\(tail)",
+            "A part of the store could not be examined: \(cause)\(tail)",
             known?.remedy ?? "Check the cause, then run moult doctor \(typed) again.")
         return (finding, cause)
     }

@@ -77,7 +77,7 @@ package struct StoreDowngrade: Sendable {
         } catch let error as MigrationError
             where [.question, .cannotInfer, .noPath, .dataConflict].contains(error.code)
         {
-            losses = ["There is no mapping back: \(error.message)"]
+            losses = ["There is no reverse mapping: \(error.message)"]
         }
         let hashes = goal.hashes.entities.mapValues(\.base64)
         let backups = try migrator.backups(of: store)
@@ -111,7 +111,7 @@ package struct StoreDowngrade: Sendable {
         else { return }
         throw MigrationError(
             .usage, "The store is of \(source.name), which is older than \(goal.name).", place: store,
-            remedy: "Use moult migrate to go forward.")
+            remedy: "Use moult migrate.")
     }
 
     // MARK: - What would be lost

@@ -64,7 +64,7 @@ extension StoreMirror {
         let mark = try StoreProbe.read(path, system: system) { MirrorMark(try StoreMetadata(from: $0.connection)) }
         guard mark?.identifier == record.identifier else {
             throw diverged(
-                "The store at this path is not the one that this mirror has made.", path,
+                "The store at this path is not the second store of this mirror.", path,
                 "Name the second store of this mirror.")
         }
         record.second = path

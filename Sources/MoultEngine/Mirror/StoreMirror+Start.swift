@@ -26,7 +26,7 @@ extension StoreMirror {
         let prepared = try PreparedMigration(path, versions: versions, to: target, options: options, system: system)
         guard !prepared.plan.isEmpty else {
             throw MigrationError(
-                .usage, "The store is of version \(prepared.plan.to.name) already.", place: store,
+                .usage, "The store is already of version \(prepared.plan.to.name).", place: store,
                 remedy: "Name another version with --to.")
         }
         let uuid = try StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection).uuid }
@@ -57,7 +57,7 @@ extension StoreMirror {
         let present = try MirrorRecord.read(sidecar, system)
         if let present, present.state != .starting {
             throw MigrationError(
-                .usage, "The store has a mirror already, at \(present.second).", place: store,
+                .usage, "The store already has a mirror, at \(present.second).", place: store,
                 remedy: "Use it, or end it first: moult mirror stop.")
         }
         if let present { try removeUnfinished(present) }
@@ -65,7 +65,7 @@ extension StoreMirror {
         for name in [record.second, support] + StoreProbe.sideFileSuffixes.map({ record.second + $0 })
         where try system.exists(name) {
             throw MigrationError(
-                .usage, "There is something at \(name) already.", place: name,
+                .usage, "There is already something at \(name).", place: name,
                 remedy: "Name a path that does not exist, or move what is there.")
         }
     }
@@ -149,7 +149,7 @@ extension StoreMirror {
         }
         guard try !system.exists(record.second) else {
             throw MigrationError(
-                .usage, "Something has been put at \(record.second) meanwhile.", place: record.second,
+                .usage, "Something was put at \(record.second) in the meantime.", place: record.second,
                 remedy: "Name a path that does not exist, or move what is there.")
         }
         try system.rename(copy, to: record.second)

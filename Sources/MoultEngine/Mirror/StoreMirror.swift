@@ -65,13 +65,13 @@ package struct StoreMirror: Sendable {
             _ = try StoreProbe.checkFile(store, system)
             throw MigrationError(
                 .usage, "The store has no mirror.", place: store,
-                remedy: "Begin one: moult mirror start STORE --model MODEL --at PATH.")
+                remedy: "Start one: moult mirror start STORE --model MODEL --at PATH.")
         }
         guard record.state != .starting || isStarting else {
             throw MigrationError(
-                .usage, "The mirror was being made when the process died.", place: store,
+                .usage, "The process died while it made the mirror.", place: store,
                 remedy:
-                    "Run moult mirror start again, which begins anew; or moult mirror stop, which removes what is left."
+                    "Run moult mirror start again, which starts over; or moult mirror stop, which removes what is left."
             )
         }
         return (path, record)
@@ -113,9 +113,9 @@ extension StoreMirror {
         guard plan.digest.hexadecimal == record.plan else {
             throw MigrationError(
                 .planStale,
-                "The mapping from \(record.from) to \(record.to) is not the one that the mirror was begun with.",
+                "The mapping from \(record.from) to \(record.to) is not the one with which the mirror was started.",
                 place: store,
-                remedy: "Use the model and the mapping that it was begun with, or stop the mirror and begin a new one.")
+                remedy: "Use that model and mapping, or stop the mirror and start a new one.")
         }
         return MirrorRoute(
             plan, hasRules: !options.registry.rules.isEmpty, store: store, second: record.second)
@@ -127,7 +127,7 @@ extension StoreMirror {
         guard record.state == .cutOver else { return forward }
         guard !record.isOneWay, let mapping = forward.mapping else {
             throw MigrationError(
-                .unsupported, "The cut-over was made as one that is not taken back: the first store does not follow.",
+                .unsupported, "The cut-over was one-way: the first store does not follow.",
                 place: store, remedy: "Use the second store; moult mirror stop ends the mirror.")
         }
         return MirrorRoute(

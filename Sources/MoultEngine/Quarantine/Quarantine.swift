@@ -200,7 +200,7 @@ package struct Quarantine: Sendable {
         let format = try file.integer("PRAGMA user_version") ?? 0
         guard format <= Self.format else {
             throw MigrationError(
-                .unsupported, "The quarantine is of format \(format), which this Moult does not know.",
+                .unsupported, "The quarantine has format \(format), which this version of Moult does not know.",
                 place: sidecar.quarantine, remedy: "Use the version of Moult that wrote it.")
         }
         guard isNew else { return file }

@@ -21,10 +21,10 @@ package struct Journal: Sendable, Equatable {
             switch self {
             case .migrate: "migrating from \(from) to \(to)."
             case .rollback: "restoring a backup of \(to)."
-            case .finish: "doing work that was put off, at version \(to)."
+            case .finish: "doing deferred work, at version \(to)."
             case .validate: "applying the fixes of rules, at version \(to)."
             case .repair: "repairing, at version \(to)."
-            case .quarantine: "putting objects of the quarantine back, at version \(to)."
+            case .quarantine: "putting objects from the quarantine back, at version \(to)."
             case .downgrade: "downgrading from \(from) to \(to)."
             }
         }
@@ -69,8 +69,8 @@ package struct Journal: Sendable, Equatable {
     /// done anything there.
     package var leftOutside: String? {
         guard !steps.isEmpty else { return nil }
-        return "What its steps (\(steps.joined(separator: ", "))) may have done outside of the store was not undone; "
-            + "the next migration begins them again."
+        return "What its steps (\(steps.joined(separator: ", "))) may have done outside the store was not undone; "
+            + "the next migration runs them again."
     }
 }
 
@@ -90,7 +90,7 @@ extension Journal {
         let json = try JSONValue(parsing: bytes, place: sidecar.journal, code: .metadataInvalid)
         guard let journal = Journal(json) else {
             throw MigrationError(
-                .metadataInvalid, "The journal of the last run is of a form that this Moult does not know.",
+                .metadataInvalid, "The format of the journal of the last run is not known to this version of Moult.",
                 place: sidecar.journal, remedy: "Use the version of Moult that wrote it.")
         }
         return journal

@@ -106,7 +106,7 @@ package struct Sidecar: Sendable, Hashable {
 
     private func foreign(_ what: String) -> MigrationError {
         MigrationError(
-            .readOnly, "\(folder) \(what), and Moult writes nothing there.", place: folder,
-            remedy: "Find out who has put it there, and move it away; Moult keeps its own records of the store there.")
+            .readOnly, "\(folder) \(what). Moult writes nothing there.", place: folder,
+            remedy: "Find out what put it there, and move it away. Moult keeps its records of the store there.")
     }
 }

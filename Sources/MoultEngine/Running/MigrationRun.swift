@@ -358,9 +358,9 @@ extension MigrationRun {
         let known = error as? MigrationError
         return MigrationError(
             known?.code ?? .inputOutput,
-            "The disk failed during the commit. The store is either the whole old one or the whole new one. Which of them "
-                + "is known when the disk works again.", place: sidecar.store,
-            remedy: "Fix the disk, then run the command again. Nothing that either store needs was removed.",
+            "The disk failed during the commit. The store is the complete old one or the complete new one. Which one "
+                + "will be known when the disk works again.", place: sidecar.store,
+            remedy: "Repair the disk, then run the command again. No file that either store needs was removed.",
             cause: known?.cause ?? "\(error)")
     }
 
@@ -396,7 +396,7 @@ extension MigrationRun {
             if hasTimeToPrune { pruned = try backups.prune(options.retention) }
         } catch {
             untidied = error as? MigrationError
-            log.append("The store is the new one, but tidying up failed: ", error)
+            log.append("The store is the new one, but the cleanup failed: ", error)
         }
         for loss in migration.ledger.losses { log.append("Run \(identifier): \(loss.sentence)") }
         log.append("Run \(identifier): completed successfully in \(seconds) s.")
@@ -425,7 +425,7 @@ extension MigrationRun {
             try Quarantine(sidecar, system).remove(run: identifier)
             try Journal.remove(sidecar, system)
         } catch {
-            log.append("Run \(identifier): tidying up failed: ", error)
+            log.append("Run \(identifier): the cleanup failed: ", error)
         }
     }
 

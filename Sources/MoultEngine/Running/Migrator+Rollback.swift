@@ -157,7 +157,7 @@ extension Migrator {
         } catch let error as MigrationError where error.code == .verificationFailed {
             throw error
         } catch {
-            MigrationLog(sidecar, system).append("The store is restored, but tidying up failed: ", error)
+            MigrationLog(sidecar, system).append("The store is restored, but the cleanup failed: ", error)
         }
     }
 
@@ -195,9 +195,9 @@ extension Migrator {
             try connection.rowCounts() == backup.manifest.rows
         else {
             throw MigrationError(
-                .verificationFailed, "The restored store is not what the backup's manifest says.",
+                .verificationFailed, "The restored store does not match the backup's manifest.",
                 place: connection.path,
-                remedy: "Restore another backup; \(backup.name) itself has been proven sound.")
+                remedy: "Restore another backup. \(backup.name) itself is sound.")
         }
     }
 

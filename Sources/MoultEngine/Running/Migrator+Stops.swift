@@ -40,7 +40,7 @@ extension Migrator {
                         adjusting(migration), on: prepared.store,
                         observer.part(number, of: count, since: started, system)))
             } catch var error as MigrationError where number > 0 {
-                error.message += " The store stays at \(edge.from), the last version that it has reached."
+                error.message += " The store stays at \(edge.from), the last version that it reached."
                 throw error
             }
         }

@@ -75,8 +75,8 @@ struct StoreReplacement {
         try system.synchronise(made)
         guard try !system.exists(store) else {
             throw MigrationError(
-                .locked, "A store has been made at this path meanwhile.", place: store,
-                remedy: "Close every app that uses it, and run the command again: what is there is backed up first.")
+                .locked, "A store was created at this path in the meantime.", place: store,
+                remedy: "Close every app that uses it, and run the command again. It is backed up first.")
         }
         try system.rename(made, to: store)
         try system.synchronise(Path.folder(of: store))
@@ -122,7 +122,7 @@ struct StoreReplacement {
                 try Journal.remove(sidecar, system)
             }
         } catch let obstacle {
-            log.append("Run \(journal.run): it is not known yet what is there: ", obstacle)
+            log.append("Run \(journal.run): it is not yet known which store is there: ", obstacle)
             throw error
         }
         guard outcome == .completed else {
@@ -147,7 +147,7 @@ struct StoreReplacement {
             return try StoreLock(store, system, patience: migrator.options.patience, owner: owner)
         } catch {
             // The store is restored; the journal stays, and the next run tidies up.
-            log.append("The store is restored, and could not be opened since: ", error)
+            log.append("The store is restored, but could not be opened: ", error)
             return nil
         }
     }

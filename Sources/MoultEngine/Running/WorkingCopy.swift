@@ -110,7 +110,7 @@ final class WorkingCopy {
         try body()
         guard !connection.isInTransaction else {
             throw MigrationError(
-                .stageFailed, "The code has left a transaction open.", place: store,
+                .stageFailed, "The code left a transaction open.", place: store,
                 remedy: "End every transaction that it begins. The store is unchanged.")
         }
         try connection.execute("PRAGMA main.journal_mode = OFF")
@@ -173,8 +173,9 @@ struct ScriptRunner {
         // Outside of one it would be durable by itself.
         guard connection.isInTransaction else {
             throw MigrationError(
-                .migrationFailed, "SQLite has ended the transaction before: \(statement.sentence)",
-                place: connection.path, remedy: "Look for a lack of memory or room, and run the command again.")
+                .migrationFailed, "SQLite ended the transaction before: \(statement.sentence)",
+                place: connection.path, remedy: "Check whether memory or disk space ran out, and run the command again."
+            )
         }
         do {
             let compiled = try connection.prepare(statement.sql)

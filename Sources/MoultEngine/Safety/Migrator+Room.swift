@@ -35,7 +35,7 @@ extension Migrator {
                 return (try body(self), made)
             } catch let error as MigrationError where error.code == .insufficientStorage {
                 MigrationLog(Sidecar(store: try system.resolve(store)), system).append(
-                    "There is no room for a backup: trying without one.")
+                    "There is no space for a backup. Trying without one.")
             }
         }
         made.isFrugal = true

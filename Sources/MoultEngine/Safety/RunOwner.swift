@@ -19,7 +19,7 @@ struct RunOwner {
             let who = owner.process.map { " (process \($0)\(since))" } ?? ""
             throw MigrationError(
                 .locked, "Another run of Moult\(who) is changing this store.", place: sidecar.store,
-                remedy: "Wait for it to end; a run that died holds nothing.")
+                remedy: "Wait for it to end. A run that died holds no lock.")
         }
         let record = JSONValue.object([
             .init("pid", .integer(Int64(system.processIdentifier))),

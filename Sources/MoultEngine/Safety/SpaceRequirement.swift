@@ -118,7 +118,7 @@ package struct SpaceRequirement: Sendable, Equatable {
                     + "\(Quantity.count(space.available)) are free.",
                 place: parts.first?.folder ?? "",
                 remedy: "Free \(Quantity.count(needed - space.available, "byte")) more"
-                    + (keepsBackup ? ", or use the frugal mode (--frugal), which needs less." : "."))
+                    + (keepsBackup ? ", or use --frugal, which needs less." : "."))
         }
     }
 

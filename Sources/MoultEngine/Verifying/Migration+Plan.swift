@@ -114,7 +114,7 @@ struct StoreVerification: Sendable {
         guard metadata.hashes == VersionHashes(read: plan.target.hashes.entities),
             metadata.uuid == plan.binding.storeUUID
         else {
-            throw failure("The new store's metadata are not those of \(plan.target.name).", place: "Z_METADATA")
+            throw failure("The new store's metadata does not match \(plan.target.name).", place: "Z_METADATA")
         }
     }
 
@@ -160,7 +160,7 @@ struct StoreVerification: Sendable {
 
     private func failure(_ message: String, place: String) -> MigrationError {
         MigrationError(
-            .verificationFailed, "The new store is not as it should be, so it was not put in place. \(message)",
+            .verificationFailed, "The new store failed its verification and was not committed. \(message)",
             place: place, remedy: "The store is unchanged. Report this as a bug, with the plan.")
     }
 
@@ -182,7 +182,7 @@ struct StoreVerification: Sendable {
 
     static func strangeFile(_ name: String, _ store: String) -> MigrationError {
         MigrationError(
-            .storeCorrupted, "A value refers to a file of external data by a name that cannot be one.", place: store,
+            .storeCorrupted, "A value refers to a file of external data by an invalid name.", place: store,
             remedy: MigrationError.damagedStoreRemedy, cause: name)
     }
 
@@ -190,7 +190,7 @@ struct StoreVerification: Sendable {
     static func requireUnchanged(_ binding: BoundPlan.Binding, of store: String, _ connection: Connection) throws {
         guard try BoundPlan.Binding(StoreSnapshot(connection)) != binding else { return }
         throw MigrationError(
-            .planStale, "The store is not the one that the plan was made for: its version or its tables have changed.",
+            .planStale, "The store is not the one for which the plan was made: its version or its tables have changed.",
             place: store, remedy: "Make the plan again.")
     }
 }

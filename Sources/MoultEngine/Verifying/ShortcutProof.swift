@@ -98,7 +98,7 @@ extension ShortcutProof {
             }
             guard only != [0, 0] else { continue }
             differences.append(
-                "\(table): \(Quantity.count(only[0], "row is", plural: "rows are")) as only the shortcut makes them, \(only[1]) as only walking does."
+                "\(table): \(Quantity.count(only[0], "row is", plural: "rows are")) made only by the shortcut, \(only[1]) only by the single migrations."
             )
         }
         return differences

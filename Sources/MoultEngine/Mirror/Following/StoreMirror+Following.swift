@@ -84,7 +84,7 @@ extension StoreMirror {
         guard let mapping = route.mapping else { return (nil, route.obstacle) }
         if let obstacle = route.obstacle { return (nil, obstacle) }
         guard snapshot.hashes.isCompatible(with: route.from.hashes) else {
-            return (nil, "The store holds one configuration of the model.")
+            return (nil, "The store has only one configuration of the model.")
         }
         let replica = try self.snapshot(of: route.replica)
         let script = try PartialScript(

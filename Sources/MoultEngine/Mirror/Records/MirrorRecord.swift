@@ -48,7 +48,7 @@ extension MirrorRecord {
             parsing: system.read(sidecar.mirror, as: .metadataInvalid), place: sidecar.mirror, code: .metadataInvalid)
         guard let record = MirrorRecord(json) else {
             throw MigrationError(
-                .metadataInvalid, "The record of the mirror is of a form that this Moult does not know.",
+                .metadataInvalid, "The format of the mirror's record is not known to this version of Moult.",
                 place: sidecar.mirror, remedy: "Use the version of Moult that wrote it.")
         }
         return record

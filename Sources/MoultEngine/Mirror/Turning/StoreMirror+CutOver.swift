@@ -20,7 +20,7 @@ extension StoreMirror {
         guard record.state == .mirroring else {
             throw MigrationError(
                 .usage, "The cut-over is done: apps write to the second store.", place: store,
-                remedy: "Take it back with --undo, or end the mirror.")
+                remedy: "Undo it with --undo, or end the mirror.")
         }
         let route = try forward()
         let back = route.mapping.map { MirrorReversal($0, from: route.from.model, to: route.to.model) }
@@ -41,8 +41,8 @@ extension StoreMirror {
     package mutating func undoCutOver() throws {
         guard record.state == .cutOver else {
             throw MigrationError(
-                .usage, "There is no cut-over to take back: apps write to the first store.", place: store,
-                remedy: "Nothing has to be done.")
+                .usage, "There is no cut-over to undo: apps write to the first store.", place: store,
+                remedy: "Nothing needs to be done.")
         }
         let route = try route()
         try locked { try turn(route, isTakenBack: true) }
@@ -94,14 +94,14 @@ extension StoreMirror {
         return script == nil ? [reason ?? Self.noWayBack] : []
     }
 
-    private static let noWayBack = "There is no mapping back."
+    private static let noWayBack = "There is no reverse mapping."
 
     private func losing(_ losses: [String], isAll: Bool) -> MigrationError {
         let what =
-            isAll ? "Nothing that is written to the second store could be taken back" : "This could not be taken back"
+            isAll ? "Nothing that is written to the second store could be copied back" : "This could not be copied back"
         return MigrationError(
             .unsupported, "\(what): \(losses.joined(separator: " "))", place: record.second,
-            remedy: "Pass --accept-losses to cut over all the same.")
+            remedy: "Pass --accept-losses to cut over anyway.")
     }
 
     /// Brings the follower up to date, proves it equal, and has the store that was followed so far follow from here.
@@ -117,13 +117,13 @@ extension StoreMirror {
                     .verificationFailed,
                     "The two stores differ" + (result.obstacle.map { ": \($0)" } ?? "") + " in "
                         + (result.differences.map(\.table) + result.others).joined(separator: ", ") + ".",
-                    place: route.replica, remedy: "See moult mirror verify; nothing was changed.")
+                    place: route.replica, remedy: "moult mirror verify shows the differences. Nothing was changed.")
             }
         }
         guard try facts(of: route.primary) == before else {
             throw MigrationError(
-                .locked, "Another process wrote to the store meanwhile.", place: route.primary,
-                remedy: "Close every app that uses it and run the command again; nothing was changed.")
+                .locked, "Another process wrote to the store in the meantime.", place: route.primary,
+                remedy: "Close every app that uses it and run the command again. Nothing was changed.")
         }
         try checkCancelled()
         guard isTakenBack else { return }
