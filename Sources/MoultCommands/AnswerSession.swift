@@ -5,13 +5,13 @@ import MoultReport
 import MoultStore
 import MoultSystem
 
-/// The open questions of a stretch of versions, and the answers to them.
+/// The open questions of a range of versions, and the answers to them.
 struct AnswerSession {
     let versions: ModelVersions
     /// The file of answers; nil where they are not kept.
     let path: String?
     /// The positions of the first and the last version.
-    let stretch: ClosedRange<Int>
+    let range: ClosedRange<Int>
     let registered: [RegisteredStage]
     private(set) var answers: Answers
     /// Answers about versions of other stores, which the file keeps.
@@ -23,7 +23,7 @@ struct AnswerSession {
 
     /// An answer that answers nothing counts as none, so that it can be taken back.
     ///
-    /// - Throws: `storeAhead` where the stretch leads back.
+    /// - Throws: `storeAhead` where the range goes back.
     init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
         registered: [RegisteredStage] = []
@@ -38,13 +38,13 @@ struct AnswerSession {
         self.answers = answers.removing(where: isElsewhere)
         // A way back is refused where the path is made.
         _ = try MigrationPath(versions, from: from, to: to, registered: registered)
-        stretch = from...to
+        range = from...to
         questions = try settled(self.answers).questions
     }
 
     private func questions(under answers: Answers) throws(MigrationError) -> [Question] {
         try MigrationPath(
-            versions, from: stretch.lowerBound, to: stretch.upperBound, answers: answers, registered: registered
+            versions, from: range.lowerBound, to: range.upperBound, answers: answers, registered: registered
         ).questions
     }
 
@@ -122,11 +122,11 @@ struct AnswerSession {
         }
     }
 
-    /// Whether an answer is about two versions of the stretch.
+    /// Whether an answer is about two versions in the range.
     private func isOnTheWay(_ answer: Answer) -> Bool {
         // Nobody else can take back what is about versions that there are no more.
         guard let (from, to) = versions.positions(of: answer) else { return true }
-        return stretch.contains(from) && stretch.contains(to)
+        return range.contains(from) && range.contains(to)
     }
 
     /// All that the file holds.

@@ -150,39 +150,41 @@ extension PathWalker {
         over edges: [MigrationEdge], from: Int, stops: Bool = false
     ) throws(MigrationError) -> [MigrationPass] {
         var passes: [MigrationPass] = []
-        var stretch: Stretch?
+        var composed: ComposedEdges?
         var apart: String?
         for edge in edges {
             guard case .inferred(let mapping) = edge.means, edge.steps.isEmpty, !stops else {
-                close(&stretch, apart: &apart, into: &passes)
+                close(&composed, apart: &apart, into: &passes)
                 passes += stagePasses(edge)
                 continue
             }
-            let link = Stretch.Edge(
+            let link = ComposedEdges.Edge(
                 mapping: mapping, older: model(edge.older), newer: model(edge.newer), end: edge.newer)
-            if let reason = try stretch?.append(link, versions: versions.versions, answers: answers) {
-                close(&stretch, apart: &apart, into: &passes)
+            if let reason = try composed?.append(link, versions: versions.versions, answers: answers) {
+                close(&composed, apart: &apart, into: &passes)
                 apart = reason
             }
-            if stretch?.end != edge.newer {
-                var new = Stretch(at: edge.older, model: model(edge.older))
+            if composed?.end != edge.newer {
+                var new = ComposedEdges(at: edge.older, model: model(edge.older))
                 _ = try new.append(link, versions: versions.versions, answers: answers)
-                stretch = new
+                composed = new
             }
         }
-        close(&stretch, apart: &apart, into: &passes)
+        close(&composed, apart: &apart, into: &passes)
         return passes
     }
 
-    private mutating func close(_ stretch: inout Stretch?, apart: inout String?, into passes: inout [MigrationPass]) {
-        guard let finished = stretch else { return }
+    private mutating func close(
+        _ composed: inout ComposedEdges?, apart: inout String?, into passes: inout [MigrationPass]
+    ) {
+        guard let finished = composed else { return }
         questions += finished.questions
         passes.append(
             MigrationPass(
                 older: versions.versions[finished.start], newer: versions.versions[finished.end],
                 olderPosition: finished.start, newerPosition: finished.end, work: .mapping(finished.mapping),
                 apart: apart))
-        stretch = nil
+        composed = nil
         apart = nil
     }
 
