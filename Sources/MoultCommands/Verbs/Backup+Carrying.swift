@@ -33,7 +33,7 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(Operand("PATH", ""))
-        let backup = try invocation.migrator.takeIn(
+        let backup = try invocation.migrator.importBackup(
             path, for: store, version: invocation.knownVersionName(of: path, console),
             wasClosed: invocation[wasClosed])
         console.print(["format": 1, "backup": backup.document]) { _ in ["Imported \(backup.name), verified."] }

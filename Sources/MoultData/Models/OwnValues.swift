@@ -71,7 +71,7 @@ public final class OwnValues: BackingData {
         host = backing.graph
     }
 
-    public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.takeIn(model) }
+    public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.insertIfChild(model) }
 
     private func set(_ key: String, _ value: Value) {
         // An object that a context reads begins with the nil of its optional properties, which is let go of at once.

@@ -45,7 +45,7 @@ extension BackupFolder {
     ///   - version: the name of the version of a store that was copied by hand.
     ///   - wasClosed: whether the app had closed that store, so that a missing WAL is nothing that was left behind.
     /// What it makes under temporary names is removed by the next run; whoever calls it holds the lock of the store's
-    /// sidecar (``Migrator/takeIn(_:for:version:wasClosed:)``).
+    /// sidecar (``Migrator/importBackup(_:for:version:wasClosed:)``).
     ///
     /// - Throws: `backupInvalid` with the reason where it is not whole.
     package func take(_ path: String, version: String = "", wasClosed: Bool = false) throws -> StoreBackup {

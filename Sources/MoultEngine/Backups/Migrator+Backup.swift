@@ -24,10 +24,10 @@ extension Migrator {
         return backup
     }
 
-    /// Takes a backup in that was exported, or a store that was copied by hand, as a backup of a store that may be gone.
+    /// Imports an exported backup, or a store that was copied by hand, as a backup of a store that may be gone.
     ///
     /// - Throws: `locked` while another run of Moult changes the store; as ``BackupFolder/take(_:version:wasClosed:)``.
-    package func takeIn(
+    package func importBackup(
         _ path: String, for store: String, version: String = "", wasClosed: Bool = false
     ) throws -> StoreBackup {
         let sidecar = try sidecar(of: store)

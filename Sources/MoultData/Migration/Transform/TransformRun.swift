@@ -38,11 +38,11 @@ final class TransformRun {
         switch model.persistentBackingData {
         case let backing as NewBacking: return backing.object
         case let backing as OldBacking: throw oldObject(backing.source)
-        default: return try takeIn(model)
+        default: return try makeObject(model)
         }
     }
 
-    private func takeIn(_ model: any PersistentModel) throws -> DestinationObject {
+    private func makeObject(_ model: any PersistentModel) throws -> DestinationObject {
         let type = type(of: model)
         let name = Schema.entityName(for: type)
         guard let known = newTypes[name], known == type else {
