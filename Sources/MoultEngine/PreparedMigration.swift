@@ -30,9 +30,9 @@ package struct PreparedMigration: Sendable {
         package var allowsCloudKit: Bool
         /// Whether this is one of several commits on the way to a version.
         var isStop = false
-        /// Whether what an earlier call with a budget has found in the rows is taken as it is, where nobody has written
-        /// to the store since.
-        package var goesOn = false
+        /// Whether to use what an earlier call with a budget found in the rows, if no process has written to the store
+        /// since.
+        package var continuesEarlierCall = false
 
         package init(
             answers: Answers = .none, registered: [RegisteredStage] = [],
@@ -61,8 +61,8 @@ package struct PreparedMigration: Sendable {
     let usesWAL: Bool
     /// Whether each version on the way is a backup and a commit of its own.
     package var stopsAtEachVersion: Bool { options.stopsAtEachVersion && plan.edges.count > 1 }
-    /// Whether the rows were not asked, because an earlier call has (``Options/goesOn``).
-    let goesOn: Bool
+    /// Whether the rows were not read, because an earlier call read them (``Options/continuesEarlierCall``).
+    let continuesEarlierCall: Bool
     let options: Options
     let versions: ModelVersions
     let system: any System
@@ -82,8 +82,9 @@ package struct PreparedMigration: Sendable {
         self.system = system
         // Before any connection is open, whose locks reading the file would undo.
         let header = try? system.read(store, prefix: 100)
-        (self.store, plan, bound, storeFindings, size, usesWAL, goesOn) = try StoreProbe.read(store, system: system) {
-            probe in
+        (self.store, plan, bound, storeFindings, size, usesWAL, continuesEarlierCall) = try StoreProbe.read(
+            store, system: system
+        ) { probe in
             let snapshot = try StoreSnapshot(probe.connection, header: header)
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(
@@ -91,7 +92,8 @@ package struct PreparedMigration: Sendable {
                 identifiers: snapshot.metadata.versionIdentifiers, to: target, answers: options.answers,
                 registered: options.registered + (try options.registry.stages(in: versions)),
                 stops: options.stopsAtEachVersion)
-            let known = options.goesOn ? try MigrationCheckpoint.rowFacts(of: probe.path, plan, system) : nil
+            let known =
+                options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: probe.path, plan, system) : nil
             let bound = try plan.passes.first.map { pass in
                 try Self.bind(
                     pass, over: snapshot, probe.connection, options,

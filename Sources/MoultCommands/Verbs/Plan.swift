@@ -101,7 +101,7 @@ extension Invocation {
             stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
         options.defersWork = self[.deferred]
-        options.goesOn = self[value: .budget] != nil
+        options.continuesEarlierCall = self[value: .budget] != nil
         return (versions, options)
     }
 }

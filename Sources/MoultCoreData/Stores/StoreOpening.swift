@@ -121,16 +121,16 @@ extension StoreOpening {
     func migrate(within budget: Double) throws -> BudgetOutcome {
         let started = system.monotonicNanoseconds
         guard type == .sqlite, let url, url.path != "/dev/null", try system.exists(url.path),
-            let (migrator, prepared) = try preparedMigration(url.path, goesOn: true)
+            let (migrator, prepared) = try preparedMigration(url.path, continuesEarlierCall: true)
         else { return .nothingToDo }
         return try migrator.run(prepared, within: .seconds(budget), since: started, observer, adjusting: adjusted)
     }
 
     /// Nil where the store fits.
     ///
-    /// - Parameter goesOn: whether an earlier call may have looked at the rows.
+    /// - Parameter continuesEarlierCall: whether an earlier call may have looked at the rows.
     private func preparedMigration(
-        _ path: String, goesOn: Bool = false
+        _ path: String, continuesEarlierCall: Bool = false
     ) throws -> (Migrator, PreparedMigration)? {
         let path = try system.resolve(path)
         if OpenStores.shared.contains(path) {
@@ -141,7 +141,7 @@ extension StoreOpening {
         if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
         let migrator = Migrator(options: engine, system: system)
         // A call with a budget heals what it does not go on from.
-        if !goesOn && !options.isReadOnly {
+        if !continuesEarlierCall && !options.isReadOnly {
             if try migrator.isUnfinished(path) { _ = try migrator.recover(path) } else { try migrator.healed(path) }
         }
         let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
@@ -159,7 +159,7 @@ extension StoreOpening {
         var preparation = PreparedMigration.Options(
             answers: answers, registry: registry, stopsAtEachVersion: description?.stopsAtEachVersion ?? false)
         preparation.defersWork = options.defersMigration
-        preparation.goesOn = goesOn
+        preparation.continuesEarlierCall = continuesEarlierCall
         preparation.isExperimental = options.allowsUncertainHashes
         try checkHashes()
         return (migrator, try prepared(path, versions, preparation))

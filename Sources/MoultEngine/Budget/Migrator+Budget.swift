@@ -31,7 +31,8 @@ extension Migrator {
         }
         try limit.check(against: MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL).longest)
         if let outcome = try run(
-            adjusting(migration), on: prepared.store, limit, started, mayStartOver: !prepared.goesOn, observer)
+            adjusting(migration), on: prepared.store, limit, started, mayStartOver: !prepared.continuesEarlierCall,
+            observer)
         {
             return outcome
         }
@@ -134,7 +135,7 @@ extension PreparedMigration {
     /// The same, with every row looked at.
     fileprivate func lookingAgain() throws -> PreparedMigration {
         var options = options
-        options.goesOn = false
+        options.continuesEarlierCall = false
         return try PreparedMigration(store, versions: versions, to: plan.to.name, options: options, system: system)
     }
 }

@@ -17,7 +17,7 @@ struct Differ {
     }
 
     struct Fate {
-        var goesOn = false
+        var isCarried = false
         /// The entities, by their names in the destination, whose objects lose its values.
         var losers: [String] = []
         /// Whether objects of some entity lose its values.
@@ -85,7 +85,7 @@ struct Differ {
                     if holdsData(property, in: source) { fates[id, default: Fate()].losers.append(name) }
                     continue
                 }
-                fates[id, default: Fate()].goesOn = true
+                fates[id, default: Fate()].isCarried = true
                 let goalID = PropertyID(entity: pair.destination.declaringEntity(of: goal), name: goal)
                 origins[goalID, default: []].insert(id)
             }

@@ -37,7 +37,7 @@ package final class FaultGround {
     struct Left: Hashable {
         let disk: [UInt8]
         let ending: String
-        let goesOn: Bool
+        let faultPersists: Bool
     }
 
     /// What became of each disk that a trial has left so far.

@@ -85,7 +85,7 @@ struct BudgetUnitTests {
         let before = try FlightVersions.witness(path)
         func call() throws -> BudgetOutcome {
             var options = PreparedMigration.Options(registry: FlightVersions.registry())
-            options.goesOn = true
+            options.continuesEarlierCall = true
             let prepared = try PreparedMigration(path, versions: FlightVersions.make(), options: options)
             #expect(prepared.longestUnit?.sentence.contains("the migration takes several passes") == true)
             return try Migrator().run(prepared, within: .one)
