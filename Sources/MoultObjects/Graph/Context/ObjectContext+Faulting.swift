@@ -67,7 +67,7 @@ extension ObjectContext {
     private func destinations(of name: String, from objects: [Object]) throws -> [Object] {
         // A sub-entity may have what the fetched entity has not.
         let owners = try objects.filter { try $0.kind.links[$0.kind.position(of: name)] != nil }
-        try fill(faultsAmong: try owners.filter { try $0.glimpsed($0.kind.position(of: name)) == nil })
+        try fill(faultsAmong: try owners.filter { try $0.partialValue($0.kind.position(of: name)) == nil })
         let lists = try owners.filter { try $0.kind.links[$0.kind.position(of: name)]?.isToMany == true }
         try readLists(name, of: lists)
         var ids: [ObjectID] = []

@@ -33,7 +33,7 @@ extension ObjectContext {
         guard fetch.batchSize == 0 else { return try faults(try source.fetchIDs(fetch), fetch).forEach(body) }
         let snapshots = try source.fetchSnapshots(fetch)
         makeRoom(for: snapshots.count)
-        guard fetch.properties.isEmpty else { return try glimpses(snapshots).forEach(body) }
+        guard fetch.properties.isEmpty else { return try partlyRead(snapshots).forEach(body) }
         try adopt(snapshots, body)
     }
 
@@ -52,10 +52,10 @@ extension ObjectContext {
     }
 
     /// Objects of which only some properties were read: faults that know these.
-    private func glimpses(_ snapshots: [ObjectSnapshot]) throws -> [Object] {
+    private func partlyRead(_ snapshots: [ObjectSnapshot]) throws -> [Object] {
         let objects = try snapshots.map { snapshot in
             let object = try object(with: snapshot.id)
-            object.glimpse(snapshot)
+            object.setPartialValues(snapshot)
             return object
         }
         shareBatches(objects, size: Self.batchSize)

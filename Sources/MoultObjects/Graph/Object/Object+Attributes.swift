@@ -16,7 +16,7 @@ extension Object {
 
     private func value(at position: Int) throws -> AttributeValue? {
         kind.noteReading(position)
-        if case .attribute(let value)? = glimpsed(position) { return value }
+        if case .attribute(let value)? = partialValue(position) { return value }
         try fire()
         if case .attribute(let value)? = values[position] { return value }
         return try unusualAttribute(at: position)

@@ -6,7 +6,7 @@ extension Object {
     // MARK: - Reading
 
     func destination(_ link: RelationshipLink) throws -> ObjectID? {
-        if case .toOne(let id)? = glimpsed(link.position) { return id }
+        if case .toOne(let id)? = partialValue(link.position) { return id }
         try fire()
         switch values[link.position] {
         case .toOne(let id)?: return id

@@ -121,20 +121,20 @@ extension Object {
         kind.noteChange?(self, nil)
     }
 
-    /// Takes some properties of a fault, which stays one.
-    func glimpse(_ snapshot: ObjectSnapshot) {
+    /// Sets some values of a fault, which stays a fault.
+    func setPartialValues(_ snapshot: ObjectSnapshot) {
         guard state.contains(.fault) else { return }
         values = snapshot.values
     }
 
-    /// What a fetch has read of a fault; nil where it did not, and for an object that is none.
-    func glimpsed(_ position: Int) -> ObjectValue? {
+    /// A value that a fetch has read for a fault. Nil if it did not, or if the object is not a fault.
+    func partialValue(_ position: Int) -> ObjectValue? {
         guard state.contains(.fault), !values.isEmpty, !state.contains(.detached) else { return nil }
         return values[position]
     }
 
     /// Forgets what a fetch has read of a fault.
-    func forgetGlimpse() { if state.contains(.fault) { values = [] } }
+    func discardPartialValues() { if state.contains(.fault) { values = [] } }
 
     /// Leaves the context for good.
     func detach() {
