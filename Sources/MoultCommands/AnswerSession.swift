@@ -8,7 +8,7 @@ import MoultSystem
 /// The open questions of a range of versions, and the answers to them.
 struct AnswerSession {
     let versions: ModelVersions
-    /// The file of answers; nil where they are not kept.
+    /// The file of answers; nil if they are not kept.
     let path: String?
     /// The positions of the first and the last version.
     let range: ClosedRange<Int>
@@ -23,7 +23,7 @@ struct AnswerSession {
 
     /// An answer that answers nothing counts as none, so that it can be taken back.
     ///
-    /// - Throws: `storeAhead` where the range goes back.
+    /// - Throws: `storeAhead` if the range goes back.
     init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
         registered: [RegisteredStage] = []
@@ -52,7 +52,7 @@ struct AnswerSession {
 
     /// Records what `--set` says: `PLACE=ANSWER`. An answer given before is replaced.
     ///
-    /// - Throws: `usage` where nothing is asked about the place, or the answer is none of its answers.
+    /// - Throws: `usage` if nothing is asked about the place, or the answer is none of its answers.
     mutating func record(_ text: String, _ invocation: Invocation) throws {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let place = parts.first ?? text
@@ -76,7 +76,7 @@ struct AnswerSession {
 
     /// Takes back what was answered about a place.
     ///
-    /// - Throws: `usage` where nothing was.
+    /// - Throws: `usage` if nothing was.
     mutating func forget(_ place: String, _ invocation: Invocation) throws {
         let left = answers.removing { $0.place == place && isOnTheWay($0) }
         guard left != answers else {
@@ -132,7 +132,7 @@ struct AnswerSession {
     /// All that the file holds.
     var kept: Answers { answers.joined(with: others) }
 
-    /// - Throws: `usage` where there is no file to keep them in.
+    /// - Throws: `usage` if there is no file to keep them in.
     func save() throws {
         guard let path else {
             throw MigrationError(

@@ -18,8 +18,8 @@ package struct PreparedMigration: Sendable {
         package var registry: MigrationRegistry
         /// How many source objects a migration policy is given before what it made of them is written.
         package var batchSize = 1_000
-        /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed goes
-        /// on from the last of them. Otherwise the whole way is one commit, all or nothing.
+        /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed
+        /// continues from the last of them. Otherwise the whole way is one commit, all or nothing.
         package var stopsAtEachVersion: Bool
         /// Change the store in place at once, and leave what takes long for ``Migrator/finishDeferred(_:versions:_:_:)``,
         /// where no row has to be written; otherwise all is done at once, on a copy.
@@ -51,7 +51,7 @@ package struct PreparedMigration: Sendable {
     /// The store's path without symbolic links.
     package let store: String
     package let plan: MigrationPlan
-    /// The first pass, bound; nil where the store is of the target version already.
+    /// The first pass, bound; nil if the store is of the target version already.
     package let bound: BoundPlan?
     /// What was noticed in the store.
     package let storeFindings: [Finding]
@@ -72,7 +72,7 @@ package struct PreparedMigration: Sendable {
     ///
     /// - Parameter target: the version to end at; nil for the current one, or the last.
     /// - Throws: `storeAhead`, `storeUnknown`, `noPath`, `question`, `cannotInfer` from planning; `cloudKit`,
-    ///   `deferredWork` where the store is not in a state to be migrated; what reading a damaged store throws.
+    ///   `deferredWork` if the store is not in a state to be migrated; what reading a damaged store throws.
     package init(
         _ store: String, versions: ModelVersions, to target: String? = nil, options: Options = Options(),
         system: any System = POSIXSystem()
@@ -138,8 +138,8 @@ package struct PreparedMigration: Sendable {
 
     /// What the engine runs: the first pass, and each later one on what the one before has made.
     ///
-    /// - Throws: `codeMissing` where the plan names code that the registry has not; `dataConflict` where the rows do not
-    ///   fit the new version; `unsupported` where the plan cannot run in place.
+    /// - Throws: `codeMissing` if the plan names code that the registry has not; `dataConflict` if the rows do not fit
+    ///   the new version; `unsupported` if the plan cannot run in place.
     package func migration(inPlace: Bool = false) throws -> Migration? {
         guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
@@ -159,7 +159,7 @@ package struct PreparedMigration: Sendable {
         return withRulesBefore(migration, bound)
     }
 
-    /// What ``migration(inPlace:)`` throws before anything is done; nil where the migration can begin.
+    /// What ``migration(inPlace:)`` throws before anything is done; nil if the migration can begin.
     package func refusal(inPlace: Bool = false) throws -> MigrationError? {
         do {
             _ = try migration(inPlace: inPlace)

@@ -35,7 +35,7 @@ extension ManagedObjectModel {
 
     /// Changes one entity in place.
     ///
-    /// - Throws: `modelInvalid` where there is no such entity or the change breaks the model; what `change` throws.
+    /// - Throws: `modelInvalid` if there is no such entity or the change breaks the model; what `change` throws.
     public mutating func updateEntity(_ name: String, _ change: (inout EntityDescription) throws -> Void) throws {
         var entities = entities
         guard let position = entities.firstIndex(where: { $0.name == name }) else {
@@ -70,7 +70,7 @@ extension ManagedObjectModel {
 
     /// One model of several: entities of the same name must be the same.
     ///
-    /// - Throws: `modelInvalid` where two models say different things of one entity, or do not fit together.
+    /// - Throws: `modelInvalid` if two models say different things of one entity, or do not fit together.
     public init(byMerging models: [ManagedObjectModel]) throws {
         try self.init(
             entities: Self.joined(models.flatMap(\.entities), name: \.name, "entity"),

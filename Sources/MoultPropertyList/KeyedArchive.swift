@@ -18,7 +18,7 @@ package struct KeyedArchive: Sendable {
         self.top = top
     }
 
-    /// The archived object; nil where the archive names none.
+    /// The archived object; nil if the archive names none.
     package var root: Value? {
         Value(top["root"] ?? top["$0"] ?? (top.count == 1 ? top.first?.value : nil), in: self)
     }

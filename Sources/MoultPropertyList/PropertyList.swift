@@ -60,7 +60,7 @@ extension PropertyList {
         if case .real(let number) = self { number } else { integer.map(Double.init) }
     }
 
-    /// The value under a key; nil where there is none or this is no dictionary.
+    /// The value under a key; nil if there is none or this is no dictionary.
     package subscript(key: String) -> PropertyList? { dictionary?[key] }
 }
 

@@ -38,7 +38,8 @@ extension MigrationError {
         return MigrationError(code, found, place: place, remedy: remedy, cause: cause)
     }
 
-    /// Whether it is a lack of room that SQLite calls otherwise: the index of a WAL cannot grow, or a file cannot be made.
+    /// Whether it is a lack of space that SQLite calls otherwise: the index of a WAL cannot grow, or a file cannot be
+    /// made.
     private static func isFull(_ result: Int32, _ place: String, _ system: Int32) -> Bool {
         if result == IOError.shmSize { return true }
         guard [SQLITE_IOERR, SQLITE_CANTOPEN].contains(result & 0xff) else { return false }

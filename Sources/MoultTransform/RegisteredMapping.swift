@@ -24,7 +24,7 @@ extension MigrationRegistry {
 
     /// Everything that is to be taken instead of what is inferred, for the versions given.
     ///
-    /// - Throws: `noPath` where a mapping model is registered for a version that there is not.
+    /// - Throws: `noPath` if a mapping model is registered for a version that there is not.
     package func stages(in versions: ModelVersions) throws(MigrationError) -> [RegisteredStage] {
         var stages = stages
         for registered in mappings {

@@ -31,7 +31,7 @@ package struct Advice: Sendable {
 
     /// The options that find the questions on the store's way again.
     private let way: String
-    /// The options that find the model and the file of answers again.
+    /// The options that find the model and the answers file again.
     private let answering: String
 
     /// The text with every command line complete.

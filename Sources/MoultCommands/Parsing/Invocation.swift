@@ -117,7 +117,7 @@ extension StringProtocol {
         String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }
 
-    /// For a sentence that goes on after a colon. A word of capitals keeps them.
+    /// For a sentence that continues after a colon. A word of capitals keeps them.
     var lowercasedFirst: String {
         guard let first, dropFirst().first?.isUppercase != true else { return String(self) }
         return first.lowercased() + dropFirst()

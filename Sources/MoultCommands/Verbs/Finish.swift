@@ -38,7 +38,7 @@ extension Option {
 }
 
 extension Invocation {
-    /// A time such as `5s`, `250ms`, `2m` or `1.5`, in seconds; nil where the option was not given.
+    /// A time such as `5s`, `250ms`, `2m` or `1.5`, in seconds; nil if the option was not given.
     ///
     /// - Throws: `usage` for what is no time. What is too short is the engine's to refuse.
     func seconds(_ option: Option) throws -> Double? {

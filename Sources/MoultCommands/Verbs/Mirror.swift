@@ -148,7 +148,7 @@ extension Invocation {
         return input
     }
 
-    /// The mirror of the store, by the model that is named here, else by the one that it was begun with.
+    /// The mirror of the store, by the model that is named here, otherwise by the one that it was begun with.
     fileprivate func mirror(_ console: Console) throws -> StoreMirror {
         let store = try required(Operand.store)
         var input = try StoreMirror.record(of: store).record.input

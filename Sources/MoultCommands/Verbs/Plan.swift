@@ -64,8 +64,8 @@ extension Option {
 extension Invocation {
     /// Looks at the store and plans; findings about the model are said on standard error.
     ///
-    /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws; `question` where
-    ///   there is no terminal.
+    /// - Throws: `lockFileMismatch` if a released version has changed, and what planning throws; `question` if there is
+    ///   no terminal.
     func preparedMigration(_ console: Console) throws -> PreparedMigration {
         let (versions, options) = try migrationInput(console)
         return try preparing(versions, options, console)

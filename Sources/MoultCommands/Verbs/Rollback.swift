@@ -20,8 +20,8 @@ extension Verb {
 
     private static let to = Option.value("to", "BACKUP|VERSION", "A backup, or a version for its newest backup.")
 
-    /// The backup that `--to` names, by its own name or as the newest of a version; else the one that the last run has
-    /// made which changed the store, else the newest.
+    /// The backup that `--to` names, by its own name or as the newest of a version; otherwise the one that the last run
+    /// has made which changed the store, otherwise the newest.
     private static func backup(of store: String, _ invocation: Invocation, _ console: Console) throws -> StoreBackup {
         let folders = try invocation.backupFolders(of: store)
         let all = try folders.flatMap { try $0.list() }

@@ -32,8 +32,8 @@ extension Verb {
         return report.isWhole ? .done : .findings
     }
 
-    /// The version that was named, else the one that the store says, else the current one; nil for the model inside the
-    /// damaged store.
+    /// The version that was named, otherwise the one that the store says, otherwise the current one; nil for the model
+    /// inside the damaged store.
     private static func version(
         of store: String, _ invocation: Invocation, _ console: Console
     ) throws -> ModelVersion? {

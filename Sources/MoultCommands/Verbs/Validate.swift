@@ -89,7 +89,7 @@ extension ModelVersions {
     }
 }
 
-/// What the validation of a store has found, and what was mended.
+/// What the validation of a store has found, and what was repaired.
 private struct ValidationReport {
     let version: String
     let audit: StoreAudit

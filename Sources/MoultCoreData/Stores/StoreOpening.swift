@@ -13,7 +13,7 @@ import MoultTransform
 /// The store is recognised before anything is opened for writing, so that one which is refused keeps every byte.
 package struct StoreOpening {
     let model: ManagedObjectModel
-    /// The versions found beside the model; nil where there is only the model.
+    /// The versions found next to the model; nil if there is only the model.
     var versions: ModelVersions?
     let url: URL?
     let type: PersistentStore.StoreType
@@ -39,7 +39,7 @@ package struct StoreOpening {
         self.options = options
     }
 
-    /// - Parameter versions: those that the store may be of, oldest first; nil where there is only the model.
+    /// - Parameter versions: those that the store may be of, oldest first; nil if there is only the model.
     /// - Throws: `usage` for an option that Moult does not know.
     package init(
         _ description: PersistentStoreDescription, model: ManagedObjectModel, versions: ModelVersions?
@@ -51,8 +51,8 @@ package struct StoreOpening {
         self.description = state
     }
 
-    /// - Throws: `storeAhead`, `noPath`, `storeUnknown`, `cannotInfer`, `question` where the store does not fit the
-    ///   model and cannot be made to; `locked` where somebody else has it; what a damaged store throws.
+    /// - Throws: `storeAhead`, `noPath`, `storeUnknown`, `cannotInfer`, `question` if the store does not fit the model
+    ///   and cannot be made to; `locked` where somebody else has it; what a damaged store throws.
     package func open() throws -> PersistentStore {
         guard type == .sqlite, let url, url.path != "/dev/null" else {
             let store = try ObjectStore(inMemory: model, configuration: configuration, history: options.tracksHistory)
@@ -88,7 +88,7 @@ package struct StoreOpening {
         ).make(at: path, on: POSIXSystem())
     }
 
-    /// - Throws: `unsupported` where a hash would be a guess, and nobody has asked for that.
+    /// - Throws: `unsupported` if a hash would be a guess, and nobody has asked for that.
     private func checkHashes() throws {
         guard !options.allowsUncertainHashes, let reason = try modelVersion().hashes.uncertain.values.min() else {
             return
@@ -140,7 +140,7 @@ extension StoreOpening {
         var engine = MigrationOptions(patience: max(options.busyTimeout, 0))
         if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
         let migrator = Migrator(options: engine, system: system)
-        // A call with a budget heals what it does not go on from.
+        // A call with a budget heals what it does not continue from.
         if !continuesEarlierCall && !options.isReadOnly {
             if try migrator.isUnfinished(path) { _ = try migrator.recover(path) } else { try migrator.healed(path) }
         }
@@ -200,7 +200,7 @@ extension StoreOpening {
         return ModelVersions(versions: chain.versions)
     }
 
-    /// Those beside the model; where the store's is not among them, the model that the store carries stands before the
+    /// Those next to the model; where the store's is not among them, the model that the store carries stands before the
     /// one to be opened with.
     private func versions(for snapshot: StoreSnapshot) throws -> ModelVersions {
         var list = versions?.versions ?? []
@@ -238,7 +238,7 @@ extension StoreOpening {
             remedy: "Check the path; or open the store with a plan, or with the versions of its model.")
     }
 
-    /// Of several versions with the model's hashes the one that it is called, else the last.
+    /// Of several versions with the model's hashes the one that it is called, otherwise the last.
     private func target(in versions: ModelVersions) -> String? {
         let hashes = VersionHashes(of: model)
         let same = versions.versions.filter { $0.hashes.isCompatible(with: hashes) }

@@ -33,7 +33,7 @@ extension Optional: PersistentValue where Wrapped: PersistentValue {
         attribute == nil || Wrapped.canBe(attribute)
     }
     @inlinable public init?(attribute: AttributeValue?) { self = Wrapped(attribute: attribute) }
-    // A key path of a generic type is made anew each time.
+    // A key path of a generic type is rebuilt each time.
     @inlinable public var attributeValue: AttributeValue? { flatMap { $0.attributeValue } }
 }
 

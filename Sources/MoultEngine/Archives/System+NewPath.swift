@@ -4,7 +4,7 @@ import MoultSystem
 extension System {
     /// Makes sure that something can be made at a path: nothing is there, and its folder is.
     ///
-    /// - Throws: `usage` where the path is taken; `fileNotFound` without a folder.
+    /// - Throws: `usage` if the path is taken; `fileNotFound` without a folder.
     func checkNewPath(_ path: String) throws {
         guard try !exists(path) else {
             throw MigrationError(

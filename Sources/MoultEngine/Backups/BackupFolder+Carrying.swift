@@ -3,10 +3,10 @@ import MoultSQLite
 import MoultSystem
 
 extension BackupFolder {
-    /// Copies a backup out of the folder, proven before and after: into a folder, or an archive where the path ends with
-    /// `.tar`.
+    /// Copies a backup out of the folder, proven before and after: into a folder, or an archive where the path ends
+    /// with `.tar`.
     ///
-    /// - Throws: `usage` where the path is taken; `locked` where another process writes there; `backupInvalid`.
+    /// - Throws: `usage` if the path is taken; `locked` if another process writes there; `backupInvalid`.
     package func export(_ backup: StoreBackup, to path: String) throws {
         try verify(backup)
         guard path.hasSuffix(".tar") else { return try exportFolder(backup, to: path) }

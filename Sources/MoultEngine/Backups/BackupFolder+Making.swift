@@ -71,7 +71,7 @@ extension BackupFolder {
 
     /// - Parameters:
     ///   - storeName: what the file is called in the backup.
-    ///   - store: the path beside which the external data lie.
+    ///   - store: the path next to which the external data lie.
     func draft(
         of connection: Connection, named storeName: String, beside store: String, version: String,
         for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ observer: MigrationObserver
@@ -170,7 +170,7 @@ extension BackupFolder {
 
     /// Removes what runs that died left unfinished. Only whoever holds the store's lock may call it.
     ///
-    /// - Parameter kept: the name of a draft that somebody goes on with.
+    /// - Parameter kept: the name of a draft that somebody continues with.
     func removeDrafts(except kept: String? = nil) throws {
         for path in try drafts(except: kept) { try system.removeTree(path) }
     }

@@ -6,7 +6,7 @@ import MoultSystem
 /// A store that somebody copied file by file, looked at before it is trusted.
 ///
 /// A store in WAL mode is two files. Of the main file alone SQLite says that it is sound, and shows an old state, or
-/// none; beside a WAL of another state it shows a third.
+/// none; next to a WAL of another state it shows a third.
 package struct CopiedStore {
     private let path: String
     private let system: any System

@@ -6,10 +6,10 @@ import MoultSystem
 extension Migrator {
     /// Makes and proves a backup; the store is not changed.
     ///
-    /// A store that another process has open, and writes to, is backed up all the same: one state of it, through
-    /// SQLite. What an earlier run left is healed where nobody has the store open.
+    /// A store that another process has open, and writes to, is backed up anyway: one state of it, through SQLite. What
+    /// an earlier run left is healed where nobody has the store open.
     ///
-    /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not let go of it.
+    /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not released it.
     package func backUp(
         _ store: String, version: String, for reason: StoreBackup.Manifest.Reason = .request,
         _ observer: MigrationObserver = .none
@@ -59,7 +59,7 @@ extension Migrator {
     }
 
     /// Core Data writes a file before the row that names it is committed, and removes one after: the files of the state
-    /// that is copied are there when it begins, and the copy counts once none of them went away meanwhile.
+    /// that is copied are there when it begins, and the copy counts once none of them went away in the meantime.
     private func besideWriters(
         _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
     ) throws -> StoreBackup {

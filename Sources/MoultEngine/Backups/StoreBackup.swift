@@ -92,8 +92,8 @@ extension StoreBackup {
     /// The most bytes that a manifest may have: some 600,000 external files.
     static let largestManifest = 128 << 20
 
-    /// - Throws: `backupInvalid` where the folder holds no manifest that can be read, or one that is damaged, whatever
-    ///   the files beside it are.
+    /// - Throws: `backupInvalid` if the folder holds no manifest that can be read, or one that is damaged, whatever the
+    ///   files next to it are.
     package init(reading folder: String, _ system: any System) throws {
         let path = Path.join(folder, Self.manifestName)
         guard let status = try system.status(of: path) else {

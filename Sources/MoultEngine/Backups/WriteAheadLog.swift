@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultSystem
 
-/// A `-wal` file as bytes, to tell whether it belongs to the file that it lies beside (the WAL file format of SQLite,
+/// A `-wal` file as bytes, to tell whether it belongs to the file that it lies next to (the WAL file format of SQLite,
 /// sections 4.1 and 4.2).
 ///
 /// Only for files that this process has no connection to.
@@ -30,7 +30,7 @@ package struct WriteAheadLog {
         salts = isWhole ? Array(header[16..<24]) : []
     }
 
-    /// Why it cannot be the store's own; nil where nothing speaks against it.
+    /// Why it cannot be the store's own; nil if nothing speaks against it.
     package func strangeness() throws -> String? {
         guard pageSize >= 512, !salts.isEmpty else { return "it does not begin like a WAL." }
         guard let own = try system.read(store, prefix: 18).databasePageSize else { return "the store has no header." }

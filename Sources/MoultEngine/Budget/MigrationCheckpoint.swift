@@ -87,7 +87,7 @@ extension MigrationCheckpoint {
         try system.writeAtomically(Array((json.indented + "\n").utf8), to: Self.path(sidecar, run: run), sidecar.rights)
     }
 
-    /// The checkpoint that a run has left beside its store; nil where there is none that can be read.
+    /// The checkpoint that a run has left next to its store; nil if there is none that can be read.
     package static func read(_ sidecar: Sidecar, _ system: any System) -> MigrationCheckpoint? {
         guard let journal = try? Journal.read(sidecar, system), journal.operation == .migrate,
             journal.state != .committing, journal.run.isPlainFileName
@@ -127,7 +127,7 @@ extension MigrationCheckpoint {
     /// File times move in steps of a few milliseconds.
     static let clockGrain = 0.02
 
-    /// What an earlier call has found in the rows; nil where the store was written to since, or the way is another.
+    /// What an earlier call has found in the rows; nil if the store was written to since, or the way is another.
     static func rowFacts(
         of store: String, _ plan: MigrationPlan, _ system: any System
     ) throws -> BoundPlan.RowFacts? {
@@ -138,7 +138,7 @@ extension MigrationCheckpoint {
         return checkpoint.rowFacts
     }
 
-    /// Why the work cannot go on from here, in one sentence; nil where it can.
+    /// Why the work cannot continue from here, in one sentence; nil if it can.
     ///
     /// - Parameter isDurable: whether nothing was written to the working files since they were synchronised.
     func obstacle(
@@ -162,7 +162,7 @@ extension MigrationCheckpoint {
         return nil
     }
 
-    /// The folder of the backup, or of its draft; nil where neither was made.
+    /// The folder of the backup, or of its draft; nil if neither was made.
     func sourceFolder(_ backups: BackupFolder) -> String? {
         (backup ?? draft?.name).map { Path.join(backups.folder, $0) }
     }

@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// A run that ends with its budget, and goes on at the next call from what its checkpoint says.
+/// A run that ends with its budget, and continues at the next call from what its checkpoint says.
 extension MigrationRun {
     /// The same as on a copy, unit by unit.
     ///

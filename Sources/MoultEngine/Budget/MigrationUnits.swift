@@ -8,12 +8,12 @@ package struct MigrationUnits: Sendable {
     /// Its objects.
     let rows: Int64
     let script: StoreScript
-    /// Why what comes between the backup and the commit cannot be done in pieces; nil where it can.
+    /// Why what comes between the backup and the commit cannot be done in pieces; nil if it can.
     package let reasonForOne: String?
     /// Whether what the commit has put into the log is written back by itself.
     private let usesWAL: Bool
     private let instances: Int64
-    /// The longest piece of the verification; nil where it has none.
+    /// The longest piece of the verification; nil if it has none.
     private let question: MigrationUnit?
 
     package init(_ migration: Migration, size: Int64, usesWAL: Bool) {
@@ -100,7 +100,7 @@ package struct MigrationUnits: Sendable {
 }
 
 extension Migration {
-    /// Why the work on the copy has to be done at one stretch; nil where it can be done in pieces.
+    /// Why the work on the copy has to be done at one stretch; nil if it can be done in pieces.
     fileprivate var reasonForOneUnit: String? {
         if !code.isEmpty { return "a migration policy keeps its own state" }
         if let step = steps.first { return "the step \(step.name) keeps its own state" }

@@ -3,11 +3,11 @@ import MoultStore
 import MoultSystem
 
 extension Migrator {
-    /// Runs as much of a prepared migration as there is time for, and goes on where the last such call has ended.
+    /// Runs as much of a prepared migration as there is time for, and continues where the last such call has ended.
     ///
-    /// The store is unchanged until the last call, whose end is the one commit. What calls before it have done lies in the
-    /// sidecar, durable at the end of each; a store that was written to in between is migrated from the start, and the
-    /// outcome says so.
+    /// The store is unchanged until the last call, whose end is the one commit. What calls before it have done lies in
+    /// the sidecar, durable at the end of each; a store that was written to in between is migrated from the start, and
+    /// the outcome says so.
     ///
     /// - Parameters:
     ///   - limit: the time of this call; or one unit, for tests and for whoever counts another way.
@@ -41,8 +41,8 @@ extension Migrator {
             ?? .nothingToDo
     }
 
-    /// - Parameter mayStartOver: whether the rows were looked at for this plan; where not, and the work cannot go on,
-    ///   nothing is done and nil is returned.
+    /// - Parameter mayStartOver: whether the rows were looked at for this plan; where not, and the work cannot
+    ///   continue, nothing is done and nil is returned.
     private func run(
         _ migration: Migration, on store: String, _ limit: DeferredLimit, _ started: UInt64, mayStartOver: Bool,
         _ observer: MigrationObserver
@@ -67,7 +67,7 @@ extension Migrator {
         }
     }
 
-    /// What the work can go on from; or why it cannot, where there is some.
+    /// What the work can continue from; or why it cannot, where there is some.
     private func checkpoint(
         of lock: StoreLock, for migration: Migration
     ) throws -> (checkpoint: MigrationCheckpoint?, obstacle: String?) {
@@ -127,7 +127,7 @@ extension DeferredLimit {
 }
 
 extension PreparedMigration {
-    /// The unit that a budget has to have room for; nil where there is nothing to do, or nothing that can be done.
+    /// The unit that a budget has to have room for; nil if there is nothing to do, or nothing that can be done.
     package var longestUnit: MigrationUnit? {
         (try? migration()).map { MigrationUnits($0, size: size, usesWAL: usesWAL).longest }
     }

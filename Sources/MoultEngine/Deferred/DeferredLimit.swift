@@ -1,7 +1,7 @@
 import MoultModel
 import MoultStore
 
-/// How much of what was put off is done in one call.
+/// How much of what was deferred is done in one call.
 package enum DeferredLimit: Sendable, Hashable {
     case all
     /// The next task.

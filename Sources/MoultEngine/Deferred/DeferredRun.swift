@@ -117,14 +117,14 @@ extension DeferredRun {
             known = try connection.transaction { try perform(task, of: work, script, observer) }
             losses += lost
         } catch {
-            // A log whose synchronisation failed holds the commit all the same: the next process would find it there.
+            // A log whose synchronisation failed holds the commit anyway: the next process would find it there.
             try? lock.settle()
             throw error
         }
     }
 
-    /// The work of the store as it is. A task changes its own table alone, or is read anew itself, so only what
-    /// somebody else has changed is read anew here.
+    /// The work of the store as it is. A task changes its own table alone, or is read again itself, so only what
+    /// somebody else has changed is read again here.
     private func currentWork() throws -> DeferredWork {
         if let known, try connection.schemaVersion() == known.schema { return known.work }
         return try DeferredWork(StoreSnapshot(connection), version: version)
@@ -168,7 +168,7 @@ extension DeferredRun {
         try ScriptRunner(script: script, observer: observer, system: system).run(on: connection)
     }
 
-    /// The tables are those of a fresh store, word for word; then nothing is pending any more.
+    /// The tables are those of a new store, word for word; then nothing is pending any more.
     private func settle() throws {
         let work = try DeferredWork(StoreSnapshot(connection), version: version)
         let faults = try StoreVerifier(connection, shape: StoreShape(work.fresh, withObjects: true)).structure()

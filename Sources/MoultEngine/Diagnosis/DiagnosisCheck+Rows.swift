@@ -30,7 +30,7 @@ extension DiagnosisCheck {
         return faults.map { site.finding($0, schema[$0.place]) } + found.remarks + others
     }
 
-    /// What a repair would find; nothing where the store must be left alone, whose rows are audited all the same.
+    /// What a repair would find; nothing where the store must be left alone, whose rows are audited anyway.
     private static func repairs(_ site: DiagnosisSite, _ version: ModelVersion) throws -> RepairReport {
         do {
             return try StoreRepair(site.path, at: version, system: site.system).found

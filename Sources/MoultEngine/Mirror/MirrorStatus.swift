@@ -15,7 +15,7 @@ package struct MirrorStatus: Sendable, Equatable {
     package var transactions: Int64?
     /// Objects that were written since; nil where every row would have to be compared.
     package var objects: Int64?
-    /// Why single objects cannot be followed, in a sentence; nil where they can.
+    /// Why single objects cannot be followed, in a sentence; nil if they can.
     package var reason: String?
 
     package var isBehind: Bool { objects != 0 || record.comparesAll }
@@ -58,7 +58,7 @@ extension StoreMirror {
 
     /// Says where the second store is now, after it was moved.
     ///
-    /// - Throws: `mirrorDiverged` where another store is at the path.
+    /// - Throws: `mirrorDiverged` if another store is at the path.
     package mutating func moveSecond(to path: String) throws {
         let path = try StoreProbe.checkFile(path, system)
         let mark = try StoreProbe.read(path, system: system) { MirrorMark(try StoreMetadata(from: $0.connection)) }

@@ -6,7 +6,7 @@ import MoultSystem
 extension StoreMirror {
     /// The mark of the store that follows, when it is the one that the mirror has left.
     ///
-    /// - Parameter overwriting: whether rows that somebody else has written there are to be given up.
+    /// - Parameter overwriting: whether rows that another user has written there are to be given up.
     /// - Throws: `fileNotFound`, `mirrorDiverged`.
     func checkReplica(_ route: MirrorRoute, overwriting: Bool) throws -> MirrorMark {
         try requireFile(route.replica)
@@ -40,7 +40,7 @@ extension StoreMirror {
         return mark
     }
 
-    /// - Throws: `mirrorDiverged` where the store that is followed is another one; what it is not in a state for.
+    /// - Throws: `mirrorDiverged` if the store that is followed is another one; what it is not in a state for.
     func checkPrimary(_ snapshot: StoreSnapshot, _ route: MirrorRoute) throws {
         try PreparedMigration.refuse(snapshot, options)
         guard snapshot.metadata.uuid == record.uuid else {

@@ -7,7 +7,7 @@ import MoultSystem
 extension StoreMirror {
     /// Copies a store that apps may write to, as it is at one moment, with its files of external data.
     ///
-    /// - Parameter external: the store beside which these files lie.
+    /// - Parameter external: the store next to which these files lie.
     func copy(_ path: String, besideDataOf external: String, to copy: String) throws {
         try requireFile(path)
         let source = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)

@@ -7,14 +7,14 @@ import MoultSystem
 extension StoreMirror {
     /// Makes the second store and begins to follow the first.
     ///
-    /// The first store is only read, and may be open and written to meanwhile. When this throws, there is neither a second
-    /// store nor a mirror.
+    /// The first store is only read, and may be open and written to in the meantime. When this throws, there is neither
+    /// a second store nor a mirror.
     ///
     /// - Parameters:
     ///   - target: the version of the second store; nil for the current one.
     ///   - second: a path at which nothing is.
     ///   - input: what the caller has to be told again to find model and mapping.
-    /// - Throws: `usage` where there is a mirror, or something at the path; `insufficientStorage` before anything is made;
+    /// - Throws: `usage` if there is a mirror, or something at the path; `insufficientStorage` before anything is made;
     ///   what planning and the migration throw.
     package static func start(
         _ store: String, versions: ModelVersions, to target: String? = nil, at second: String,
@@ -36,7 +36,7 @@ extension StoreMirror {
             startedAt: system.now.iso8601, input: input)
         var mirror = StoreMirror(path, record, versions, options, system)
         mirror.isCancelled = isCancelled
-        // What is refused makes nothing beside the second path; a start that died is looked at under the lock.
+        // What is refused makes nothing next to the second path; a start that died is looked at under the lock.
         if try MirrorRecord.read(mirror.sidecar, system)?.state != .starting { try mirror.checkFree() }
         try mirror.checkSpace(prepared)
         try mirror.locked {

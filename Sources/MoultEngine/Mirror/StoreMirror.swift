@@ -41,7 +41,7 @@ package struct StoreMirror: Sendable {
     /// - Parameters:
     ///   - versions: those of the model that the mirror was begun with.
     ///   - options: the same answers, mapping models and code.
-    /// - Throws: `usage` where the store has no mirror; `planStale` where the mapping is not the one it was begun with.
+    /// - Throws: `usage` if the store has no mirror; `planStale` if the mapping is not the one it was begun with.
     package init(
         of store: String, versions: ModelVersions, options: PreparedMigration.Options = .init(),
         system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -55,11 +55,11 @@ package struct StoreMirror: Sendable {
     /// What is known of a store's mirror without its model.
     ///
     /// - Parameter isStarting: whether that of a start which died is meant too.
-    /// - Throws: `usage` where it has none.
+    /// - Throws: `usage` if it has none.
     package static func record(
         of store: String, _ system: any System = POSIXSystem(), isStarting: Bool = false
     ) throws -> (store: String, record: MirrorRecord) {
-        // A store that is gone has a mirror all the same.
+        // A store that is gone has a mirror anyway.
         let path = try Sidecar(of: store, system).store
         guard let record = try MirrorRecord.read(Sidecar(store: path), system) else {
             _ = try StoreProbe.checkFile(store, system)

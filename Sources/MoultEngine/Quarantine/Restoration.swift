@@ -23,7 +23,7 @@ package final class Restoration: Sendable {
     ///   - entries: the numbers of the objects, or nil for all.
     ///   - run: only what this run has taken out.
     ///   - version: that of the store.
-    /// - Throws: `usage` where the quarantine has no such object; `cloudKit` and `deferredWork` for a store that must be
+    /// - Throws: `usage` if the quarantine has no such object; `cloudKit` and `deferredWork` for a store that must be
     ///   left alone.
     package init(
         of entries: [Int64]? = nil, run: String? = nil, into store: String, at version: ModelVersion,

@@ -25,7 +25,7 @@ final class MigrationRun {
     /// The room that the run has made sure of.
     private var space = SpaceRequirement(parts: [])
     let trail: StepTrail
-    /// Files of external data that code has written, beside the working copy.
+    /// Files of external data that code has written, next to the working copy.
     private var stagedFiles: [String] = []
     /// Objects that this run has put into the quarantine.
     private var quarantined: Int64 = 0
@@ -325,7 +325,7 @@ extension MigrationRun {
     }
 
     func checkSpace() throws -> SpaceRequirement {
-        // An earlier call has made sure of the room, and has taken a part of it.
+        // An earlier call has made sure of the space, and has taken a part of it.
         if pace?.isResumed == true { return SpaceRequirement(parts: []) }
         try backups.makeFolder(sidecar.rights)
         let space = try SpaceRequirement(

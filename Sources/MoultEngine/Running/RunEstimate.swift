@@ -3,7 +3,7 @@ import MoultStore
 
 /// The seconds that each phase of a run is expected to take, from bytes and rows.
 ///
-/// Only their proportions count: how fast the machine is shows while the run goes on (``RunClock``).
+/// Only their proportions count: how fast the machine is shows while the run continues (``RunClock``).
 struct RunEstimate: Sendable, Equatable {
     let seconds: [MigrationProgress.Phase: Double]
     /// Whether an app's code does part of the phase `change`, whose pace says nothing of SQLite's.

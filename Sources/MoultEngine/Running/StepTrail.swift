@@ -32,7 +32,8 @@ final class StepTrail {
     /// Whether a copy must stay because a step on it may have to be undone.
     func needs(_ path: String) -> Bool { entries.contains { $0.path == path && $0.step.undo != nil } }
 
-    /// What a step threw, with the step's name; that somebody ended the run is no failure, and a lack of room stays one.
+    /// What a step threw, with the step's name; that somebody ended the run is no failure, and a lack of space stays
+    /// one.
     func failure(of step: Migration.Step, _ error: any Error) -> any Error {
         let known = error as? MigrationError
         if let known, [.cancelled, .rulesBroken, .quarantineTooLarge, .verificationFailed].contains(known.code) {

@@ -5,9 +5,10 @@ import MoultSystem
 
 /// Puts a backup where no sound store is: what is there is damaged, or nothing is.
 ///
-/// A damaged file stays the same file. SQLite writes the whole backup over it in one transaction, which a process that has
-/// it open takes part in; a rename would leave that process with a file of which the next journal came to lie beside the
-/// restored store. Where nothing is, there is no process to lock out, and the store gets its name when it is whole.
+/// A damaged file stays the same file. SQLite writes the whole backup over it in one transaction, which a process that
+/// has it open takes part in; a rename would leave that process with a file of which the next journal came to lie next
+/// to the restored store. Where nothing is, there is no process to lock out, and the store gets its name when it is
+/// whole.
 struct StoreReplacement {
     let migrator: Migrator
     let backup: StoreBackup

@@ -11,10 +11,10 @@ final class WorkingCopy {
     let path: String
     let connection: Connection
     let source: String
-    /// The store that is migrated, beside which its external data lie.
+    /// The store that is migrated, next to which its external data lie.
     private let store: String
     private let system: any System
-    /// How long the pieces of the pass take beside each other.
+    /// How long the pieces of the pass take next to each other.
     private var weights: [Double] = []
 
     /// - Parameters:
@@ -104,7 +104,7 @@ final class WorkingCopy {
             report: { observer.report(.change, $0, $1) }, isCancelled: observer.isCancelled)
     }
 
-    /// Code may make a transaction that fails and go on: then there must be a way back.
+    /// Code may make a transaction that fails and continue: then there must be a way back.
     private func journalled(_ body: () throws -> Void) throws {
         try connection.execute("PRAGMA main.journal_mode = TRUNCATE")
         try body()

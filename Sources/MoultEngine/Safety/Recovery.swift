@@ -4,8 +4,8 @@ import MoultSystem
 
 /// What became of a run that did not end, as a function of its journal and the store.
 ///
-/// SQLite has healed the store when the lock was taken, so that it is the whole old one or the whole new one; here it
-/// is found out which, what lies about is removed, and the history gets its entry.
+/// SQLite has healed the store when the lock was taken, so that it is the complete old one or the complete new one;
+/// here it is found out which, what lies about is removed, and the history gets its entry.
 package enum Recovery {
     package enum Outcome: String, Sendable, Equatable {
         /// No run was left unfinished.
@@ -149,7 +149,7 @@ package enum Recovery {
 
     /// Working folders, marks and unfinished backups of every run that died: the lock says that no other is alive.
     ///
-    /// - Parameter checkpoint: of the migration whose next call goes on with its own.
+    /// - Parameter checkpoint: of the migration whose next call continues with its own.
     static func removeLeftovers(
         _ sidecar: Sidecar, _ backups: BackupFolder, keeping checkpoint: MigrationCheckpoint? = nil,
         _ system: any System

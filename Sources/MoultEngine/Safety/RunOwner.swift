@@ -6,7 +6,7 @@ import MoultSystem
 struct RunOwner {
     /// Nil where the system does not tell and the lock's file does not either.
     var process: Int32?
-    /// When it began, as its record says; nil where the record is another's.
+    /// When it began, as its record says; nil if the record is another's.
     var since: String?
 
     /// Takes the lock and leaves this process's record in its file.

@@ -9,12 +9,11 @@ extension Migration {
     /// the verification of what comes out.
     ///
     /// - Parameters:
-    ///   - store: the resolved path of the store, beside which its external data lies.
+    ///   - store: the resolved path of the store, next to which its external data lies.
     ///   - from: the name of the version that made the store.
-    ///   - workingCopy: the path of the copy that an earlier pass has made, beside which new external data may lie.
+    ///   - workingCopy: the path of the copy that an earlier pass has made, next to which new external data may lie.
     ///   - inPlace: whether to change the store itself; a plan that puts work off does in any case.
-    /// - Throws: `dataConflict` where the rows do not fit the new version; `unsupported` where the plan cannot run in
-    ///   place.
+    /// - Throws: `dataConflict` if the rows do not fit the new version; `unsupported` if the plan cannot run in place.
     package init(
         _ plan: BoundPlan, on store: String, from: String, workingCopy: String? = nil, inPlace: Bool = false,
         system: any System
@@ -186,7 +185,7 @@ struct StoreVerification: Sendable {
             remedy: MigrationError.damagedStoreRemedy, cause: name)
     }
 
-    /// - Throws: `planStale` where the store is no longer the one that something was planned over.
+    /// - Throws: `planStale` if the store is no longer the one that something was planned over.
     static func requireUnchanged(_ binding: BoundPlan.Binding, of store: String, _ connection: Connection) throws {
         guard try BoundPlan.Binding(StoreSnapshot(connection)) != binding else { return }
         throw MigrationError(

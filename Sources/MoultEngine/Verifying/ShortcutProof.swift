@@ -24,7 +24,7 @@ package struct ShortcutProof {
     /// - Parameters:
     ///   - store: stays as it is, every byte.
     ///   - target: nil for the current version.
-    /// - Throws: `usage` where no shortcut leads to the target; what either way throws.
+    /// - Throws: `usage` if no shortcut leads to the target; what either way throws.
     package func differences(on store: String, to target: String? = nil) throws -> [String] {
         let temporary = try TemporaryFolder("shortcut", system)
         let folder = temporary.path

@@ -5,7 +5,7 @@ import MoultPropertyList
 extension Expression {
     private static let depthLimit = 100
 
-    /// The archived `NSExpression`; nil where it is of a class that Moult does not know, or nested without end.
+    /// The archived `NSExpression`; nil if it is of a class that Moult does not know, or nested without end.
     init?(archived value: KeyedArchive.Value, depth: Int = 0) {
         guard depth < Self.depthLimit else { return nil }
         switch value.className {
@@ -99,7 +99,7 @@ extension ExpressionValue {
 extension Predicate {
     private static let depthLimit = 100
 
-    /// The archived `NSPredicate`; nil where it or a part of it is of a class that Moult does not know.
+    /// The archived `NSPredicate`; nil if it or a part of it is of a class that Moult does not know.
     init?(archived value: KeyedArchive.Value, depth: Int = 0) {
         guard depth < Self.depthLimit else { return nil }
         switch value.className {

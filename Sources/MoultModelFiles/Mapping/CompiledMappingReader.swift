@@ -43,7 +43,7 @@ struct CompiledMappingReader {
         return mapping
     }
 
-    /// What the fetch of a source expression asks for; nil where it is all objects.
+    /// What the fetch of a source expression asks for; nil if it is all objects.
     private func sourcePredicate(
         _ value: KeyedArchive.Value?, of entity: String?, place: String
     ) throws(MigrationError) -> Predicate? {

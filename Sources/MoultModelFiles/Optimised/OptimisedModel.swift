@@ -1,6 +1,6 @@
 import MoultModel
 
-/// The optimised form of a compiled model beside it, an `.omo` in a `.momd`: Core Data's own copy of the `.mom` of the
+/// The optimised form of a compiled model next to it, an `.omo` in a `.momd`: Core Data's own copy of the `.mom` of the
 /// same name, which it loads faster.
 ///
 /// The `.mom` is read, whose form is known in full; this form is compared with it.
@@ -13,10 +13,10 @@ struct OptimisedModel {
         bytes = try ModelFolder.bytes(at: path)
     }
 
-    /// The `.mom` beside it.
+    /// The `.mom` next to it.
     static func model(of path: String) -> String { "\(path.parentFolder)/\(path.fileStem).mom" }
 
-    /// The optimised form beside a `.mom`.
+    /// The optimised form next to a `.mom`.
     static func form(of path: String) -> String { "\(path.parentFolder)/\(path.fileStem).omo" }
 
     /// Nil where it is the optimised form of that model.
@@ -58,7 +58,7 @@ struct OptimisedModel {
             remedy: "Core Data may load this form where Moult reads the .mom; compile the bundle again.")
     }
 
-    /// An optimised model that was read because the `.mom` beside it cannot be.
+    /// An optimised model that was read because the `.mom` next to it cannot be.
     static func inPlace(of model: String, _ path: String, _ cause: MigrationError) -> Finding {
         Finding(
             code: "optimised-model-read", severity: .warning, place: model,

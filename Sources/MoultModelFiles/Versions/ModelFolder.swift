@@ -70,7 +70,7 @@ enum ModelFolder {
         }
     }
 
-    /// Whether a folder is at the path; nil where nothing is.
+    /// Whether a folder is at the path; nil if nothing is.
     static func isFolder(_ path: String) -> Bool? {
         // Foundation and FoundationEssentials spell their own question differently; this one they share.
         guard FileManager.default.fileExists(atPath: path) else { return nil }

@@ -9,7 +9,7 @@ import MoultModel
 extension AttributeValue {
     /// The default value that `<attribute>` declares, typed by the attribute's type.
     ///
-    /// Nil, with a finding, for a text that is no value of that type: to Core Data, such a model is one all the same.
+    /// Nil, with a finding, for a text that is no value of that type: to Core Data, such a model is one anyway.
     init?(defaultOf element: ModelElement, type: AttributeType, noting unknown: inout UnknownMarkup) {
         let key = type == .date ? ModelKey.defaultDateTimeInterval : .defaultValueString
         guard let text = element.node[key] else {

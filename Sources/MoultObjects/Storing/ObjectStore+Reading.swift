@@ -23,7 +23,7 @@ extension ObjectStore {
 
     /// The destinations of a relationship for each of the owners, whose entities may differ.
     ///
-    /// - Returns: an entry for each owner, in the order of an ordered relationship, else by key.
+    /// - Returns: an entry for each owner, in the order of an ordered relationship, otherwise by key.
     /// - Throws: `usage` for a relationship that is not stored.
     package func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]] {
         var found = Dictionary(owners.map { ($0, [ObjectID]()) }, uniquingKeysWith: { first, _ in first })

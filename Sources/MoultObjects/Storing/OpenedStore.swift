@@ -68,7 +68,7 @@ struct OpenedStore {
 extension ObjectStore {
     /// Checks, inside a transaction, that the tables are those that the store was opened with.
     ///
-    /// - Throws: `storeAhead` where another process has migrated the store.
+    /// - Throws: `storeAhead` if another process has migrated the store.
     func checkSchema() throws {
         let statement = try writer.statement("PRAGMA schema_version")
         let version = try statement.step() ? statement.integer(0) : 0

@@ -33,7 +33,7 @@ struct ComposedEdges {
     /// Composes the mapping with one more edge.
     ///
     /// - Returns: the reason why the edge cannot be composed; nil if it was.
-    /// - Throws: `usage` where an answer asks for what cannot be kept.
+    /// - Throws: `usage` if an answer asks for what cannot be kept.
     mutating func append(_ edge: Edge, versions: [ModelVersion], answers: Answers) throws(MigrationError) -> String? {
         if let reason = reasonForKeys(edge) { return reason }
         let composer = Composer(mapping, edge.mapping, from: startModel, through: edge.older, to: edge.newer)

@@ -7,7 +7,7 @@ struct Composer {
     let destination: ResolvedModel
     private let first: [String: ResolvedEntityMapping]
     private let second: [String: ResolvedEntityMapping]
-    /// The second mapping by the entity of the version between.
+    /// The second mapping by the entity of the intermediate version.
     private let heirs: [String: ResolvedEntityMapping]
     private let removed: [ResolvedEntityMapping]
 
@@ -129,7 +129,7 @@ extension Composer {
             guard before.sourceEntityName != nil, isFilledByInverse(middleName, of: middleEntity) else {
                 return .joined(.empty)
             }
-            // In the version between its inverse filled it; so it does now, if it still leads back.
+            // In the intermediate version its inverse filled it; so it does now, if it still leads back.
             return inverseGoesAlong(middleName, of: middleEntity, to: name, of: entity)
                 ? .joined(.empty) : .apart("\(entity).\(name) was filled by its inverse in the intermediate version")
         }

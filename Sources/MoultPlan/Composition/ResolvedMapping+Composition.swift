@@ -11,7 +11,7 @@ extension ResolvedMapping {
     /// This mapping and then `next`, as one mapping that a store goes through once.
     ///
     /// The result does to every store what the two do one after the other. Where no single mapping can, such as for a
-    /// relationship that is to-one only in the version between, the two stay apart.
+    /// relationship that is to-one only in the intermediate version, the two stay apart.
     package func composed(
         with next: ResolvedMapping, from source: ManagedObjectModel, through middle: ManagedObjectModel,
         to destination: ManagedObjectModel

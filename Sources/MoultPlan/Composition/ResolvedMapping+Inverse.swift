@@ -1,7 +1,7 @@
 import MoultModel
 
 extension ResolvedMapping {
-    /// The mapping back to the version that this one begins with; nil where it does more than to keep, rename, add and
+    /// The mapping back to the version that this one begins with; nil if it does more than to keep, rename, add and
     /// remove.
     ///
     /// What it removes it cannot give back: that begins with its default value, or with nothing.

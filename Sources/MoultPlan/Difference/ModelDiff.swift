@@ -9,7 +9,7 @@ package struct ModelDiff: Sendable, Equatable {
     package let changes: [ModelChange]
 
     /// - Parameter answers: recorded answers about the two versions; what is not answered counts as removed and added.
-    /// - Throws: `usage` where an answer is about nothing that the versions have.
+    /// - Throws: `usage` if an answer fits no question that the versions have.
     package init(
         from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()

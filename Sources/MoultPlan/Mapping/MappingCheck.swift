@@ -4,7 +4,7 @@ extension MappingModel {
     /// What a mapping leaves out or says wrongly, between these two models: for each concrete entity and each stored
     /// property of the destination that has no source, how it starts, or that it cannot.
     ///
-    /// Errors stand in the way of a migration; warnings lose data; notes are the reasons why something starts anew.
+    /// Errors stand in the way of a migration; warnings lose data; notes are the reasons why something starts again.
     package func findings(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> [Finding] {
         var check = MappingCheck(mapping: self, source: source, destination: destination)
         check.run()

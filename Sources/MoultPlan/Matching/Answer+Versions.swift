@@ -54,7 +54,7 @@ extension ModelVersion {
 }
 
 extension ModelVersions {
-    /// The positions of the versions that an answer is about; nil where one is not among them.
+    /// The positions of the versions that an answer is about; nil if one is not among them.
     package func positions(of answer: Answer) -> (from: Int, to: Int)? {
         let from = versions.firstIndex { $0.isCalled(answer.from, answer.fromChecksum) }
         let to = versions.firstIndex { $0.isCalled(answer.to, answer.toChecksum) }

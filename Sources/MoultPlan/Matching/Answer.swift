@@ -9,7 +9,7 @@ package struct Answer: Sendable, Hashable, Codable {
         case new
         /// Its values stay: converted where the type is wider, carried over a gap of versions.
         case keep
-        /// Its values go; it starts anew with its default or nil.
+        /// Its values go; it starts again with its default or nil.
         case drop
     }
 
@@ -46,7 +46,7 @@ package struct Answer: Sendable, Hashable, Codable {
     /// What it decides, without the place: `rename:name`, `new`, `keep`, `drop`.
     package var choice: String { self.is.rawValue + (old.map { ":\($0)" } ?? "") }
 
-    /// One line of JSON, ready to paste into a file of answers.
+    /// One line of JSON, ready to paste into an answers file.
     package var json: String {
         var fields = [("from", from), ("to", to)]
         if let fromChecksum { fields.append(("fromChecksum", fromChecksum)) }

@@ -14,7 +14,7 @@ package struct Answers: Sendable, Equatable {
 
     private init(unchecked list: [Answer]) { self.list = list }
 
-    /// - Throws: `usage` where two answers contradict each other or one lacks what its verdict needs.
+    /// - Throws: `usage` if two answers contradict each other or one lacks what its verdict needs.
     package init(_ list: [Answer]) throws(MigrationError) {
         var verdicts: [Key: Answer] = [:]
         var heirs: [Key: Answer] = [:]
@@ -37,7 +37,7 @@ package struct Answers: Sendable, Equatable {
 
     /// The answers with this one in place of what was answered about the same place before.
     ///
-    /// - Throws: `usage` where it contradicts the answer about another place.
+    /// - Throws: `usage` if it contradicts the answer about another place.
     package func replacing(with answer: Answer) throws(MigrationError) -> Answers {
         try Answers(list.filter { !$0.isAboutTheSame(as: answer) } + [answer])
     }
@@ -77,7 +77,7 @@ extension Answers {
     }
 
     /// - Parameter place: what errors call the text, such as the file's path.
-    /// - Throws: `usage` where the text is not a file of answers of format 1, or its answers contradict each other.
+    /// - Throws: `usage` if the text is not an answers file of format 1, or its answers contradict each other.
     package init(json: [UInt8], place: String = "the answers file") throws(MigrationError) {
         let file: File
         do {

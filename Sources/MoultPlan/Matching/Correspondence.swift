@@ -19,7 +19,7 @@ package struct Correspondence: Sendable {
     /// Destination entity by source entity.
     let entityDestinations: [String: String]
 
-    /// - Throws: `usage` where an answer is about nothing that the versions have.
+    /// - Throws: `usage` if an answer fits no question that the versions have.
     package init(
         from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()

@@ -42,7 +42,7 @@ struct EdgeAnswers: Sendable {
 }
 
 extension Answer {
-    /// The old name of a rename, nil within for a new thing; nil where the answer decides neither.
+    /// The old name of a rename, nil within for a new thing; nil if the answer decides neither.
     fileprivate var decidedName: String?? {
         switch self.is {
         case .rename: .some(old)

@@ -6,8 +6,8 @@ package struct CodeStep: Sendable, Hashable {
     package var name: String
     /// What it does, in one sentence.
     package var sentence: String
-    /// What is done to take it back when a later step fails, in one sentence; nil where nothing is: the store itself
-    /// is as it was in any case.
+    /// What is done to take it back when a later step fails, in one sentence; nil if nothing is: the store itself is as
+    /// it was in any case.
     package var undo: String?
 
     package init(name: String, sentence: String, undo: String? = nil) {

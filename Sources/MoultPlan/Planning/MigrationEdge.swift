@@ -8,7 +8,7 @@ package struct MigrationEdge: Sendable, Equatable {
     package var diff: ModelDiff
     package var means: Means
     package var undo: Undo
-    /// What somebody registered for the edge; nil where nobody did.
+    /// What somebody registered for the edge; nil if there is none.
     package var stage: RegisteredStage?
 
     /// How the edge is done.
@@ -78,7 +78,7 @@ extension Question {
 }
 
 extension ModelChange {
-    /// The change as something that needs attention; nil where it neither loses data nor depends on them.
+    /// The change as something that needs attention; nil if it neither loses data nor depends on them.
     package var finding: Finding? {
         guard losesData || mayFail else { return nil }
         let remedy =

@@ -15,7 +15,7 @@ package struct MigrationPass: Sendable, Equatable {
     /// What the stage may lose although both versions have it and no code reads it.
     package var acceptedLosses = AcceptedLosses.none
     package var style = RegisteredStage.Style.mapping
-    /// Why this pass could not be joined to the one before; nil for the first one and beside a registered stage.
+    /// Why this pass could not be joined to the one before; nil for the first one and next to a registered stage.
     package var apart: String?
 
     package enum Work: Sendable, Equatable {

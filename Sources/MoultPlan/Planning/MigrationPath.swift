@@ -18,7 +18,7 @@ package struct MigrationPath: Sendable, Equatable {
     ///   - from: the position of the version to start at.
     ///   - to: the position of the version to end at.
     ///   - stops: whether each version is to be stopped at, so that no edges are joined.
-    /// - Throws: `storeAhead` where the way would lead back, `usage` where an answer is about nothing.
+    /// - Throws: `storeAhead` if the way would lead back, `usage` if an answer fits no question.
     package init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none, registered: [RegisteredStage] = [],
         stops: Bool = false

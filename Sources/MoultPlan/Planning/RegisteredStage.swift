@@ -12,7 +12,7 @@ package struct RegisteredStage: Sendable, Hashable {
     package var name: String
     /// What it does, in one sentence.
     package var sentence: String
-    /// How it is undone, in one sentence; nil where it cannot be.
+    /// How it is undone, in one sentence; nil if it cannot be.
     package var undo: String?
     /// The mapping to follow, or why it cannot be; nil for the inferred one, whose questions and refusals still count.
     package var mapping: Result<ResolvedMapping, MigrationError>?
@@ -78,7 +78,7 @@ package struct RegisteredStage: Sendable, Hashable {
     ///   - name: what plans and errors call it.
     ///   - held: the models that its file holds, where it does.
     ///   - policies: the migration policies that the program has.
-    /// - Throws: `noPath` and `question` where it does not fit just two versions.
+    /// - Throws: `noPath` and `question` if it does not fit just two versions.
     package init(
         _ mapping: MappingModel, named name: String, held: (source: ModelVersion, destination: ModelVersion)? = nil,
         in versions: ModelVersions, policies: Set<String> = []

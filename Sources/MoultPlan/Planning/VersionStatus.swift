@@ -7,7 +7,7 @@ package enum VersionStatus: Sendable, Equatable {
     case behind(version: String, by: Int, target: String)
     /// The store is of a later version than the one aimed at.
     case ahead(version: String, by: Int, target: String)
-    /// The store's hashes are of no version; the nearest one with what differs, nil where there are no versions.
+    /// The store's hashes are of no version; the nearest one with what differs, nil if there are no versions.
     case unknown(nearest: Nearest?)
     /// It is not a store of Core Data's at all.
     case notCoreData(reason: String)
@@ -39,7 +39,7 @@ package enum VersionStatus: Sendable, Equatable {
     ///   - hashes: what the store's metadata say.
     ///   - identifiers: what they call the version, where several have these hashes.
     ///   - target: the version aimed at; nil for the current one, or the last where none is called current.
-    /// - Throws: `noPath` where there is no version of that name.
+    /// - Throws: `noPath` if there is no version of that name.
     package init(
         of hashes: VersionHashes, identifiers: [String] = [], in versions: ModelVersions, target: String? = nil
     ) throws(MigrationError) {
@@ -91,7 +91,7 @@ package enum VersionStatus: Sendable, Equatable {
 }
 
 extension ModelVersions {
-    /// The position of the version of that name, or without a name of the current version, else of the last.
+    /// The position of the version of that name, or without a name of the current version, otherwise of the last.
     ///
     /// - Throws: `noPath`.
     package func target(named name: String?) throws(MigrationError) -> Int {
@@ -104,7 +104,7 @@ extension ModelVersions {
         return versions.count - 1
     }
 
-    /// - Throws: `noPath` where there is no version of that name.
+    /// - Throws: `noPath` if there is no version of that name.
     package func knownPosition(of name: String) throws(MigrationError) -> Int {
         if let position = position(named: name) { return position }
         let names = versions.map(\.name).joined(separator: ", ")

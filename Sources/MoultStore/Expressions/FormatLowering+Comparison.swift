@@ -207,7 +207,7 @@ extension Predicate.Options {
 }
 
 extension String {
-    /// The first text behind all that begin with this one, in the order of scalars; nil where there is none.
+    /// The first text behind all that begin with this one, in the order of scalars; nil if there is none.
     var successor: String? {
         var scalars = Array(unicodeScalars)
         while let last = scalars.popLast() {

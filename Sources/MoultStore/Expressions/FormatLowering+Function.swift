@@ -2,8 +2,8 @@ import MoultModel
 import MoultSQLite
 
 extension FormatLowering {
-    /// A function of the format language: of constants at once, of a collection as a SELECT, else SQLite's own operator
-    /// where it does the same, and otherwise the evaluation in memory called from SQL.
+    /// A function of the format language: of constants at once, of a collection as a SELECT, otherwise SQLite's own
+    /// operator where it does the same, and otherwise the evaluation in memory called from SQL.
     func call(_ selector: String, _ arguments: [Expression], in expression: Expression) throws -> Lowered {
         guard let function = ExpressionFunction(selector) else {
             throw MigrationError(

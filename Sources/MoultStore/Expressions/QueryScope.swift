@@ -2,7 +2,7 @@ import MoultModel
 
 /// Names for the tables of one statement: `t0`, `t1`, ….
 package final class AliasCounter {
-    /// The schema that the tables are in; nil where no other is attached.
+    /// The schema that the tables are in; nil if no other is attached.
     private let schema: String?
     private var next = 0
 

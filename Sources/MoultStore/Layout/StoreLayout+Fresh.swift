@@ -7,7 +7,7 @@ extension StoreLayout {
     ///   - framework: the level of the framework that writes (`NSPersistenceFrameworkVersion`), 230 to 1526.
     ///   - history: whether the store has the tables of persistent history.
     ///   - stored: the names that an existing store has chosen where the model leaves them open.
-    /// - Throws: `unsupported` where two tables would have one name, or the level is none that was seen.
+    /// - Throws: `unsupported` if two tables would have one name, or the level is none that was seen.
     package init(
         model: ManagedObjectModel, framework: Int = FrameworkLevel.newest.number, history: Bool = false
     ) throws {

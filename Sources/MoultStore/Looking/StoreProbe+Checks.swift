@@ -80,7 +80,7 @@ extension StoreProbe {
         return notAStore(path, "\(path) is a folder.", remedy: "Name the store's file\(example).")
     }
 
-    /// For a model that was named in place of a store; nil where the path names none.
+    /// For a model that was named in place of a store; nil if the path names none.
     private static func model(_ path: String) -> MigrationError? {
         if MappingModelFile.isMappingModel(path) {
             return notAStore(

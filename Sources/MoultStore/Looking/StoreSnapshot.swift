@@ -72,9 +72,9 @@ extension StoreSnapshot {
     package var framework: FrameworkLevel { FrameworkLevel(metadata.framework ?? 0) }
     /// The hashes of the entities the store holds; none where the metadata name none.
     package var hashes: VersionHashes { metadata.hashes ?? VersionHashes(read: [:]) }
-    /// `Z_MODELCACHE`; nil where the table, its row or its content is missing.
+    /// `Z_MODELCACHE`; nil if the table, its row or its content is missing.
     package var modelCache: [UInt8]? { cache.bytes }
-    /// The model in the cache; nil where there is none that can be read.
+    /// The model in the cache; nil if there is none that can be read.
     package var cachedModel: ManagedObjectModel? { cache.model }
     package var hasHistory: Bool { catalogue.table("ACHANGE") != nil && catalogue.table("ATRANSACTION") != nil }
 

@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultSystem
 import Synchronization
 
-/// The disk of one trial: every change below a folder, through SQLite or beside it, in one numbering, with the fault
+/// The disk of one trial: every change below a folder, through SQLite or next to it, in one numbering, with the fault
 /// that meets one of them.
 ///
 /// Nothing of it is synchronised for real: what a power cut leaves is computed, so a trial waits for no disk.
@@ -15,7 +15,7 @@ package final class FaultDisk: @unchecked Sendable {
     private let fault: Fault?
     private let real = POSIXSystem()
     private let lock = RecursiveLock()
-    /// What a machine that dies would leave; nil where the fault lets everything stay that was written.
+    /// What a machine that dies would leave; nil if the fault lets everything stay that was written.
     private let model: DiskModel?
     private var number = 0
     private var isDead = false
@@ -62,7 +62,7 @@ package final class FaultDisk: @unchecked Sendable {
 
     // MARK: - One call
 
-    /// What becomes of a call: nil where it is made.
+    /// What becomes of a call: nil if it is made.
     ///
     /// - Parameter tear: called with the surviving sectors if the machine dies in the middle of this write.
     func meet(_ operation: DiskOperation, tear: (DiskModel, inout SurvivingWrites) -> Void = { _, _ in })

@@ -9,7 +9,7 @@ import MoultSystem
     import Darwin
 #endif
 
-/// A column whose values an app's code makes anew in each run, such as the time of the migration or a new identifier: two
+/// A column whose values an app's code rebuilds in each run, such as the time of the migration or a new identifier: two
 /// runs from the same store leave others.
 package struct ChangingColumn: Sendable, Hashable, Comparable {
     package var table: String

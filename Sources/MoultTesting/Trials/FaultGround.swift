@@ -19,7 +19,7 @@ package final class FaultGround {
     private(set) var witnessed: [String] = []
     /// What the backups hold that a trial begins with.
     private var earlier: [LogicalState] = []
-    /// What an app's code makes anew in each run.
+    /// What an app's code rebuilds in each run.
     package private(set) var changing: Set<ChangingColumn> = []
     /// The calls of an undisturbed run, in order.
     package private(set) var operations: [DiskOperation] = []
@@ -54,7 +54,7 @@ package final class FaultGround {
     ///   - folder: empty, without symbolic links.
     ///   - countsAllocations: whether ``AllocationFaults`` are installed and nothing else uses SQLite in this process.
     ///   - isReal: whether the trials run on the machine itself, with its clock, as processes of their own do.
-    /// - Throws: `verificationFailed` where that run is not what the case says of it, and what the run throws.
+    /// - Throws: `verificationFailed` if that run is not what the case says of it, and what the run throws.
     package init(
         _ faultCase: FaultCase, in folder: String, countsAllocations: Bool = false, isReal: Bool = false
     ) throws {
@@ -179,7 +179,7 @@ package final class FaultGround {
     /// What a program that is not Moult says of the store; empty where none is asked.
     func witness() throws -> String {
         let words = try faultCase.witness?(store) ?? ""
-        // What an app's code makes anew is another value each time: then only whether the store is whole is compared.
+        // What an app's code rebuilds is another value each time: then only whether the store is whole is compared.
         return changing.isEmpty ? words : String(words.prefix { $0 != " " })
     }
 

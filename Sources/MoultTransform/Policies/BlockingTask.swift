@@ -10,7 +10,7 @@ import Synchronization
 package enum BlockingTask {
     /// - Parameter timeLimit: after which the work is cancelled and given up; nil waits for as long as it takes. Work
     ///   that never suspends has to end by itself.
-    /// - Throws: what the work throws; `policyFailed` where it has taken too long.
+    /// - Throws: what the work throws; `policyFailed` if it has taken too long.
     package static func run<Result>(
         timeLimit: Duration? = nil, _ work: sending @escaping () async throws -> sending Result
     ) throws -> sending Result {

@@ -123,8 +123,8 @@ extension DestinationObject {
     /// The destination of a to-one relationship.
     public func object(_ relationship: String) -> DestinationObject? { objects(relationship).first }
 
-    /// The destinations of a relationship, in the order of an ordered one, else by key. What other objects were made
-    /// to lead back counts when the batch is written.
+    /// The destinations of a relationship, in the order of an ordered one, otherwise by key. What other objects were
+    /// made to lead back counts when the batch is written.
     public func objects(_ relationship: String) -> [DestinationObject] {
         guard let position = position(of: relationship) else { return [] }
         return references(at: position).compactMap { reference in
@@ -132,7 +132,7 @@ extension DestinationObject {
         }
     }
 
-    /// Where the members' own rows hold the relationship and no order is kept, the member leads back; else false.
+    /// Where the members' own rows hold the relationship and no order is kept, the member leads back; otherwise false.
     private func lead(_ member: DestinationObject, backBy position: Int) -> Bool {
         guard let inverse = entity.backwardToOnes[position] else { return false }
         member.setObject(self, for: inverse)
@@ -209,7 +209,7 @@ extension DestinationObject {
 }
 
 extension Array {
-    /// Removes the few elements that a row leaves and keeps the room for those of the next; faster than
+    /// Removes the few elements that a row leaves and keeps the space for those of the next; faster than
     /// `removeAll(keepingCapacity:)`.
     mutating func empty() {
         while !isEmpty { removeLast() }

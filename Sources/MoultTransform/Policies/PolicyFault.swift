@@ -11,7 +11,7 @@ struct PolicyFault: Error {
     var remedy: String?
     /// Whether the object's own data are at fault, not the policy.
     var isData = false
-    /// Whether a volume ran full meanwhile.
+    /// Whether a volume ran full in the meantime.
     var isOfRoom = false
     /// An error that ends the migration as it is.
     var final: MigrationError?

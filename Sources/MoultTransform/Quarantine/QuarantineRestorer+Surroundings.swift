@@ -24,7 +24,7 @@ extension QuarantineRestorer {
         let value: ObjectValue = relationship.isToMany ? .toMany(present + [id]) : .toOne(id)
         changes.updated = [.init(id: owner, version: nil, values: [relationship.name: value])]
         _ = try store.save(changes)
-        // Of a list the members' rows have the numbers, which may all be given anew where two were the same.
+        // Of a list the members' rows have the numbers, which may all be given again where two were the same.
         try ledger.noteChange(of: relationship.isToMany ? present : [owner], [relationship.name])
     }
 

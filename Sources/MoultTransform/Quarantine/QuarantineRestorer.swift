@@ -269,7 +269,7 @@ extension QuarantineRestorer {
         }
     }
 
-    /// The object that goes by an old identity now; nil where there is none.
+    /// The object that goes by an old identity now; nil if there is none.
     func present(_ old: OldIdentity) throws -> ObjectID? {
         if let place = places[old], candidates[place].refusal == nil { return candidates[place].id }
         guard let entity = try? store.columns(of: old.entityName) else { return nil }

@@ -118,7 +118,7 @@ enum ObjectDocumentValue {
 }
 
 extension AttributeValue {
-    /// Reads ``document`` back; nil where it is no value of the type.
+    /// Reads ``document`` back; nil if it is no value of the type.
     ///
     /// - Parameter seconds: of a date, since the reference date: its text has nine decimals only.
     init?(document: JSONValue, type: AttributeType, seconds: Double?) {

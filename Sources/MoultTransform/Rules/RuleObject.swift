@@ -10,7 +10,7 @@ public struct RuleObject {
 
     /// The value of an attribute; nil for none.
     ///
-    /// - Throws: `unknownKey` for a name that is no stored attribute of the entity, `dataConflict` where the store holds
+    /// - Throws: `unknownKey` for a name that is no stored attribute of the entity, `dataConflict` if the store holds
     ///   what the attribute cannot be.
     public func attribute(_ name: String) throws -> AttributeValue? {
         switch try value(name) {

@@ -39,7 +39,7 @@ struct RuleViolations {
 
     /// How many objects are missing for a rule about their number; nil for any other rule.
     ///
-    /// - Parameter source: how many objects of an entity the source had; nil where there is no source.
+    /// - Parameter source: how many objects of an entity the source had; nil if there is no source.
     func missing(_ rule: ValidationRule, source: ((String) throws -> Int)?) throws -> Int64? {
         let least: Int
         switch rule.kind {

@@ -5,8 +5,8 @@ package struct RulesFile: Sendable {
     package let rules: [ValidationRule]
 
     /// - Parameter place: what errors call the text, such as the file's path.
-    /// - Throws: `usage` for what is no JSON, with line and column; else with everything that is wrong in the file, each
-    ///   fault with the place where it stands, such as `rules[2].fix.set.rate`.
+    /// - Throws: `usage` for what is no JSON, with line and column; otherwise with everything that is wrong in the
+    ///   file, each fault with the place where it stands, such as `rules[2].fix.set.rate`.
     package init(json: [UInt8], place: String) throws {
         let document = try JSONValue(parsing: json, place: place, code: .usage)
         var reader = RulesReader()

@@ -13,7 +13,7 @@ struct StageChain {
 
     /// - Parameters:
     ///   - model: the one that the store is opened with.
-    ///   - versions: those that lie beside it, each of which must be in a stage.
+    ///   - versions: those that lie next to it, each of which must be in a stage.
     ///   - carried: the model that the store carries, for a version of which nobody kept the model.
     /// - Throws: `stagesInvalid` with everything that is wrong.
     init(

@@ -9,7 +9,7 @@ package indirect enum PredicateTerm {
     case constant(Any)
     /// One value; null for nil.
     case value(StoredExpression)
-    /// A value of several columns, which are elements of a composite attribute; nil where all of them are null.
+    /// A value of several columns, which are elements of a composite attribute; nil if all of them are null.
     case composite(StoredExpression, ValueForm)
     /// A model or its identity; null for nil.
     case object(StoredExpression, any PersistentModel.Type)
@@ -88,7 +88,7 @@ extension StoredExpression {
         }
     }
 
-    /// An object where it is of one of the entities, else nil.
+    /// An object where it is of one of the entities, otherwise nil.
     func cast(to entities: [String]) -> StoredExpression {
         switch self {
         case .constant(.null): self

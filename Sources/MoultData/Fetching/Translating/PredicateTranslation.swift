@@ -121,7 +121,7 @@ package struct PredicateTranslation {
         }
     }
 
-    /// When a term is not nil; nil where it never is.
+    /// When a term is not nil; nil if it never is.
     func presence(_ term: PredicateTerm) -> StoredPredicate? {
         switch term {
         case .constant(let value): isNilValue(value) ? .constant(false) : nil

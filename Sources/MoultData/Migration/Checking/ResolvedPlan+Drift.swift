@@ -2,7 +2,7 @@ import MoultModel
 import MoultPlan
 
 extension ResolvedPlan {
-    /// The models that an app works with must be those of one of the versions, else its stores are of none.
+    /// The models that an app works with must be those of one of the versions, otherwise its stores are of none.
     mutating func checkDrift(of schema: Schema) {
         guard versions.count == schemas.count, let newest = versions.last,
             let current = try? schema.modelVersion(),

@@ -61,7 +61,7 @@ extension ResolvedPlan {
         edges[edge].stages.append((number, stage))
     }
 
-    /// Each edge needs one stage, or several transforms of different models beside a custom one.
+    /// Each edge needs one stage, or several transforms of different models next to a custom one.
     mutating func checkEdges() {
         for edge in edges {
             guard !edge.stages.isEmpty else {

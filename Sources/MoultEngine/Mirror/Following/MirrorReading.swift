@@ -35,7 +35,7 @@ struct MirrorReading {
     /// Lists the objects that were written.
     ///
     /// - Parameter all: compare everything.
-    /// - Throws: `mirrorDiverged` where the store that follows is ahead.
+    /// - Throws: `mirrorDiverged` if the store that follows is ahead.
     mutating func list(all: Bool) throws {
         try connection.execute(PartialScript.makeKeys)
         transaction = try connection.lastTransaction(schema: "source")
@@ -152,7 +152,7 @@ struct MirrorReading {
         return made + (try makeHistory())
     }
 
-    /// History goes over as a migration carries it; what came since is added, and what the store has let go of goes.
+    /// History goes over as a migration carries it; what came since is added, and what the store has released goes.
     private func makeHistory() throws -> [MirroredTable] {
         guard transaction != nil, try connection.lastTransaction(schema: "replica") != nil else { return [] }
         // A part is right only where the rest is known to be there.

@@ -5,7 +5,7 @@ import MoultSystem
 import MoultVerify
 
 extension StoreMirror {
-    /// A value that the other version requires and that the new rows lack, as an error; nil where there is none.
+    /// A value that the other version requires and that the new rows lack, as an error; nil if there is none.
     func missingValue(in step: MirrorStep, _ route: MirrorRoute) throws -> MigrationError? {
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
         let connection = try Connection(step.fresh, mode: .readWrite)

@@ -40,8 +40,8 @@ package struct MirrorRecord: Sendable, Equatable {
 // MARK: - On the disk
 
 extension MirrorRecord {
-    /// - Returns: nil where the store has no mirror.
-    /// - Throws: `metadataInvalid` where the record cannot be read.
+    /// - Returns: nil if the store has no mirror.
+    /// - Throws: `metadataInvalid` if the record cannot be read.
     package static func read(_ sidecar: Sidecar, _ system: any System) throws -> MirrorRecord? {
         guard try system.exists(sidecar.mirror) else { return nil }
         let json = try JSONValue(

@@ -5,17 +5,17 @@ import MoultStore
 import MoultSystem
 
 extension StoreMirror {
-    /// Makes the second store the one that apps write to. From then on the first follows it, so that the cut-over can be
-    /// taken back (``undoCutOver()``) with all that was written since.
+    /// Makes the second store the one that apps write to. From then on the first follows it, so that the cut-over can
+    /// be taken back (``undoCutOver()``) with all that was written since.
     ///
-    /// Nobody may have the first store open. The second is brought up to date and compared as a whole; the record of the
-    /// mirror is the last thing that is written, and the one that counts.
+    /// Nobody may have the first store open. The second is brought up to date and compared as a whole; the record of
+    /// the mirror is the last thing that is written, and the one that counts.
     ///
-    /// - Parameter acceptingLosses: go on although some of what is written to the second store, or all of it, could not
-    ///   be taken back.
+    /// - Parameter acceptingLosses: continue although some of what is written to the second store, or all of it, could
+    ///   not be taken back.
     /// - Returns: what cannot be taken back, in sentences.
-    /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` where the stores differ;
-    ///   `locked` where somebody has the first store open or writes to it meanwhile.
+    /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` if the stores differ;
+    ///   `locked` where somebody has the first store open or writes to it in the meantime.
     package mutating func cutOver(acceptingLosses: Bool = false) throws -> [String] {
         guard record.state == .mirroring else {
             throw MigrationError(
@@ -37,7 +37,8 @@ extension StoreMirror {
 
     /// Makes the first store the one that apps write to again, with what was written to the second since.
     ///
-    /// - Throws: `unsupported` where the cut-over was made as one that is not taken back; as ``cutOver(acceptingLosses:)``.
+    /// - Throws: `unsupported` if the cut-over was made as one that is not taken back; as
+    ///   ``cutOver(acceptingLosses:)``.
     package mutating func undoCutOver() throws {
         guard record.state == .cutOver else {
             throw MigrationError(
@@ -130,7 +131,7 @@ extension StoreMirror {
         try mark(route.primary, of: route.from, at: Self.lastTransaction(of: route.primary))
     }
 
-    /// - Throws: `locked` where another process has the store open.
+    /// - Throws: `locked` if another process has the store open.
     private func requireAlone(_ path: String) throws {
         let connection = try Connection(path, mode: .readWrite, busyTimeout: 2_000)
         defer { connection.close() }

@@ -34,7 +34,7 @@ extension Evaluation {
         }
     }
 
-    /// The value of the first name, and how many names it took: more than one inside of a composite attribute.
+    /// The value of the first name, and how many names it took: more than one inside a composite attribute.
     private func step(_ names: ArraySlice<String>, from id: ObjectID) throws -> (ExpressionValue, Int) {
         var key = ""
         for (index, name) in names.enumerated() {

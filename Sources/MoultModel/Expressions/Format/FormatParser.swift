@@ -8,7 +8,7 @@ struct FormatParser {
 
     /// Nodes above each other in the tree, which whoever walks it descends.
     private static let heightLimit = 64
-    /// Parentheses inside of parentheses, each of which takes a dozen calls to read; enough for every tree as printed.
+    /// Parentheses inside parentheses, each of which takes a dozen calls to read; enough for every tree as printed.
     private static let depthLimit = heightLimit + 2
 
     private let tokens: [(token: FormatLexer.Token, place: Int)]

@@ -3,7 +3,7 @@ import MoultModel
 extension ObjectContext {
     /// Fills a fault and, in the same query, the others of its batch.
     ///
-    /// - Throws: `objectGone` where its row is gone.
+    /// - Throws: `objectGone` if its row is gone.
     func fire(_ object: Object) throws {
         let batch = object.batch.map { $0.ids.filter { registry[$0]?.object?.state.contains(.fault) == true } }
         try fill(batch ?? [object.identity])

@@ -30,7 +30,7 @@ extension ObjectContext {
 
     /// The object of that identity, read from the store unless it is held with its values.
     ///
-    /// - Throws: `objectGone` where there is none.
+    /// - Throws: `objectGone` if there is none.
     package func existingObject(with id: ObjectID) throws -> Object {
         try lock.withLock {
             try settle()
@@ -171,7 +171,7 @@ extension ObjectContext {
         }
     }
 
-    /// The object of an identity with its values; nil where its row is gone.
+    /// The object of an identity with its values; nil if its row is gone.
     func loaded(_ id: ObjectID) throws -> Object? {
         do {
             return try required(id)

@@ -36,9 +36,9 @@ extension ObjectContext {
 
     /// Has an object read again what the store, or the parent, holds.
     ///
-    /// - Parameter mergingChanges: whether what was changed here stays, property by property; else it is given up, at
-    ///   both ends of relationships.
-    /// - Throws: `objectGone` where the row of an object with changes is gone.
+    /// - Parameter mergingChanges: whether what was changed here stays, property by property; otherwise it is given up,
+    ///   at both ends of relationships.
+    /// - Throws: `objectGone` if the row of an object with changes is gone.
     package func refresh(_ object: Object, mergingChanges: Bool) throws {
         try lock.withLock {
             try settle()

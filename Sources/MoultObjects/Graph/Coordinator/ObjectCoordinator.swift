@@ -17,7 +17,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
     private var shapes: [String: EntityShape] = [:]
     private var observers = SaveObservers()
     private var contexts: [WeakContext] = []
-    /// Records what code reads; nil where that is not asked for.
+    /// Records what code reads; nil if that is not asked for.
     package let reads: PropertyReads?
 
     package init(model: ManagedObjectModel, noting reads: PropertyReads? = nil) {
@@ -40,7 +40,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
 
     /// Adds an open store, which is used by nobody else from now on.
     ///
-    /// - Throws: `usage` where a store of the same identifier is there already, or one of another model.
+    /// - Throws: `usage` if a store of the same identifier is there already, or one of another model.
     package func add(_ store: ObjectStore) throws {
         try lock.withLock {
             guard self.store(store.identifier) == nil else {
@@ -149,7 +149,7 @@ extension ObjectCoordinator: ObjectSource {
             place: fetch.entityName, remedy: "Fetch objects, or fetch from each store separately.")
     }
 
-    /// - Throws: `unknownKey` for an entity that the model has not, `usage` where no store is open for it.
+    /// - Throws: `unknownKey` for an entity that the model has not, `usage` if no store is open for it.
     private func storesToFetch(_ fetch: ObjectFetch) throws -> [ObjectStore] {
         guard model.entity(fetch.entityName) != nil else { throw noEntity(fetch.entityName) }
         let stores = stores(holding: fetch.entityName)

@@ -3,8 +3,8 @@ import MoultModel
 extension Object {
     /// The value of an attribute; nil for none.
     ///
-    /// - Throws: `unknownKey` for a name that is no attribute of the entity, `objectGone` where the row is gone,
-    ///   `dataConflict` where the store holds something that the attribute cannot be.
+    /// - Throws: `unknownKey` for a name that is no attribute of the entity, `objectGone` if the row is gone,
+    ///   `dataConflict` if the store holds something that the attribute cannot be.
     package func attribute(_ name: String) throws -> AttributeValue? {
         try kind.lock.withLock { try value(at: try kind.position(of: name)) }
     }

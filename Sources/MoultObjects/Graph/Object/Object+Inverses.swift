@@ -25,7 +25,7 @@ extension Object {
         return []
     }
 
-    /// Takes what the store holds of a list, with what was changed of it meanwhile.
+    /// Takes what the store holds of a list, with what was changed of it in the meantime.
     func fillList(at position: Int, _ ids: [ObjectID]) {
         let isShared = state.isDisjoint(with: [.inserted, .updated, .deleted])
         let delta = deltas?.removeValue(forKey: position)

@@ -70,7 +70,7 @@ extension Object {
     package var id: ObjectID { kind.lock.withLock { identity } }
     package var shape: EntityShape { kind.shape }
     package var entityName: String { kind.entityName }
-    /// What it held last, for one that has left its context; nil where that was never read.
+    /// What it held last, for one that has left its context; nil if that was never read.
     package func lastValue(_ name: String) -> ObjectValue? {
         kind.lock.withLock { kind.shape.position(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil } }
     }

@@ -21,7 +21,7 @@ struct ValueLimits: Sendable {
         if minimum == nil, maximum == nil { return nil }
     }
 
-    /// What of a value is too much or too little; nil where it is within the limits.
+    /// What of a value is too much or too little; nil if it is within the limits.
     func violation(_ value: AttributeValue) -> (rule: ValidationErrors.Rule, message: String)? {
         switch value {
         case .integer(let number): limits(of: Double(number), exactly: number)

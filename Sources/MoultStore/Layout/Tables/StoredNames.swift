@@ -29,7 +29,7 @@ struct StoredNames: Sendable, Equatable {
         }
     }
 
-    /// No store: a fresh one.
+    /// No store: a new one.
     init() {}
 
     /// Whether Core Data may look for the table under the name of the other relationship.
@@ -119,8 +119,8 @@ extension ManagedObjectModel {
 }
 
 extension ResolvedEntityMapping {
-    /// The relationship of the source that one of the destination continues: the one that fills it, else the one of its
-    /// name, which a policy may fill it from.
+    /// The relationship of the source that one of the destination continues: the one that fills it, otherwise the one
+    /// of its name, which a policy may fill it from.
     fileprivate func formerName(of name: String, in relationships: Set<String>) -> String? {
         switch self.relationships[name] {
         case .relationship(let former): return former

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 extension EntityTable {
-    /// The table of a real store that plays the part of `expected`, a fresh one; nil where there is none.
+    /// The table of a real store that plays the part of `expected`, a new one; nil if there is none.
     ///
     /// - Parameters:
     ///   - formerNames: what else the root entity was called, after which the table may still be named.
@@ -111,7 +111,7 @@ private struct ColumnMatching {
 }
 
 extension EntityTable.Column.Role {
-    /// How the column may be called where its name is not the one of a fresh store.
+    /// How the column may be called where its name is not the one of a new store.
     fileprivate var pattern: NumberedName? {
         switch self {
         case .primaryKey, .entity, .optimisticLock, .unknown: nil

@@ -44,7 +44,7 @@ package struct SchemaGaps: Sendable, Equatable {
     /// The names of the missing tables.
     package var tableNames: Set<String> { Set(tables.map(\.name) + joinTables.map(\.name)) }
 
-    /// - Throws: `storeCorrupted` where a table or an entity's number is missing.
+    /// - Throws: `storeCorrupted` if a table or an entity's number is missing.
     func requireTables() throws {
         guard let first = findings.first else { return }
         throw MigrationError(.storeCorrupted, first.message, place: first.place, remedy: first.remedy)

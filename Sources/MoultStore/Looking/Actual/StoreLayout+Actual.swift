@@ -4,15 +4,15 @@ import MoultSQLite
 extension StoreLayout {
     /// The layout of a real store: what `model` needs, found by name among the tables and columns that are there.
     ///
-    /// The store may hold a part of the model's entities (a configuration): those that its metadata name.
-    /// Whatever the model does not explain is kept as `unknown` and told in ``findings``; so is a missing column, with
-    /// the severity `error`.
+    /// The store may hold a part of the model's entities (a configuration): those that its metadata name. Whatever the
+    /// model does not explain is kept as `unknown` and told in ``findings``; so is a missing column, with the severity
+    /// `error`.
     ///
     /// - Parameters:
     ///   - snapshot: the store.
     ///   - model: the model that made the store, as recognition found it.
-    /// - Throws: `storeUnknown` where the store has none of the model's entities; `storeCorrupted` where an entity has
-    ///   no number or no table.
+    /// - Throws: `storeUnknown` if the store has none of the model's entities; `storeCorrupted` if an entity has no
+    ///   number or no table.
     package init(actual snapshot: StoreSnapshot, model: ManagedObjectModel) throws {
         var findings: [Finding] = []
         let numbering = try EntityNumbering(actual: snapshot, model: model, findings: &findings)

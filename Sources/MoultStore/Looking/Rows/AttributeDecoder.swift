@@ -5,8 +5,8 @@ import MoultSQLite
 /// Reads a column's value as the attribute's type wants it.
 package struct AttributeDecoder {
     let type: AttributeType
-    /// The contents of a file of external storage by its name; nil where there is no such file. An attribute that has
-    /// none of them carries nothing about with it.
+    /// The contents of a file of external storage by its name; nil if there is no such file. An attribute that has none
+    /// of them carries nothing about with it.
     private let externalData: ((String) throws -> [UInt8]?)?
 
     package init(type: AttributeType, isExternal: Bool, externalData: @escaping (String) throws -> [UInt8]?) {

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 /// The destinations of one to-many relationship for all objects of a table, in the order of the objects' keys: one
-/// query that runs beside the one for the objects.
+/// query that runs next to the one for the objects.
 final class ToManyCursor {
     private let statement: Statement
     private let destination: EntityChoice
@@ -35,7 +35,7 @@ final class ToManyCursor {
     }
 
     private func advance() throws {
-        // A statement that has ended would begin anew.
+        // A statement that has ended would begin again.
         guard !isAtEnd else { return }
         isAtEnd = try !statement.step()
         owner = isAtEnd ? nil : statement.integer(0)

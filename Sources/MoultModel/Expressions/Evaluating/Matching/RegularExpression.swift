@@ -30,7 +30,7 @@ package struct RegularExpression: Sendable {
         }
     }
 
-    /// - Throws: `MigrationError` with code `invalidPredicate` where the text is so long, and so much looks ahead or
+    /// - Throws: `MigrationError` with code `invalidPredicate` if the text is so long, and so much looks ahead or
     ///   behind in it, that the work passes a limit.
     package func matches(_ text: String) throws(MigrationError) -> Bool {
         var matcher = Matcher(program, text.folded(options))
