@@ -21,7 +21,7 @@ struct AnswerSession {
     private(set) var dropped: [Answer] = []
     private(set) var questions: [Question] = []
 
-    /// An answer that answers nothing counts as none, so that it can be taken back.
+    /// An answer without a question counts as none, so that it can be removed.
     ///
     /// - Throws: `storeAhead` if the range goes back.
     init(

@@ -7,7 +7,7 @@ import MoultSystem
 
 extension Invocation {
     /// The file of answers: the one that `--answers` names, otherwise the one next to the model, or in the folder where
-    /// an app's own tool runs. Nil where there is no model.
+    /// an app's own tool runs. Nil if there is no model.
     var answersPath: String? {
         if let path = self[value: .answers] { return path }
         if let model = self[value: .model] ?? self[Operand.model] { return AnswersFile.path(besideModelAt: model) }

@@ -12,7 +12,7 @@ extension Invocation {
         return Migrator(options: options)
     }
 
-    /// Heals what a run that died left, for a verb that is about to change the store; a rehearsal changes nothing.
+    /// Recovers what a run that died left, for a verb that is about to change the store; a rehearsal changes nothing.
     func heal(_ store: String) throws {
         if !self[.dryRun] { try migrator.healed(store) }
     }

@@ -5,10 +5,10 @@ import MoultStore
 import MoultSystem
 import MoultTransform
 
-/// A store, looked at and planned for: everything there is to say before anything is done.
+/// A store with its plan, before anything is done.
 ///
-/// The way through the versions is worked out as a whole; its first pass is bound to the store's rows here, a later
-/// one when the pass before it has run, on the working copy.
+/// The plan covers all versions. Its first pass is bound to the rows of the store here. A later pass is bound to the
+/// working copy, after the pass before it has run.
 package struct PreparedMigration: Sendable {
     package struct Options: Sendable {
         package var answers: Answers
@@ -227,7 +227,7 @@ package struct PreparedMigration: Sendable {
 // MARK: - What can wait
 
 extension PreparedMigration {
-    /// What waits, or why nothing does; nil where nobody asked for that, or there is nothing to do.
+    /// What waits, or why nothing does; nil if nobody asked for that, or there is nothing to do.
     package var deferral: Deferral? {
         guard options.defersWork, let bound else { return nil }
         let reasons = Self.reasonsAgainstDeferring(plan, options)

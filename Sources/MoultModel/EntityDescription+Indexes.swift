@@ -1,5 +1,5 @@
-/// A model says that it wants an index in three ways: the indexed switch of an attribute, a compound index and a fetch
-/// index. The first two are older than fetch indexes, and next to them only repeat what they say.
+/// A model can ask for an index in three ways: the indexed switch of an attribute, a compound index, and a fetch index.
+/// The first two are older. Next to fetch indexes they only repeat them.
 extension EntityDescription {
     /// The fetch indexes, and one for each older index that no fetch index stands for.
     ///

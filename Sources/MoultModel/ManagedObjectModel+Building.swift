@@ -1,4 +1,5 @@
-/// Asking and changing a model in the words that Core Data has for it. A model stays whole: what would break it throws.
+/// Reading and changing a model, with Core Data's method names. A model stays valid: a change that would break it
+/// throws.
 extension ManagedObjectModel {
     public var entitiesByName: [String: EntityDescription] {
         Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
@@ -50,7 +51,7 @@ extension ManagedObjectModel {
     /// The names of the configurations, in byte order.
     public var configurationNames: [String] { configurations.map(\.name) }
 
-    /// The entities of a configuration; of the whole model for nil. Nil where there is no such configuration.
+    /// The entities of a configuration; of the whole model for nil. Nil if there is no such configuration.
     public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
         name.map(entities(inConfiguration:)) ?? entities
     }

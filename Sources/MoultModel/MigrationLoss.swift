@@ -56,7 +56,7 @@ public struct MigrationLoss: Sendable, Hashable {
     public var entityName: String
     /// The property, or the column; nil for objects.
     public var propertyName: String?
-    /// Nil where it has not been counted yet, as in the plan of a later pass, and for what has nothing to count.
+    /// Nil if it has not been counted yet, as in the plan of a later pass, and for what has nothing to count.
     public var count: Int64?
     /// The name of the version that does not have it any more.
     public var version: String

@@ -115,7 +115,7 @@ extension POSIXSystem {
 
 /// What ``FileRights`` come to on this machine.
 private struct Grant {
-    /// Nil where the file is this user's alone, or as the umask says.
+    /// Nil if the file is this user's alone, or as the umask says.
     private var status: FileStatus?
     let isOfUmask: Bool
 

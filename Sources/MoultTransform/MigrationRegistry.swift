@@ -38,7 +38,7 @@ public struct MigrationRegistry: Sendable {
     public init(models: (@Sendable () throws -> ModelVersions)? = nil) { self.models = models }
 }
 
-/// What one step of a stage does to the objects of a store of one version, and how it is taken back.
+/// What one step of a stage does to the objects of a store of one version, and how it is undone.
 package struct StepCode: Sendable {
     /// Changes objects and saves; what is not saved when it returns is saved for it. It may run again from the start
     /// on a store that it has never seen changed.

@@ -34,7 +34,7 @@ extension Verb {
         } catch is NoReader {
             return .done
         }
-        // Lines that are printed cannot be taken back, so the caller is told.
+        // Lines that are printed cannot be undone, so the caller is told.
         if probe.way == .immutable, !probe.isUndisturbed {
             throw MigrationError(
                 .locked,

@@ -48,11 +48,11 @@ extension PersistentStoreMirror {
         public let means: Means
         /// Transactions that are still to be taken over; nil without history.
         public let transactions: Int?
-        /// Objects that were written since; nil where every row would have to be compared.
+        /// Objects that were written since; nil if every row would have to be compared.
         public let objects: Int?
         /// Why single objects cannot be followed, in a sentence; nil if they can.
         public let reason: String?
-        /// What could not be taken back at the cut-over, in sentences.
+        /// What could not be undone at the cut-over, in sentences.
         public let losses: [String]
 
         init(_ status: MirrorStatus) {

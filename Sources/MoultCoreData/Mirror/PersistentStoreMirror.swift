@@ -131,8 +131,8 @@ public struct PersistentStoreMirror: Sendable {
     /// Nobody may have the first store open, this process included.
     ///
     /// - Parameter acceptingLosses: cut over although some of what is written to the second store afterwards, or all of
-    ///   it, could not be taken back.
-    /// - Returns: what cannot be taken back, in sentences.
+    ///   it, could not be undone.
+    /// - Returns: what cannot be undone, in sentences.
     /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` if the stores differ;
     ///   `locked`.
     @discardableResult
@@ -144,8 +144,7 @@ public struct PersistentStoreMirror: Sendable {
     ///
     /// Nobody may have the second store open.
     ///
-    /// - Throws: `unsupported` if the cut-over was made as one that is not taken back; as
-    ///   ``cutOver(acceptingLosses:)``.
+    /// - Throws: `unsupported` if the cut-over was made as one that is not undone; as ``cutOver(acceptingLosses:)``.
     public func undoCutOver() async throws { try await run { try $0.undoCutOver() } }
 
     /// Ends the mirror; both stores stay.

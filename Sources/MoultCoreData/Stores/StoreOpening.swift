@@ -126,7 +126,7 @@ extension StoreOpening {
         return try migrator.run(prepared, within: .seconds(budget), since: started, observer, adjusting: adjusted)
     }
 
-    /// Nil where the store fits.
+    /// Nil if the store fits.
     ///
     /// - Parameter continuesEarlierCall: whether an earlier call may have looked at the rows.
     private func preparedMigration(
@@ -140,7 +140,7 @@ extension StoreOpening {
         var engine = MigrationOptions(patience: max(options.busyTimeout, 0))
         if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
         let migrator = Migrator(options: engine, system: system)
-        // A call with a budget heals what it does not continue from.
+        // A call with a budget recovers what it does not continue from.
         if !continuesEarlierCall && !options.isReadOnly {
             if try migrator.isUnfinished(path) { _ = try migrator.recover(path) } else { try migrator.healed(path) }
         }

@@ -9,7 +9,7 @@ public enum BudgetedMigration: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - fraction: of the store that is being migrated, 0 to 1.
-    ///   - startedOver: why the work of earlier calls was thrown away; nil if it was not.
+    ///   - startedOver: why the work of earlier calls was discarded; nil if it was not.
     case unfinished(fraction: Double, startedOver: String?)
 }
 

@@ -28,7 +28,7 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         return standIn(key, of: backing)
     }
 
-    /// Nil where an optional is nil, and where a required value is missing altogether.
+    /// Nil if an optional is nil, and where a required value is missing altogether.
     private func value(_ key: String, of backing: any BackingData) throws -> Value? {
         let (reader, path) = (FormReader(backing: backing), form.start(key))
         if reader.isEmpty(form, path) {

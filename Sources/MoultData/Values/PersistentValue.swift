@@ -12,7 +12,7 @@ public protocol PersistentValue: SendableMetatype {
     /// Whether a stored value is one of the type; nil is one of an optional.
     static func canBe(_ attribute: AttributeValue?) -> Bool
 
-    /// Nil where the attribute holds a value of another kind.
+    /// Nil if the attribute holds a value of another kind.
     init?(attribute: AttributeValue?)
     var attributeValue: AttributeValue? { get }
 }

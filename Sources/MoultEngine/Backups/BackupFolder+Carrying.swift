@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultSystem
 
 extension BackupFolder {
-    /// Copies a backup out of the folder, proven before and after: into a folder, or an archive where the path ends
+    /// Copies a backup out of the folder, verified before and after: into a folder, or an archive where the path ends
     /// with `.tar`.
     ///
     /// - Throws: `usage` if the path is taken; `locked` if another process writes there; `backupInvalid`.
@@ -16,7 +16,7 @@ extension BackupFolder {
             for file in backup.manifest.files + [StoreBackup.manifestName] {
                 try archive.add(file: Path.join(backup.folder, file), as: file)
             }
-            // Nothing has the name before it is proven.
+            // Nothing has the name before it is verified.
             try archive.finish { part in
                 try withUnpacked(part, in: UnfinishedPath.make(for: path, system)) { _ in }
             }
@@ -99,7 +99,7 @@ extension BackupFolder {
 
     private func draftPath() -> String { Path.join(folder, ".\(system.uniqueName())\(Self.draftSuffix)") }
 
-    /// Proves what an archive holds, in a scratch folder.
+    /// Verifies what an archive holds, in a scratch folder.
     @discardableResult
     private func withUnpacked<Result>(
         _ archive: String, in scratch: String, _ body: (StoreBackup) throws -> Result

@@ -49,7 +49,7 @@ package struct BackupFolder: Sendable {
         return newest
     }
 
-    /// Proves that a backup still is what its manifest says: size, SHA-256, soundness, version hashes, row counts and
+    /// Verifies that a backup still is what its manifest says: size, SHA-256, soundness, version hashes, row counts and
     /// external files.
     ///
     /// - Throws: `backupInvalid` that says what differs.

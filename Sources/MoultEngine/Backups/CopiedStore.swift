@@ -3,10 +3,10 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// A store that somebody copied file by file, looked at before it is trusted.
+/// A store that was copied by hand, file by file, and is checked before it is used.
 ///
-/// A store in WAL mode is two files. Of the main file alone SQLite says that it is sound, and shows an old state, or
-/// none; next to a WAL of another state it shows a third.
+/// A store in WAL mode is two files. SQLite reports the main file alone as sound, but it shows an old state, or none.
+/// Next to a WAL of another state it shows a third.
 package struct CopiedStore {
     private let path: String
     private let system: any System

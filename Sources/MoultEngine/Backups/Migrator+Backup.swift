@@ -4,10 +4,10 @@ import MoultStore
 import MoultSystem
 
 extension Migrator {
-    /// Makes and proves a backup; the store is not changed.
+    /// Makes and verifies a backup; the store is not changed.
     ///
     /// A store that another process has open, and writes to, is backed up anyway: one state of it, through SQLite. What
-    /// an earlier run left is healed where nobody has the store open.
+    /// an earlier run left is recovered where nobody has the store open.
     ///
     /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not released it.
     package func backUp(
@@ -43,7 +43,7 @@ extension Migrator {
         }
     }
 
-    /// Nil where somebody has the store open.
+    /// Nil if somebody has the store open.
     private func exclusively(
         _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
     ) throws -> StoreBackup? {

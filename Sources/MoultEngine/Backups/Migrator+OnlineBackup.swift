@@ -4,7 +4,7 @@ import MoultStore
 import MoultSystem
 
 extension Migrator {
-    /// Makes and proves a backup of a store that is open, in this process or another: SQLite copies it next to those
+    /// Makes and verifies a backup of a store that is open, in this process or another: SQLite copies it next to those
     /// who read, and those who write wait in the meantime. Only connections touch the file, so that nobody's locks are
     /// lost.
     ///

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// A whole store in a folder of its own, under its original names, so that the folder opens in Core Data as it stands.
+/// A complete store in its own folder, with its original file names, so that Core Data can open it there.
 package struct StoreBackup: Sendable, Equatable {
     /// The folder's path.
     package let folder: String
@@ -21,7 +21,7 @@ package struct StoreBackup: Sendable, Equatable {
         (manifest.createdAt, name.utf8.count, name) < (other.manifest.createdAt, other.name.utf8.count, other.name)
     }
 
-    /// What a backup holds, so that it can be proven years later without anything else.
+    /// What a backup holds, so that it can be verified years later without anything else.
     package struct Manifest: Sendable, Equatable {
         package var storeName: String
         /// The version's name as the run knew it.
@@ -70,9 +70,9 @@ package struct StoreBackup: Sendable, Equatable {
             case repair
             /// Another backup was about to take the store's place.
             case rollback
-            /// Somebody asked for it.
+            /// It was requested.
             case request
-            /// It was made elsewhere, or by hand, and taken in.
+            /// It was imported.
             case imported
         }
 

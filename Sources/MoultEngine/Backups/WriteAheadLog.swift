@@ -17,7 +17,7 @@ package struct WriteAheadLog {
     private static let headerSize: Int64 = 32
     private static let frameHeaderSize: Int64 = 24
 
-    /// Nil where there is none, or an empty one.
+    /// Nil if there is none, or an empty one.
     package init?(beside store: String, _ system: any System) throws {
         path = store + "-wal"
         guard let size = try system.status(of: path)?.size, size > 0 else { return nil }

@@ -24,12 +24,12 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     package var calls = 0
     /// Of the whole, 0 to 1.
     package var fraction = 0.0
-    /// The backup whose pages are copied, until it has been proven and has its last name.
+    /// The backup whose pages are copied, until it has been verified and has its last name.
     var draft: CopiedPages?
     /// Whether its pages were checked, and what reading it once more has shown.
     var backupIsSound = false
     var proof: BackupFolder.Proof?
-    /// The name of the proven backup.
+    /// The name of the verified backup.
     var backup: String?
     var hasCopy = false
     /// Whether all statements have run.
@@ -108,7 +108,7 @@ extension MigrationCheckpoint {
     static func facts(ofStore path: String, _ system: any System) throws -> JSONValue {
         var facts: [JSONValue] = []
         for name in [path, path + "-wal", path + "-journal"] {
-            // An empty log is as good as none: SQLite leaves either.
+            // An empty log is equivalent to none: SQLite leaves either.
             guard let status = try system.status(of: name), name == path || status.size > 0 else {
                 facts.append(.null)
                 continue

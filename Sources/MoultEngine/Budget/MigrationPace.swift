@@ -2,9 +2,9 @@ import MoultModel
 import MoultStore
 import MoultSystem
 
-/// The time that one call has, and what the call has come to know of the machine's speed.
+/// The time of one call, and the speed of the machine so far.
 final class MigrationPace {
-    /// Thrown where the next unit has to wait for the next call.
+    /// Thrown if the next unit has to wait for the next call.
     struct Stop: Error {
         let next: MigrationUnit
     }

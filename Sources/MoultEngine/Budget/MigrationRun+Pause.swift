@@ -66,8 +66,8 @@ extension MigrationRun {
 
     // MARK: - The last call
 
-    /// Whether what the commit has left in the log is written back in this call. Else whoever opens the store next does
-    /// that, as with every log: the commit has made it durable.
+    /// Whether what the commit has left in the log is written back in this call. Else the next process that opens the
+    /// store does that, as with every log: the commit has made it durable.
     var hasTimeToWriteBack: Bool {
         pace.map { $0.left >= $0.seconds(of: units.writeBack) * MigrationPace.margin } ?? true
     }

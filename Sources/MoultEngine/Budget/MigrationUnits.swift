@@ -1,7 +1,7 @@
 import MoultModel
 import MoultStore
 
-/// What a migration comes down to, for one that is done in several calls.
+/// The units of a migration that is done in several calls.
 package struct MigrationUnits: Sendable {
     /// Bytes of the store.
     let size: Int64
@@ -100,7 +100,7 @@ package struct MigrationUnits: Sendable {
 }
 
 extension Migration {
-    /// Why the work on the copy has to be done at one stretch; nil if it can be done in pieces.
+    /// Why the work on the copy has to be done in one unit; nil if it can be done in pieces.
     fileprivate var reasonForOneUnit: String? {
         if !code.isEmpty { return "a migration policy keeps its own state" }
         if let step = steps.first { return "the step \(step.name) keeps its own state" }

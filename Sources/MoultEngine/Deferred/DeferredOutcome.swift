@@ -1,7 +1,7 @@
 import MoultModel
 import MoultStore
 
-/// What has become of the work that a deferred migration had deferred.
+/// The result of doing deferred work.
 package struct DeferredOutcome: Sendable, Equatable {
     package var done: [DeferredTask]
     /// What is still to be done.

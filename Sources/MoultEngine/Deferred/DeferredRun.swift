@@ -4,7 +4,7 @@ import MoultStore
 import MoultSystem
 import MoultVerify
 
-/// One call that does tasks which a deferred migration has left, under the lock of their store.
+/// One call that does deferred tasks, under the lock of the store.
 final class DeferredRun {
     private let lock: StoreLock
     private let version: ModelVersion
@@ -256,7 +256,7 @@ extension DeferredRun {
     }
 
     /// What was done is committed, so nothing may fail any more: a WAL that cannot be written back now is written back
-    /// by whoever opens the store next.
+    /// by the next process that opens the store.
     private func tidy() {
         do {
             try connection.writeBackLog()

@@ -59,7 +59,7 @@ struct DiagnosisSite {
     let target: String?
     let answers: Answers
     let migrator: Migrator
-    /// Nil where the file can be read as a store.
+    /// Nil if the file can be read as a store.
     let obstacle: MigrationError?
     /// Whether SQLite finds every page sound.
     let isSound: Bool

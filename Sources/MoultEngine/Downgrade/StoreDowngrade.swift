@@ -4,8 +4,8 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// The way of a store back to an older version: by a mapping in the other direction where no value would be lost,
-/// otherwise by the backup that was made before the store left that version, with what was written since.
+/// How a store goes back to an older version: by the reverse mapping if no value would be lost, otherwise by the backup
+/// from before the store left that version, with what was written since.
 package struct StoreDowngrade: Sendable {
     package enum Way: Sendable {
         /// It is of that version already.

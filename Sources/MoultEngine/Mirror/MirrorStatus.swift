@@ -13,7 +13,7 @@ package struct MirrorStatus: Sendable, Equatable {
     package var means: MirrorMeans
     /// Transactions that are still to be taken over; nil without history.
     package var transactions: Int64?
-    /// Objects that were written since; nil where every row would have to be compared.
+    /// Objects that were written since; nil if every row would have to be compared.
     package var objects: Int64?
     /// Why single objects cannot be followed, in a sentence; nil if they can.
     package var reason: String?

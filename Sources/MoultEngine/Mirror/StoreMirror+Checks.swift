@@ -83,7 +83,7 @@ extension StoreMirror {
     func facts(of path: String) throws -> JSONValue {
         .array(
             try [path, path + "-wal", path + "-journal"].map { name in
-                // An empty log is as good as none: SQLite leaves either.
+                // An empty log is equivalent to none: SQLite leaves either.
                 guard let status = try system.status(of: name), name == path || status.size > 0 else { return .null }
                 return .array([
                     .integer(status.size), .integer(status.modified.seconds),

@@ -4,13 +4,13 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// A second store, of another version or layout, that is kept in step with the first one.
+/// A second store, of another version or layout, that is kept up to date with the first one.
 ///
-/// The second store begins as a migration of the first, by the engine itself. From then on ``synchronise(all:overwriting:)``
-/// takes over what was inserted, updated and deleted: the keys come from persistent history, or from a scan of keys and
-/// lock counters; the rows are made by the statements that a migration would run, for these keys alone. The store that
-/// follows keeps in its own metadata how far it is, written in the transaction of the rows, so that each change is taken
-/// over once however often either process dies.
+/// The second store begins as a migration of the first, by the engine itself. From then on
+/// ``synchronise(all:overwriting:)`` takes over what was inserted, updated and deleted: the keys come from persistent
+/// history, or from a scan of keys and lock counters; the rows are made by the statements that a migration would run,
+/// for these keys alone. The store that follows keeps in its own metadata how far it is, written in the transaction of
+/// the rows, so that each change is taken over once however often either process dies.
 ///
 /// Nobody has to keep the stores open, and no trigger is put into either.
 package struct StoreMirror: Sendable {

@@ -7,7 +7,7 @@ import MoultSystem
 package struct Journal: Sendable, Equatable {
     package enum Operation: String, Sendable {
         case migrate, rollback
-        /// Work that a deferred migration had deferred.
+        /// Work that a deferred migration left.
         case finish
         /// The fixes of rules.
         case validate

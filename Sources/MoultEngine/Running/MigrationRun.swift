@@ -117,7 +117,7 @@ extension MigrationRun {
     }
 
     func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
-        // The draft is proven on the other core while the script reads it; both only read.
+        // The draft is verified on the other core while the script reads it; both only read.
         let proof = BackgroundWork(isSequential: options.isSequential) { [system, path = draft.store] in
             try BackupFolder.prove(path, system)
         }
@@ -421,7 +421,7 @@ extension MigrationRun {
         try? RunHistory(sidecar, system).append(record(result, error))
         log.append("Run \(identifier): \(result.rawValue): ", error)
         do {
-            // Where they cannot be taken back now, the journal stays and the next run does it.
+            // Where they cannot be undone now, the journal stays and the next run does it.
             try Quarantine(sidecar, system).remove(run: identifier)
             try Journal.remove(sidecar, system)
         } catch {

@@ -17,8 +17,8 @@ package struct RollbackOutcome: Sendable, Equatable {
 extension Migrator {
     /// Puts a backup back in place of a store: by SQLite, into the same file, after backing up the present state.
     ///
-    /// The backup is proven first, and the rows of the restored store are counted against its manifest. A store that is
-    /// no database any more is set aside, never removed; one that is gone is made.
+    /// The backup is verified first, and the rows of the restored store are counted against its manifest. A store that
+    /// is no database any more is set aside, never removed; one that is gone is made.
     ///
     /// - Parameter currentVersion: the name of the present version, for the backup that is made of it.
     /// - Throws: `backupInvalid` before anything is done; `verificationFailed` if the restored store differs.

@@ -19,9 +19,9 @@ package struct Migrator: Sendable {
 
     /// Runs a migration and returns what was done.
     ///
-    /// What an earlier run left is healed first. When this throws, the store is as it was, and the working files are
-    /// gone; a process that dies leaves them to the next run. No probe of the store may be open in this process: closing
-    /// it would drop the locks of the run (``StoreProbe``).
+    /// What an earlier run left is recovered first. When this throws, the store is as it was, and the working files are
+    /// gone; a process that dies leaves them to the next run. No probe of the store may be open in this process:
+    /// closing it would drop the locks of the run (``StoreProbe``).
     ///
     /// - Throws: `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and what `precondition`
     ///   throws before anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
@@ -39,7 +39,7 @@ package struct Migrator: Sendable {
         return try run.perform()
     }
 
-    /// Heals what a run that died left, without running anything; says what became of it. A migration that waits for
+    /// Recovers what a run that died left, without running anything; says what became of it. A migration that waits for
     /// its next call continues waiting.
     package func recover(_ store: String) throws -> Recovery.Outcome {
         let sidecar = try sidecar(of: store)
@@ -61,7 +61,7 @@ package struct Migrator: Sendable {
         return outcome
     }
 
-    /// Whether a run died on that store and has not been healed yet.
+    /// Whether a run died on that store and has not been recovered yet.
     package func isUnfinished(_ store: String) throws -> Bool {
         let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.journal) else { return false }
@@ -75,8 +75,8 @@ package struct Migrator: Sendable {
         return MigrationCheckpoint.read(sidecar, system)
     }
 
-    /// What the steps of a run that died, and has not been healed yet, may have left outside the store; nil if there is
-    /// nothing of it.
+    /// What the steps of a run that died, and has not been recovered yet, may have left outside the store; nil if there
+    /// is nothing of it.
     package func leftOutside(_ store: String) throws -> String? {
         try? Journal.read(sidecar(of: store), system)?.leftOutside
     }

@@ -32,7 +32,7 @@ struct RunEstimate: Sendable, Equatable {
 // MARK: - What is known before a run
 
 extension RunEstimate {
-    /// The part of a proven backup that is the copying of its pages.
+    /// The part of a verified backup that is the copying of its pages.
     static let copyingShare = WorkCost.backup / (WorkCost.backup + WorkCost.proof)
 
     /// A migration of a store of `size` bytes.

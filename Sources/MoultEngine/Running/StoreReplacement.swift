@@ -25,7 +25,7 @@ struct StoreReplacement {
     private var aside: String { sidecar.aside(journal.run) }
     private var log: MigrationLog { MigrationLog(sidecar, system) }
 
-    /// - Returns: the lock of the restored store; nil where another process has opened it since.
+    /// - Returns: the lock of the restored store; nil if another process has opened it since.
     /// - Throws: with what was there as it was; where the disk does not tell what is there, the journal stays.
     func perform() throws -> StoreLock? {
         try journal.write(sidecar, system)

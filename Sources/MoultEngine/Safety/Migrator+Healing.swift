@@ -3,8 +3,8 @@ import MoultStore
 import MoultSystem
 
 extension Migrator {
-    /// Heals what a run that died left, before a store is looked at for another: what is found then is what is there, and
-    /// where nothing is left to do, nothing of the dead run is left either.
+    /// Recovers what a run that died left, before a store is looked at for another: what is found then is what is
+    /// there, and where nothing is left to do, nothing of the dead run is left either.
     ///
     /// A store that another process has, or that cannot be written, stays as it is; what is done next refuses it.
     @discardableResult

@@ -4,7 +4,7 @@ import MoultSystem
 
 /// What became of a run that did not end, as a function of its journal and the store.
 ///
-/// SQLite has healed the store when the lock was taken, so that it is the complete old one or the complete new one;
+/// SQLite has recovered the store when the lock was taken, so that it is the complete old one or the complete new one;
 /// here it is found out which, what lies about is removed, and the history gets its entry.
 package enum Recovery {
     package enum Outcome: String, Sendable, Equatable {

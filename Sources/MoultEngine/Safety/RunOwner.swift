@@ -4,7 +4,7 @@ import MoultSystem
 
 /// The process that holds the lock of a store's sidecar: one run of Moult at a time.
 struct RunOwner {
-    /// Nil where the system does not tell and the lock's file does not either.
+    /// Nil if the system does not tell and the lock's file does not either.
     var process: Int32?
     /// When it began, as its record says; nil if the record is another's.
     var since: String?

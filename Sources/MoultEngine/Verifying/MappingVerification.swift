@@ -139,7 +139,7 @@ struct MappingVerification {
         }
     }
 
-    /// Nil where a value is read in another form here than where the closure was called: bytes, and decimals that are
+    /// Nil if a value is read in another form here than where the closure was called: bytes, and decimals that are
     /// written with a power of ten.
     private func closureArguments(_ arguments: [Expression], _ object: ObjectID) throws -> [AttributeValue?]? {
         var values: [AttributeValue?] = []

@@ -1,4 +1,4 @@
-/// What a mapping means where its author said nothing: the rules by which Xcode compiles one.
+/// The defaults of a mapping: the rules by which Xcode completes one.
 package struct MappingDefaults: Sendable {
     private let source: ManagedObjectModel
     private let destination: ManagedObjectModel

@@ -61,7 +61,7 @@ extension Expression {
         }
     }
 
-    /// Nil where one of the expressions is not known.
+    /// Nil if one of the expressions is not known.
     private static func list(_ value: KeyedArchive.Value?, _ depth: Int) -> [Expression]? {
         guard let elements = value?.elements else { return [] }
         let expressions = elements.compactMap { Expression(archived: $0, depth: depth + 1) }

@@ -137,7 +137,7 @@ struct ModelArchiveReader {
 
     // MARK: What all have
 
-    /// Nil where it is the name itself, which is what Core Data writes when a model gives none.
+    /// Nil if it is the name itself, which is what Core Data writes when a model gives none.
     func renamingIdentifier(of value: KeyedArchive.Value, name: String) -> String? {
         value["NSRenamingIdentifier"]?.string.flatMap { $0 == name ? nil : $0 }
     }

@@ -19,7 +19,7 @@ struct OptimisedModel {
     /// The optimised form next to a `.mom`.
     static func form(of path: String) -> String { "\(path.parentFolder)/\(path.fileStem).omo" }
 
-    /// Nil where it is the optimised form of that model.
+    /// Nil if it is the optimised form of that model.
     ///
     /// One that cannot be read must hold the version hashes of the model's entities.
     static func finding(at path: String, against version: ModelVersion) -> Finding? {

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Joins two mappings that follow each other into one, where one can do what the two do.
+/// Composes two consecutive mappings into one, if a single mapping can do what both do.
 struct Composer {
     let source: ResolvedModel
     let middle: ResolvedModel
@@ -92,7 +92,7 @@ extension Composer {
         let type = destination[entity]?.attributes[name]?.type ?? .undefined
         switch before?.attributes[middleName] {
         case .attribute(let oldName, let earlier)?:
-            // What the first step fills is filled when the second one looks.
+            // An attribute that the first mapping fills has a value in the second.
             return .joined(.attribute(oldName, ifNil: earlier?.widened(to: type) ?? later))
         case .constant(let value)?:
             return .joined(.constant(value?.widened(to: type) ?? later))
@@ -129,14 +129,14 @@ extension Composer {
             guard before.sourceEntityName != nil, isFilledByInverse(middleName, of: middleEntity) else {
                 return .joined(.empty)
             }
-            // In the intermediate version its inverse filled it; so it does now, if it still leads back.
+            // Its inverse filled it in the intermediate version, and fills it now if it still leads back.
             return inverseGoesAlong(middleName, of: middleEntity, to: name, of: entity)
                 ? .joined(.empty) : .apart("\(entity).\(name) was filled by its inverse in the intermediate version")
         }
     }
 
-    /// Whether the second mapping carries on every link of a relationship: where the first one has to choose among
-    /// links, the choice must not fall on one that the second one drops.
+    /// Whether the second mapping keeps every link of a relationship. If the first one has to choose among links, it
+    /// must not choose one that the second one drops.
     private func bothEndsStay(_ name: String, of entity: String) -> Bool {
         guard let owner = middle[entity], let relationship = owner.relationships[name] else { return false }
         let owners = middle.family(of: owner.declaringEntity(of: name))

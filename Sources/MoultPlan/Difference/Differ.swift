@@ -1,10 +1,10 @@
 import MoultModel
 
-/// Walks a correspondence and writes down each difference, entity by entity.
+/// Lists every difference between two corresponding models, entity by entity.
 struct Differ {
     let correspondence: Correspondence
     private(set) var changes: [ModelChange] = []
-    /// For each property that the source declares: where it went.
+    /// For each property that the source declares: what it becomes.
     private(set) var fates: [PropertyID: Fate] = [:]
     /// For each property that the destination declares: the properties it comes from.
     private(set) var origins: [PropertyID: Set<PropertyID>] = [:]
@@ -52,7 +52,7 @@ struct Differ {
 
     mutating func report(_ change: ModelChange) { changes.append(change) }
 
-    /// Compares what two subjects say, fact by fact.
+    /// Compares the facts of two entities, attributes or relationships.
     mutating func compare<Subject>(
         _ old: Subject, _ new: Subject, by facts: [Fact<Subject>], entity: String, member: String? = nil,
         isHashed: (ModelChange.Kind) -> Bool = { _ in true }
@@ -92,7 +92,7 @@ struct Differ {
         }
     }
 
-    /// Whether nothing about an entity outside any hierarchy changes, what its relationships lead to included.
+    /// Whether an entity without a hierarchy is unchanged, including the destinations of its relationships.
     private func isUntouched(_ pair: Correspondence.Pair) -> Bool {
         let entity = pair.source.description
         guard pair.source === pair.destination, entity.superentityName == nil,

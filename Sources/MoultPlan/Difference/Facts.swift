@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Everything a model says of an attribute next to its name.
+/// All facts about an attribute except its name.
 let attributeFacts: [Fact<AttributeDescription>] = [
     .init(
         kind: .type, isHashed: true, read: { $0.type.name },
@@ -43,7 +43,7 @@ let attributeFacts: [Fact<AttributeDescription>] = [
     .init(kind: .syncable, read: { $0.isSyncable ? "syncable" : "not syncable" }),
 ]
 
-/// Everything a model says of a relationship next to its name, its destination and its inverse.
+/// All facts about a relationship except its name, its destination and its inverse.
 let relationshipFacts: [Fact<RelationshipDescription>] = [
     .init(
         kind: .cardinality, isHashed: true, read: { $0.isToMany ? "to-many" : "to-one" },
@@ -75,7 +75,7 @@ let relationshipFacts: [Fact<RelationshipDescription>] = [
     .init(kind: .syncable, read: { $0.isSyncable ? "syncable" : "not syncable" }),
 ]
 
-/// Everything a model says of an entity next to its name, its parent and its parts.
+/// All facts about an entity except its name, its parent and its parts.
 let entityFacts: [Fact<EntityDescription>] = [
     .init(
         kind: .abstract, isHashed: true, read: { $0.isAbstract ? "abstract" : "concrete" },

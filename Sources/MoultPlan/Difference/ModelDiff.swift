@@ -27,9 +27,9 @@ package struct ModelDiff: Sendable, Equatable {
 
     package var isEmpty: Bool { changes.isEmpty }
 
-    /// What Core Data would notice.
+    /// The changes that change a version hash, so that Core Data migrates for them.
     package var hashed: [ModelChange] { changes.filter(\.isHashed) }
-    /// What changed and does not change the version hash: Core Data would not migrate for it.
+    /// The changes that change no version hash. Core Data does not migrate for them.
     package var unhashed: [ModelChange] { changes.filter { !$0.isHashed } }
     /// What may leave values or rows behind.
     package var losses: [ModelChange] { changes.filter(\.losesData) }

@@ -1,8 +1,8 @@
 import MoultModel
 
-/// What inference makes of two versions: a mapping, or the questions and reasons that stand in its way.
+/// The result of inference between two versions: a mapping, or the questions and refusals that prevent it.
 package struct InferredMapping: Sendable, Equatable {
-    /// The mapping as far as it is known; what is open or refused starts again in it.
+    /// The mapping as far as it is known. Open or refused properties start empty in it.
     private let draft: ResolvedMapping
     package let questions: [Question]
     package let refusals: [Refusal]

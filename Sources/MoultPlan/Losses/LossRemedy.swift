@@ -1,6 +1,6 @@
 import MoultModel
 
-/// The code to write for a loss that is not declared.
+/// The code that prevents or declares a loss.
 package struct LossRemedy {
     private let loss: MigrationLoss
     private let pass: MigrationPass

@@ -1,10 +1,10 @@
 import MoultModel
 
 extension MappingModel {
-    /// What a mapping leaves out or says wrongly, between these two models: for each concrete entity and each stored
-    /// property of the destination that has no source, how it starts, or that it cannot.
+    /// Checks a mapping against its two models: for each concrete entity and stored property of the destination without
+    /// a source, how it starts, or why it cannot.
     ///
-    /// Errors stand in the way of a migration; warnings lose data; notes are the reasons why something starts again.
+    /// Errors prevent the migration, warnings lose data, and notes say why something starts empty.
     package func findings(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> [Finding] {
         var check = MappingCheck(mapping: self, source: source, destination: destination)
         check.run()

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// The versions that a mapping model leads from and to, by their positions.
+/// The source and destination versions of a mapping model, by their positions.
 package struct MappingMatch: Sendable, Hashable {
     package var source: Int
     package var destination: Int

@@ -30,7 +30,7 @@ extension ResolvedMapping {
 }
 
 extension MigrationError {
-    /// A mapping names a migration policy that nobody registered.
+    /// The error for a migration policy that is not registered.
     package static func policyMissing(_ policy: String, of mapping: String) -> MigrationError {
         MigrationError(
             .codeMissing, "The mapping needs the migration policy \(policy), which this program does not have.",

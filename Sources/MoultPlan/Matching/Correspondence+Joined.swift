@@ -1,10 +1,10 @@
 import MoultModel
 
 extension Correspondence {
-    /// What is what between any two versions of one model, followed through every version between them, so that a chain
-    /// of renames is seen as one. It may lead back, from a later version to an earlier one.
+    /// Which entities and properties of any two versions correspond, through every version between them, so that a
+    /// chain of renames is one rename. The direction may be from a later version to an earlier one.
     ///
-    /// What leaves on the way and returns counts as removed and added.
+    /// What is removed on the way and added again counts as removed and added.
     ///
     /// - Parameter answers: by neighbouring versions, as for a plan.
     /// - Throws: `usage` if an answer fits no question, `noPath` if there is no such version.

@@ -53,7 +53,7 @@ extension Answer {
 }
 
 extension EdgeAnswers {
-    /// Refuses an answer to nothing: one about things that the two versions do not have.
+    /// Refuses an answer about things that the two versions do not have.
     func check(from source: ResolvedModel, to destination: ResolvedModel, sourceOf entitySources: [String: String])
         throws(MigrationError)
     {

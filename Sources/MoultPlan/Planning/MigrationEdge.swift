@@ -8,7 +8,7 @@ package struct MigrationEdge: Sendable, Equatable {
     package var diff: ModelDiff
     package var means: Means
     package var undo: Undo
-    /// What somebody registered for the edge; nil if there is none.
+    /// The stage that is registered for the edge, if any.
     package var stage: RegisteredStage?
 
     /// How the edge is done.
@@ -20,9 +20,9 @@ package struct MigrationEdge: Sendable, Equatable {
         case open(questions: [Question], refusals: [Refusal])
     }
 
-    /// How to come back.
+    /// How to go back.
     package enum Undo: Sendable, Equatable {
-        /// By a mapping in the other direction: nothing that was there before is lost. What was added since goes.
+        /// By the reverse mapping. Nothing that existed before is lost; what was added since is dropped.
         case mapping(ResolvedMapping)
         /// As the registered stage says.
         case registered(String)
@@ -44,9 +44,9 @@ package struct MigrationEdge: Sendable, Equatable {
     package var isInferable: Bool { if case .inferred = means { true } else { false } }
     /// What code does on the way, in order.
     package var steps: [CodeStep] { (stage?.before ?? []) + (stage?.after ?? []) }
-    /// Whether rows or values may not be in the result.
+    /// Whether rows or values may be lost.
     package var losesData: Bool { diff.changes.contains(where: \.losesData) }
-    /// Whether it depends on the rows that it succeeds.
+    /// Whether success depends on the rows.
     package var mayFail: Bool { diff.changes.contains(where: \.mayFail) }
 
     /// One sentence for each change; for a registered stage what it does.

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a store goes through once: a mapping joined of one or more edges, or the code of a stage, or both.
+/// One pass over a store: a mapping composed of one or more edges, the code of a stage, or both.
 package struct MigrationPass: Sendable, Equatable {
     package var older: ModelVersion
     package var newer: ModelVersion

@@ -1,12 +1,12 @@
 import MoultModel
 
-/// The way from one version of a model to another: its edges, whether or not each can be done.
+/// The edges from one version of a model to another, whether or not each can be done.
 package struct MigrationPath: Sendable, Equatable {
     package let versions: ModelVersions
     /// The positions of the versions it starts and ends with.
     package let from: Int
     package let to: Int
-    /// In the order they are walked; empty where the versions are the same.
+    /// In order; empty if both versions are the same.
     package let edges: [MigrationEdge]
     /// What will run: consecutive inferred edges joined, registered stages as they are. An edge that is still open
     /// is in none.
@@ -63,7 +63,7 @@ extension ModelVersions {
         }
     }
 
-    /// Four different answers for the four ways in which there is nothing to walk.
+    /// The four cases in which there is no edge have four different errors.
     fileprivate func checkDirection(from: Int, to: Int) throws(MigrationError) {
         guard versions.indices.contains(from), versions.indices.contains(to) else {
             throw MigrationError(

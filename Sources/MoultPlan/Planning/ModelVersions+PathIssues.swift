@@ -1,9 +1,9 @@
 import MoultModel
 
 extension ModelVersions {
-    /// Everything that speaks against the way from one version to another, together; empty where it is open.
+    /// Every reason why there is no migration from one version to another; empty if there is one.
     ///
-    /// Version names are free text: their order is the order of the versions, never of the names.
+    /// Version names are free text. Their order is the order of the versions, never of the names.
     package func pathIssues(
         from: String, to: String, answers: Answers = .none, registered: [RegisteredStage] = []
     ) -> [Finding] {

@@ -1,11 +1,11 @@
 import MoultModel
 
-/// Walks the versions in their order and works out each edge, then joins what can be joined.
+/// Computes the edges between neighbouring versions, then composes those that can be composed.
 struct PathWalker {
     let versions: ModelVersions
     let answers: Answers
     private(set) var questions: [Question] = []
-    /// Resolved as they are come to.
+    /// Resolved when they are first needed.
     private var resolved: [Int: ResolvedModel] = [:]
 
     init(versions: ModelVersions, answers: Answers) {
@@ -126,7 +126,7 @@ extension PathWalker {
         return edge(.inferred(mapping), try undo(of: diff, mapping, correspondence))
     }
 
-    /// The way back: inferred like any other edge, where nothing was lost on the way there.
+    /// The reverse edge: inferred like any other, if nothing was lost.
     private func undo(
         of diff: ModelDiff, _ mapping: ResolvedMapping, _ correspondence: Correspondence
     ) throws(MigrationError) -> MigrationEdge.Undo {

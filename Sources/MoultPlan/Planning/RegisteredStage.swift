@@ -1,14 +1,14 @@
 import MoultModel
 
-/// A mapping model or custom stage that somebody registered for an edge.
+/// A mapping model or custom stage that is registered for an edge.
 ///
-/// It may also span several versions; such a shortcut is preferred to walking, because somebody tested it.
-/// A stage that has code is never joined with its neighbours: its code sees a whole store of just that version.
+/// It may span several versions. Such a shortcut is preferred to single edges. A stage with code is never composed with
+/// its neighbours: its code sees a whole store of exactly that version.
 package struct RegisteredStage: Sendable, Hashable {
     /// The version names.
     package var from: String
     package var to: String
-    /// What the engine finds it by.
+    /// The key by which the engine finds it.
     package var name: String
     /// What it does, in one sentence.
     package var sentence: String

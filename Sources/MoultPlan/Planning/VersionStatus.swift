@@ -1,6 +1,6 @@
 import MoultModel
 
-/// How a store stands to the versions of a model: five different answers, never one for two of them.
+/// How a store relates to the versions of a model. The five cases exclude each other.
 package enum VersionStatus: Sendable, Equatable {
     case current(version: String)
     /// By so many versions, 1 or more.
@@ -113,7 +113,7 @@ extension ModelVersions {
             remedy: "Name one of these: \(names).")
     }
 
-    /// The version with the fewest differing entities; of several the latest. Nil where there are no versions.
+    /// The version with the fewest differing entities; of several the latest. Nil if there are no versions.
     package func nearest(to hashes: VersionHashes) -> VersionStatus.Nearest? {
         let store = hashes.entities
         func difference(from version: ModelVersion) -> Int {

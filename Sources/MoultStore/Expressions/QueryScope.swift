@@ -79,7 +79,7 @@ package struct RowReference {
     package let entity: EntityDescription
     /// `"t0".Z_PK`, or the foreign key that leads to the row.
     package let key: SQLText
-    /// Nil where the row itself has not been joined.
+    /// Nil if the row itself has not been joined.
     fileprivate let ownAlias: String?
     package let mayBeNull: Bool
 

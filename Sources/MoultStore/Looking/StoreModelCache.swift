@@ -2,11 +2,11 @@ import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
-/// The model that a store carries inside itself, in `Z_MODELCACHE`.
+/// The model inside a store, in `Z_MODELCACHE`.
 package struct StoreModelCache: Sendable, Equatable {
     /// As the store holds them; nil if the table, its row or its content is missing.
     package let bytes: [UInt8]?
-    /// Nil where there is no model, or none that can be read.
+    /// Nil if there is no model, or none that can be read.
     package let model: ManagedObjectModel?
     /// Why there is none, and what was noticed while it was read.
     package let findings: [Finding]

@@ -21,10 +21,10 @@ package struct FaultCase: Sendable {
     }
     /// What the old store and the new one must both hold, by plain SQL; nil if the work is to change it.
     package var contents: (@Sendable (_ store: String) throws -> [String])?
-    /// What the store at the path is, by a program that is not Moult: it must be the same for equal states. Nil where the
+    /// What the store at the path is, by a program that is not Moult: it must be the same for equal states. Nil if the
     /// states differ in what is chosen at random.
     package var witness: (@Sendable (_ store: String) throws -> String)?
-    /// The store that another program can have open during the work: this one, or one that the work reads. Nil where no
+    /// The store that another program can have open during the work: this one, or one that the work reads. Nil if no
     /// store is there yet: SQLite would make an empty one for whoever opens it.
     package var opened: @Sendable (_ store: String) -> String? = { $0 }
     /// A table that is not compared, for its rows hold what is chosen at random.

@@ -230,7 +230,7 @@ package final class FaultGround {
             || name.hasPrefix(FaultCase.temporaryName + "/")
     }
 
-    /// Proves every backup that is there, and that it holds one of the known states.
+    /// Verifies every backup that is there, and that it holds one of the known states.
     func checkBackups() throws {
         let folder = try Migrator().backups(of: store)
         for backup in try folder.list() {

@@ -111,7 +111,7 @@ extension DestinationObject {
 
 extension MigrationManager {
     /// The mapping's relationships are made for all of its objects at once; a policy that does not ask for them has
-    /// them taken back.
+    /// them undone.
     func createRelationships(forDestination destination: DestinationObject) throws {
         destination.hasMappedRelationships = true
     }

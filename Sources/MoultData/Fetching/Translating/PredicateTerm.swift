@@ -13,9 +13,9 @@ package indirect enum PredicateTerm {
     case composite(StoredExpression, ValueForm)
     /// A model or its identity; null for nil.
     case object(StoredExpression, any PersistentModel.Type)
-    /// A Bool; nil where `present` does not hold.
+    /// A Bool; nil if `present` does not hold.
     case condition(StoredPredicate, present: StoredPredicate? = nil)
-    /// The objects of a to-many relationship, or some of them; nil where `present` does not hold.
+    /// The objects of a to-many relationship, or some of them; nil if `present` does not hold.
     case collection(StoredExpression, any PersistentModel.Type, present: StoredPredicate? = nil)
     /// A range of values; a bound that is missing is none.
     case range(lower: PredicateTerm?, upper: PredicateTerm?, isClosed: Bool)

@@ -4,10 +4,10 @@ import MoultModel
 import MoultStore
 import MoultSystem
 
-/// Makes, lists, proves and puts back the backups of one store. Every migration makes one by itself before it changes
+/// Makes, lists, verifies and puts back the backups of one store. Every migration makes one by itself before it changes
 /// anything; this is for a button that says "Create backup now".
 ///
-/// A backup is a whole store in a folder next to it, made through SQLite and proven by its checksum. A store may be
+/// A backup is a whole store in a folder next to it, made through SQLite and verified by its checksum. A store may be
 /// open while it is backed up; what a context has not saved is not in it. To put one back, released the container
 /// first.
 public struct BackupManager: Sendable {
@@ -42,7 +42,7 @@ public struct BackupManager: Sendable {
     /// Oldest first; none where there is no store and never was.
     public func backups() throws -> [Backup] { try Migrator().backups(of: url.path).list().map(Backup.init) }
 
-    /// Proves that a backup still is what it was when it was made.
+    /// Verifies that a backup still is what it was when it was made.
     ///
     /// - Throws: `backupInvalid` that says what differs; `backupNotFound`.
     public func verify(_ backup: Backup) throws {
@@ -50,7 +50,7 @@ public struct BackupManager: Sendable {
         try folder.verify(try folder.backup(named: backup.name))
     }
 
-    /// Puts a backup in place of the store, in one commit, when it has been proven.
+    /// Puts a backup in place of the store, in one commit, when it has been verified.
     ///
     /// - Returns: the backup of what was there before; nil if there was no store that could be read.
     /// - Throws: `backupInvalid` before anything is done; `usage` if the store is open in this process, `locked` if

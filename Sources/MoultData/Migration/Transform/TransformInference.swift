@@ -15,7 +15,7 @@ struct TransformInference {
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
     private(set) var correspondence: Correspondence
-    /// Nil where something is in its way.
+    /// Nil if something is in its way.
     private(set) var mapping: ResolvedMapping?
 
     /// - Parameters:

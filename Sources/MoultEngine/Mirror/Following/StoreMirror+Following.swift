@@ -73,7 +73,7 @@ extension StoreMirror {
     }
 
     func snapshot(of path: String) throws -> StoreSnapshot {
-        // With the right to write, SQLite heals what a killed app has left.
+        // With the right to write, SQLite recovers what a killed app has left.
         let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
         defer { connection.close() }
         return try StoreSnapshot(connection)

@@ -29,9 +29,9 @@ package struct MirrorRecord: Sendable, Equatable {
     package var startedAt: String
     /// Whether the store that follows has still to be compared as a whole, whatever was written since.
     package var comparesAll = false
-    /// Whether nothing that was written since the cut-over can be taken back.
+    /// Whether nothing that was written since the cut-over can be undone.
     package var isOneWay = false
-    /// What could not be taken back at the cut-over, in sentences.
+    /// What could not be undone at the cut-over, in sentences.
     package var losses: [String] = []
     /// What the caller was told to find the model and the mapping by, for the next call.
     package var input: [String: String] = [:]

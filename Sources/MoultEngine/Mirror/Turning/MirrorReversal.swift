@@ -7,9 +7,9 @@ import MoultPlan
 /// What the first store alone has is no loss: it keeps that as it is.
 struct MirrorReversal {
     private(set) var mapping = ResolvedMapping(entityMappings: [])
-    /// What is written to the second store alone and cannot be taken back, in sentences.
+    /// What is written to the second store alone and cannot be undone, in sentences.
     private(set) var losses: [String] = []
-    /// Why nothing can be taken back, in sentences; empty where it can.
+    /// Why nothing can be undone, in sentences; empty where it can.
     private(set) var obstacles: [String] = []
 
     private let forward: ResolvedMapping

@@ -6,14 +6,14 @@ import MoultSystem
 
 extension StoreMirror {
     /// Makes the second store the one that apps write to. From then on the first follows it, so that the cut-over can
-    /// be taken back (``undoCutOver()``) with all that was written since.
+    /// be undone (``undoCutOver()``) with all that was written since.
     ///
     /// Nobody may have the first store open. The second is brought up to date and compared as a whole; the record of
     /// the mirror is the last thing that is written, and the one that counts.
     ///
     /// - Parameter acceptingLosses: continue although some of what is written to the second store, or all of it, could
-    ///   not be taken back.
-    /// - Returns: what cannot be taken back, in sentences.
+    ///   not be undone.
+    /// - Returns: what cannot be undone, in sentences.
     /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` if the stores differ;
     ///   `locked` where somebody has the first store open or writes to it in the meantime.
     package mutating func cutOver(acceptingLosses: Bool = false) throws -> [String] {
@@ -37,8 +37,7 @@ extension StoreMirror {
 
     /// Makes the first store the one that apps write to again, with what was written to the second since.
     ///
-    /// - Throws: `unsupported` if the cut-over was made as one that is not taken back; as
-    ///   ``cutOver(acceptingLosses:)``.
+    /// - Throws: `unsupported` if the cut-over was made as one that is not undone; as ``cutOver(acceptingLosses:)``.
     package mutating func undoCutOver() throws {
         guard record.state == .cutOver else {
             throw MigrationError(
@@ -47,7 +46,7 @@ extension StoreMirror {
         }
         let route = try route()
         try locked { try turn(route, isTakenBack: true) }
-        // What could not be taken back is in the second store alone; it follows in everything again.
+        // What could not be undone is in the second store alone; it follows in everything again.
         record.comparesAll = true
         record.state = .mirroring
         record.losses = []
@@ -85,7 +84,7 @@ extension StoreMirror {
 // MARK: - Turning round
 
 extension StoreMirror {
-    /// Why nothing could be taken back; empty where it can.
+    /// Why nothing could be undone; empty where it can.
     private func obstacles(to back: MirrorReversal?, of route: MirrorRoute) throws -> [String] {
         if let obstacle = try script(of: route, over: snapshot(of: store)).1 { return [obstacle] }
         guard let back else { return [Self.noWayBack] }
@@ -105,7 +104,7 @@ extension StoreMirror {
             remedy: "Pass --accept-losses to cut over anyway.")
     }
 
-    /// Brings the follower up to date, proves it equal, and has the store that was followed so far follow from here.
+    /// Brings the follower up to date, verifies it equal, and has the store that was followed so far follow from here.
     ///
     /// - Parameter isTakenBack: whether it does follow.
     private func turn(_ route: MirrorRoute, isTakenBack: Bool) throws {

@@ -80,7 +80,7 @@ extension Object {
         kind.lock.withLock { body(values, state.contains(.fault)) }
     }
 
-    /// Nil where the object has left its context, or the context is gone.
+    /// Nil if the object has left its context, or the context is gone.
     package var context: ObjectContext? { kind.lock.withLock { state.contains(.detached) ? nil : kind.context } }
 
     package var isFault: Bool { kind.lock.withLock { state.contains(.fault) } }

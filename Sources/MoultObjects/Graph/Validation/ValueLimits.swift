@@ -8,7 +8,7 @@ struct ValueLimits: Sendable {
     let minimumText: String
     let maximumText: String
 
-    /// Nil where the model sets none, or the type has none.
+    /// Nil if the model sets none, or the type has none.
     init?(_ attribute: AttributeDescription) {
         switch attribute.type {
         case .integer16, .integer32, .integer64, .decimal, .double, .float, .string, .date: break

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 extension JoinTable {
-    /// The join tables of a real store, each with the part of the fresh one that it plays; nil if there is none.
+    /// The join tables of a real store, each with the part of the new one that it plays; nil if there is none.
     ///
     /// A table may be named after the other relationship of the pair (both sides in one entity), and table and columns
     /// may keep the numbers of an earlier version. It is found by its name and by its two key columns together: the

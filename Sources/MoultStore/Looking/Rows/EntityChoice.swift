@@ -10,7 +10,7 @@ package struct EntityChoice {
     /// The entities of the store by number; empty where the table holds one entity only.
     let names: [Int64: String]
 
-    /// Nil where the store does not hold the destination, which belongs to another configuration.
+    /// Nil if the store does not hold the destination, which belongs to another configuration.
     ///
     /// - Parameter isTrusted: take it that a destination of an entity without sub-entities is of that entity, which
     ///   only a damaged store belies.

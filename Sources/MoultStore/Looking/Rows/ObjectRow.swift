@@ -42,7 +42,7 @@ package struct ObjectReference: Sendable, Hashable {
 
 /// What a row has for one property.
 package enum PropertyValue: Sendable, Hashable {
-    /// Nil where the store has NULL.
+    /// Nil if the store has NULL.
     case attribute(AttributeValue?)
     case toOne(ObjectReference?)
     /// In the order of an ordered relationship, otherwise by key.
