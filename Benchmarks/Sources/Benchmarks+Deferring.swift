@@ -40,7 +40,8 @@ extension Benchmarks {
         for phase in ["prepare", "change", "verify", "commit"] {
             figures.append(
                 Figure(
-                    name: "\(name): of it \(phase)", ours: phases[phase, default: []], bound: .none, unit: .milliseconds
+                    name: "\(name): of which \(phase)", ours: phases[phase, default: []], bound: .none,
+                    unit: .milliseconds
                 )
                 .inMilliseconds)
         }

@@ -77,7 +77,7 @@ extension Benchmarks {
         for phase in ["prepare", "backup", "copy", "change", "commit"] {
             figures.append(
                 Figure(
-                    name: "rebuild (\(change)): of it \(phase)", ours: phases[phase, default: []], theirs: theirs,
+                    name: "rebuild (\(change)): of which \(phase)", ours: phases[phase, default: []], theirs: theirs,
                     bound: .none))
         }
         return figures

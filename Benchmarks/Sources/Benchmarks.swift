@@ -76,7 +76,7 @@ final class Benchmarks {
 
     private func report() {
         var table = TextTable([
-            .left("figure"), .right("moult"), .right("beside"), .right("ratio"), .right("spread"), .right("bound"),
+            .left("figure"), .right("moult"), .right("other"), .right("ratio"), .right("spread"), .right("bound"),
             .left(""),
         ])
         for figure in figures {

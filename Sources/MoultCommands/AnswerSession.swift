@@ -5,13 +5,13 @@ import MoultReport
 import MoultStore
 import MoultSystem
 
-/// The open questions of a stretch of versions, and the answers to them.
+/// The open questions of a range of versions, and the answers to them.
 struct AnswerSession {
     let versions: ModelVersions
-    /// The file of answers; nil where they are not kept.
+    /// The file of answers; nil if they are not kept.
     let path: String?
     /// The positions of the first and the last version.
-    let stretch: ClosedRange<Int>
+    let range: ClosedRange<Int>
     let registered: [RegisteredStage]
     private(set) var answers: Answers
     /// Answers about versions of other stores, which the file keeps.
@@ -21,9 +21,9 @@ struct AnswerSession {
     private(set) var dropped: [Answer] = []
     private(set) var questions: [Question] = []
 
-    /// An answer that answers nothing counts as none, so that it can be taken back.
+    /// An answer without a question counts as none, so that it can be removed.
     ///
-    /// - Throws: `storeAhead` where the stretch leads back.
+    /// - Throws: `storeAhead` if the range goes back.
     init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
         registered: [RegisteredStage] = []
@@ -38,13 +38,13 @@ struct AnswerSession {
         self.answers = answers.removing(where: isElsewhere)
         // A way back is refused where the path is made.
         _ = try MigrationPath(versions, from: from, to: to, registered: registered)
-        stretch = from...to
+        range = from...to
         questions = try settled(self.answers).questions
     }
 
     private func questions(under answers: Answers) throws(MigrationError) -> [Question] {
         try MigrationPath(
-            versions, from: stretch.lowerBound, to: stretch.upperBound, answers: answers, registered: registered
+            versions, from: range.lowerBound, to: range.upperBound, answers: answers, registered: registered
         ).questions
     }
 
@@ -52,7 +52,7 @@ struct AnswerSession {
 
     /// Records what `--set` says: `PLACE=ANSWER`. An answer given before is replaced.
     ///
-    /// - Throws: `usage` where nothing is asked about the place, or the answer is none of its answers.
+    /// - Throws: `usage` if nothing is asked about the place, or the answer is none of its answers.
     mutating func record(_ text: String, _ invocation: Invocation) throws {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let place = parts.first ?? text
@@ -65,7 +65,7 @@ struct AnswerSession {
             throw invocation.wrong("Nothing is asked about \(place).")
         }
         guard asked.count == 1 else {
-            throw invocation.wrong("Several versions ask about \(question.place): say which with --from and --to.")
+            throw invocation.wrong("Several versions ask about \(question.place). Select one with --from and --to.")
         }
         guard let answer = question.answers.first(where: { $0.choice == parts.dropFirst().first }) else {
             let choices = question.answers.map(\.choice).joined(separator: ", ")
@@ -76,7 +76,7 @@ struct AnswerSession {
 
     /// Takes back what was answered about a place.
     ///
-    /// - Throws: `usage` where nothing was.
+    /// - Throws: `usage` if nothing was.
     mutating func forget(_ place: String, _ invocation: Invocation) throws {
         let left = answers.removing { $0.place == place && isOnTheWay($0) }
         guard left != answers else {
@@ -87,7 +87,7 @@ struct AnswerSession {
             }
             let places = Set(kept.list.map(\.place)).sorted().joined(separator: ", ")
             throw invocation.wrong(
-                "Nothing was answered about \(place)." + (places.isEmpty ? "" : " Answered were: \(places)."))
+                "There is no answer about \(place)." + (places.isEmpty ? "" : " There are answers about: \(places)."))
         }
         try settle(left)
     }
@@ -122,21 +122,21 @@ struct AnswerSession {
         }
     }
 
-    /// Whether an answer is about two versions of the stretch.
+    /// Whether an answer is about two versions in the range.
     private func isOnTheWay(_ answer: Answer) -> Bool {
         // Nobody else can take back what is about versions that there are no more.
         guard let (from, to) = versions.positions(of: answer) else { return true }
-        return stretch.contains(from) && stretch.contains(to)
+        return range.contains(from) && range.contains(to)
     }
 
     /// All that the file holds.
     var kept: Answers { answers.joined(with: others) }
 
-    /// - Throws: `usage` where there is no file to keep them in.
+    /// - Throws: `usage` if there is no file to keep them in.
     func save() throws {
         guard let path else {
             throw MigrationError(
-                .usage, "There is no file to keep the answers in; nothing was recorded.",
+                .usage, "There is no file for the answers. Nothing was recorded.",
                 remedy: "Name one: --answers FILE.")
         }
         try POSIXSystem().writeAtomically(kept.json, to: path, .byUmask)
@@ -176,8 +176,8 @@ extension Answer {
         let what = property == nil ? "objects" : "values"
         let candidates = question.candidates.map(\.name).joined(separator: ", ")
         return switch self.is {
-        case .rename: "the \(what) of \(old ?? "") go on here"
-        case .new: "it starts empty or with its default; the \(what) of \(candidates) are not taken over"
+        case .rename: "the \(what) of \(old ?? "") continue here"
+        case .new: "it starts empty or with its default; the \(what) of \(candidates) are not copied"
         case .keep: "the old \(what) are kept"
         case .drop: "the old \(what) are lost"
         }

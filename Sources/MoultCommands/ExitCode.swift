@@ -15,7 +15,7 @@ package struct ExitCode: Sendable, Hashable {
     package static let unusable = ExitCode(number: 4)
     /// Failed; the store is as it was.
     package static let failed = ExitCode(number: 5)
-    /// The budget was used up; called again, it goes on. The store is as it was.
+    /// The budget was used up; called again, it continues. The store is as it was.
     package static let unfinished = ExitCode(number: 6)
     /// Standard output could not be written, such as to a full disk; what the verb did is done.
     package static let unwritten = ExitCode(number: 74)

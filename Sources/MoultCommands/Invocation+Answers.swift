@@ -6,15 +6,16 @@ import MoultStore
 import MoultSystem
 
 extension Invocation {
-    /// The file of answers: the one that `--answers` names, else the one beside the model, or in the folder where an
-    /// app's own tool runs. Nil where there is no model.
+    /// The file of answers: the one that `--answers` names, otherwise the one next to the model, or in the folder where
+    /// an app's own tool runs. Nil if there is no model.
     var answersPath: String? {
         if let path = self[value: .answers] { return path }
         if let model = self[value: .model] ?? self[Operand.model] { return AnswersFile.path(besideModelAt: model) }
         return registry.models == nil ? nil : AnswersFile.nameInFolder
     }
 
-    /// The recorded answers: of the file that `--answers` names, else of the one beside the model, where there is one.
+    /// The recorded answers: of the file that `--answers` names, otherwise of the one next to the model, where there is
+    /// one.
     ///
     /// - Throws: `fileNotFound` where `--answers` names nothing; `usage` for a file that holds no answers.
     func answers() throws -> Answers {
@@ -33,12 +34,12 @@ extension Invocation {
         }
         func isKnown(_ answer: Answer) -> Bool { versions.positions(of: answer) != nil }
         for answer in answers.list where !isKnown(answer) {
-            console.say("Ignored, as neither store is of such a version: the answer \(answer.json).")
+            console.say("Ignored, because neither store is of such a version: the answer \(answer.json).")
         }
         return answers.removing { !isKnown($0) }
     }
 
-    /// The position of a store's version; nil where it is of none of them.
+    /// The position of a store's version; nil if it is of none of them.
     func position(of store: String, in versions: ModelVersions) throws -> Int? {
         let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
         return versions.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
@@ -64,7 +65,7 @@ extension Invocation {
         }
     }
 
-    /// What a person answers to the questions on the store's way; nil where nothing is asked there.
+    /// What a person answers to the questions on the store's way; nil if nothing is asked there.
     private func ask(
         _ versions: ModelVersions, _ options: PreparedMigration.Options, _ console: Console
     ) throws -> Answers? {

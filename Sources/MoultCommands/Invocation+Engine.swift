@@ -12,14 +12,14 @@ extension Invocation {
         return Migrator(options: options)
     }
 
-    /// Heals what a run that died left, for a verb that is about to change the store; a rehearsal changes nothing.
+    /// Recovers what a run that died left, for a verb that is about to change the store; a rehearsal changes nothing.
     func heal(_ store: String) throws {
         if !self[.dryRun] { try migrator.healed(store) }
     }
 
-    /// What Moult keeps beside a store; the store itself may be gone, or damaged.
+    /// What Moult keeps next to a store; the store itself may be gone, or damaged.
     ///
-    /// - Throws: `fileNotFound` and `notAStore` where nothing is kept, no folder of backups is named, and no store is at
+    /// - Throws: `fileNotFound` and `notAStore` if nothing is kept, no folder of backups is named, and no store is at
     ///   the path.
     func sidecar(of store: String) throws -> Sidecar {
         let system = POSIXSystem()
@@ -33,8 +33,8 @@ extension Invocation {
         return sidecar
     }
 
-    /// Where the backups of a store are: the folder that `--backups` names; else the one beside the store, and those
-    /// that its history names. The store may be gone.
+    /// Where the backups of a store are: the folder that `--backups` names; otherwise the one next to the store, and
+    /// those that its history names. The store may be gone.
     func backupFolders(of store: String) throws -> [BackupFolder] {
         let runs = try runs(of: store)
         let standard = try migrator.backups(of: store)
@@ -46,8 +46,8 @@ extension Invocation {
     /// What was done to a store, oldest first.
     func runs(of store: String) throws -> [RunRecord] { try RunHistory(try sidecar(of: store)).records() }
 
-    /// The name of a store's version: in the model that `--model` names, else what a backup of the same version was
-    /// called, else what the store's metadata say; empty where nobody knows.
+    /// The name of a store's version: in the model that `--model` names, otherwise what a backup of the same version
+    /// was called, otherwise what the store's metadata say; empty where nobody knows.
     func versionName(of store: String, _ console: Console) throws -> String {
         let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
         if let versions = try versionsIfKnown(console) {

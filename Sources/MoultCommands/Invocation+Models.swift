@@ -13,26 +13,26 @@ extension Invocation {
         return versions
     }
 
-    /// The versions of the model that `--model` names, else of the app whose tool this is; nil where neither has one.
+    /// The versions of the model that `--model` names, otherwise of the app whose tool this is; nil if neither has one.
     package func versionsIfKnown(_ console: Console) throws -> ModelVersions? {
         if let path = self[value: .model] { return try versions(at: path, console) }
         return try ownVersions(console)
     }
 
-    /// The versions of the app whose tool this is; nil where it has none.
+    /// The versions of the app whose tool this is; nil if it has none.
     private func ownVersions(_ console: Console) throws -> ModelVersions? {
         guard let models = registry.models else { return nil }
         guard self[value: .order] == nil else {
-            throw wrong("--order is for a model that is named; the app has given its versions in their order.")
+            throw wrong("--order requires --model. The app has given its versions in their order.")
         }
         let versions = try models()
         console.say(versions.findings)
         return versions
     }
 
-    /// The versions of the model that the operand names, else of the app whose tool this is.
+    /// The versions of the model that the operand names, otherwise of the app whose tool this is.
     ///
-    /// - Throws: `usage` where neither names a model.
+    /// - Throws: `usage` if neither names a model.
     package func operandVersions(_ console: Console) throws -> ModelVersions {
         if self[Operand.model] == nil, let versions = try ownVersions(console) { return versions }
         return try versions(at: try requiredModel(), console)
@@ -49,10 +49,10 @@ extension Invocation {
         throw wrong("\(Program.name) \(path) needs \(Operand.model.name): \(Operand.model.help.lowercasedFirst)")
     }
 
-    /// The versions of the model that `--model` names, else of the app whose tool this is, else the one inside the store
-    /// that the verb works on.
+    /// The versions of the model that `--model` names, otherwise of the app whose tool this is, otherwise the one
+    /// inside the store that the verb works on.
     ///
-    /// - Throws: `modelNotFound` where the store carries none, `modelInvalid` where it cannot be read or is not the one of
+    /// - Throws: `modelNotFound` if the store carries none, `modelInvalid` if it cannot be read or is not the one of
     ///   the store's version hashes; `usage` for a verb that works on no store.
     package func versions(_ console: Console) throws -> ModelVersions {
         if let versions = try versionsIfKnown(console) { return versions }
@@ -88,7 +88,7 @@ extension Invocation {
 
     /// The same as ``versionsIfKnown(_:)``, for a verb that has nothing to work with without them.
     ///
-    /// - Throws: `usage` where neither the command line nor the app names a model.
+    /// - Throws: `usage` if neither the command line nor the app names a model.
     package func namedVersions(_ console: Console) throws -> ModelVersions {
         if let versions = try versionsIfKnown(console) { return versions }
         return try versions(at: try required(Option.model), console)
@@ -108,7 +108,7 @@ extension Invocation {
         return versions.versions[position]
     }
 
-    /// The version that `option` names; the bundle's current version, else the newest, where it was not given.
+    /// The version that `option` names; the bundle's current version, otherwise the newest, where it was not given.
     package func version(_ option: Option, in versions: ModelVersions) throws -> ModelVersion {
         if let name = self[value: option] { return try version(named: name, in: versions) }
         if let name = versions.currentName, let position = versions.position(named: name) {

@@ -32,7 +32,7 @@ package struct KeptPlan {
             place: first, remedy: "Run the migration in the program that registers it.")
     }
 
-    /// - Throws: `planStale` where it was made for another store, version or model.
+    /// - Throws: `planStale` if it was made for another store, version or model.
     package func check(_ prepared: PreparedMigration) throws {
         let fresh = PlanReport(prepared).document
         for key in ["binding", "from", "to", "versions"] where document[key] != fresh[key] {

@@ -58,8 +58,8 @@ public enum MoultCommand {
         if error != EPIPE {
             let cause = String(cString: strerror(error))
             console.say(
-                "\(Program.name): Standard output could not be written (\(cause)), so that what was printed is not whole. "
-                    + "What the command was to do \(hasFailed ? "failed" : "is done").")
+                "\(Program.name): Standard output could not be written (\(cause)). What was printed is not complete. "
+                    + "The command's work \(hasFailed ? "failed" : "is done").")
         }
         return hasFailed ? number : error == EPIPE ? ExitCode.unread.number : ExitCode.unwritten.number
     }
@@ -74,11 +74,11 @@ public enum MoultCommand {
             return (report(error.withSnippet, console), true)
         } catch is CancellationError {
             let error = MigrationError(
-                .cancelled, "The command was cancelled.", remedy: "The store is as it was; run it again when you like.")
+                .cancelled, "The command was cancelled.", remedy: "The store is unchanged. Run the command again.")
             return (report(error, console), true)
         } catch {
             let error = MigrationError(
-                .internal, "Moult failed in a way it does not know.", remedy: "Please report this.",
+                .internal, "Moult failed in an unknown way.", remedy: "Please report this.",
                 cause: String(describing: error))
             return (report(error, console), true)
         }

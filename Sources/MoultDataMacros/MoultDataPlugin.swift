@@ -14,7 +14,7 @@ struct MoultDataPlugin: PluginProvider {
 
     func resolveMacro(moduleName: String, typeName: String) throws -> any Macro.Type {
         guard let found = ProvidedMacros.all.first(where: { "\($0)" == typeName }) else {
-            throw UnknownMacro(description: "\(moduleName).\(typeName) is no macro of MoultData.")
+            throw UnknownMacro(description: "\(moduleName).\(typeName) is not a macro of MoultData.")
         }
         return found
     }

@@ -6,10 +6,10 @@ import MoultStore
 import MoultSystem
 import MoultTransform
 
-/// A store, looked at and planned for: everything there is to say before anything is done.
+/// A store with its plan, before anything is done.
 ///
-/// The way through the versions is worked out as a whole; its first pass is bound to the store's rows here, a later
-/// one when the pass before it has run, on the working copy.
+/// The plan covers all versions. Its first pass is bound to the rows of the store here. A later pass is bound to the
+/// working copy, after the pass before it has run.
 package struct PreparedMigration: Sendable {
     package struct Options: Sendable {
         package var answers: Answers
@@ -19,8 +19,8 @@ package struct PreparedMigration: Sendable {
         package var registry: MigrationRegistry
         /// How many source objects a migration policy is given before what it made of them is written.
         package var batchSize = 1_000
-        /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed goes
-        /// on from the last of them. Otherwise the whole way is one commit, all or nothing.
+        /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed
+        /// continues from the last of them. Otherwise the whole way is one commit, all or nothing.
         package var stopsAtEachVersion: Bool
         /// Change the store in place at once, and leave what takes long for ``Migrator/finishDeferred(_:versions:_:_:)``,
         /// where no row has to be written; otherwise all is done at once, on a copy.
@@ -35,9 +35,9 @@ package struct PreparedMigration: Sendable {
         package var metadataEntries: [String: PropertyList] = [:]
         /// Whether this is one of several commits on the way to a version.
         var isStop = false
-        /// Whether what an earlier call with a budget has found in the rows is taken as it is, where nobody has written
-        /// to the store since.
-        package var goesOn = false
+        /// Whether to use what an earlier call with a budget found in the rows, if no process has written to the store
+        /// since.
+        package var continuesEarlierCall = false
 
         package init(
             answers: Answers = .none, registered: [RegisteredStage] = [],
@@ -56,7 +56,7 @@ package struct PreparedMigration: Sendable {
     /// The store's path without symbolic links.
     package let store: String
     package let plan: MigrationPlan
-    /// The first pass, bound; nil where the store is of the target version already.
+    /// The first pass, bound; nil if the store is of the target version already.
     package let bound: BoundPlan?
     /// What was noticed in the store.
     package let storeFindings: [Finding]
@@ -66,8 +66,8 @@ package struct PreparedMigration: Sendable {
     let usesWAL: Bool
     /// Whether each version on the way is a backup and a commit of its own.
     package var stopsAtEachVersion: Bool { options.stopsAtEachVersion && plan.edges.count > 1 }
-    /// Whether the rows were not asked, because an earlier call has (``Options/goesOn``).
-    let goesOn: Bool
+    /// Whether the rows were not read, because an earlier call read them (``Options/continuesEarlierCall``).
+    let continuesEarlierCall: Bool
     let options: Options
     let versions: ModelVersions
     let system: any System
@@ -77,7 +77,7 @@ package struct PreparedMigration: Sendable {
     ///
     /// - Parameter target: the version to end at; nil for the current one, or the last.
     /// - Throws: `storeAhead`, `storeUnknown`, `noPath`, `question`, `cannotInfer` from planning; `cloudKit`,
-    ///   `deferredWork` where the store is not in a state to be migrated; what reading a damaged store throws.
+    ///   `deferredWork` if the store is not in a state to be migrated; what reading a damaged store throws.
     package init(
         _ store: String, versions: ModelVersions, to target: String? = nil, options: Options = Options(),
         system: any System = POSIXSystem()
@@ -87,8 +87,9 @@ package struct PreparedMigration: Sendable {
         self.system = system
         // Before any connection is open, whose locks reading the file would undo.
         let header = try? system.read(store, prefix: 100)
-        (self.store, plan, bound, storeFindings, size, usesWAL, goesOn) = try StoreProbe.read(store, system: system) {
-            probe in
+        (self.store, plan, bound, storeFindings, size, usesWAL, continuesEarlierCall) = try StoreProbe.read(
+            store, system: system
+        ) { probe in
             let snapshot = try StoreSnapshot(probe.connection, header: header)
             try Self.refuse(snapshot, options)
             let plan = try MigrationPlan(
@@ -96,7 +97,8 @@ package struct PreparedMigration: Sendable {
                 identifiers: snapshot.metadata.versionIdentifiers, to: target, answers: options.answers,
                 registered: options.registered + (try options.registry.stages(in: versions)),
                 stops: options.stopsAtEachVersion)
-            let known = options.goesOn ? try MigrationCheckpoint.rowFacts(of: probe.path, plan, system) : nil
+            let known =
+                options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: probe.path, plan, system) : nil
             let bound = try plan.passes.first.map { pass in
                 try Self.bind(
                     pass, over: snapshot, probe.connection, options,
@@ -133,7 +135,7 @@ package struct PreparedMigration: Sendable {
         guard let table = snapshot.cloudKitTables.first, !options.allowsCloudKit else { return }
         throw MigrationError(
             .cloudKit,
-            "The store is mirrored to CloudKit: its \(Quantity.count(snapshot.cloudKitTables.count, "table")) such as \(table) hold "
+            "The store is mirrored to CloudKit: its \(Quantity.count(snapshot.cloudKitTables.count, "table")) such as \(table) contain "
                 + "the identity of every record on the server, and a record that loses it is uploaded again.",
             place: snapshot.path,
             remedy: "Let the app migrate it, or pass --cloudkit to renumber these records and touch nothing else.")
@@ -141,8 +143,8 @@ package struct PreparedMigration: Sendable {
 
     /// What the engine runs: the first pass, and each later one on what the one before has made.
     ///
-    /// - Throws: `codeMissing` where the plan names code that the registry has not; `dataConflict` where the rows do not
-    ///   fit the new version; `unsupported` where the plan cannot run in place.
+    /// - Throws: `codeMissing` if the plan names code that the registry has not; `dataConflict` if the rows do not fit
+    ///   the new version; `unsupported` if the plan cannot run in place.
     package func migration(inPlace: Bool = false) throws -> Migration? {
         guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
@@ -162,7 +164,7 @@ package struct PreparedMigration: Sendable {
         return withRulesBefore(migration, bound)
     }
 
-    /// What ``migration(inPlace:)`` throws before anything is done; nil where the migration can begin.
+    /// What ``migration(inPlace:)`` throws before anything is done; nil if the migration can begin.
     package func refusal(inPlace: Bool = false) throws -> MigrationError? {
         do {
             _ = try migration(inPlace: inPlace)
@@ -232,7 +234,7 @@ package struct PreparedMigration: Sendable {
 // MARK: - What can wait
 
 extension PreparedMigration {
-    /// What waits, or why nothing does; nil where nobody asked for that, or there is nothing to do.
+    /// What waits, or why nothing does; nil if nobody asked for that, or there is nothing to do.
     package var deferral: Deferral? {
         guard options.defersWork, let bound else { return nil }
         let reasons = Self.reasonsAgainstDeferring(plan, options)
@@ -242,7 +244,7 @@ extension PreparedMigration {
     /// What the plan itself says against changing the store in place.
     private static func reasonsAgainstDeferring(_ plan: MigrationPlan, _ options: Options) -> [String] {
         var reasons: [String] = []
-        if plan.passes.count > 1 { reasons.append("the way takes \(plan.passes.count) passes") }
+        if plan.passes.count > 1 { reasons.append("the migration takes \(plan.passes.count) passes") }
         reasons += plan.passes.flatMap(\.steps).map { "the step \($0.name) has to run" }
         if !options.registry.rules.isEmpty { reasons.append("rules are checked on a copy") }
         return reasons
@@ -255,8 +257,8 @@ extension PreparedMigration {
     private func checkInPlace() throws {
         guard options.registry.rules.isEmpty else {
             throw MigrationError(
-                .unsupported, "The rules of this program are checked on a copy, which a run in place does not make.",
-                place: store, remedy: "Leave --in-place out, so that Moult works on a copy.")
+                .unsupported, "Rules are checked on a copy, and a run in place makes none.",
+                place: store, remedy: "Omit --in-place; then Moult works on a copy.")
         }
         let steps = plan.passes.flatMap(\.steps)
         guard plan.passes.count > 1 || !steps.isEmpty else { return }
@@ -265,7 +267,7 @@ extension PreparedMigration {
             steps.isEmpty
                 ? "This migration takes \(plan.passes.count) passes, which cannot run in place."
                 : "This migration runs the step \(steps[0].name), which cannot be done in place.",
-            place: store, remedy: "Leave --in-place out, so that Moult works on a copy.")
+            place: store, remedy: "Omit --in-place; then Moult works on a copy.")
     }
 
     /// - Throws: `codeMissing` with every name that the plan has and the registry has not.

@@ -11,7 +11,7 @@ public struct AttributeDescription: Sendable, Hashable {
     public var compositeName: String?
     /// What an attribute of type `composite` consists of, in order of declaration. An element may be composite itself.
     public var elements: [AttributeDescription]
-    /// Why the stored form of the attribute is not known for certain; nil where Apple's own stores prove it.
+    /// Why the stored form of the attribute is not known for certain; nil if Apple's own stores prove it.
     public var uncertainty: String?
     public var defaultValue: AttributeValue?
     public var allowsExternalBinaryDataStorage: Bool
@@ -20,7 +20,7 @@ public struct AttributeDescription: Sendable, Hashable {
     public var valueTransformerName: String?
     /// The class of a transformable's value, as `customClassName` in a model file.
     public var attributeValueClassName: String?
-    /// Nil where the model says nothing of it.
+    /// Nil if the model says nothing of it.
     public var usesScalarValueType: Bool?
     /// The indexed switch of models before 2017.
     public var isIndexed: Bool

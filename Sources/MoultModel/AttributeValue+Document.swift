@@ -18,12 +18,12 @@ extension AttributeValue {
 
     private static func document(ofDate seconds: Double) -> JSONValue {
         if let text = DateText.text(sinceReferenceDate: seconds) { return .string(text) }
-        return ["error": "a date that no calendar has", "base64": .string(Array(seconds.description.utf8).base64)]
+        return ["error": "a date outside the calendar", "base64": .string(Array(seconds.description.utf8).base64)]
     }
 
     private static func document(ofUUID bytes: [UInt8]) -> JSONValue {
         guard bytes.count == 16 else {
-            return ["error": "a UUID that has not sixteen bytes", "base64": .string(bytes.base64)]
+            return ["error": "a UUID that does not have sixteen bytes", "base64": .string(bytes.base64)]
         }
         let digits = Array(bytes.hexadecimal.uppercased())
         let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }

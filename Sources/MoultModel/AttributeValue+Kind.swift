@@ -1,5 +1,5 @@
 extension AttributeValue {
-    /// What kind of value it is, such as `a String`; messages say that and never the value itself, which is a row's.
+    /// The kind of value, such as `a String`. Messages name the kind, never the value itself, which belongs to a row.
     package var kindPhrase: String {
         switch self {
         case .integer: "an Integer"

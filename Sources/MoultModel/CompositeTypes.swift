@@ -7,7 +7,7 @@ struct CompositeTypes {
     /// More elements in one attribute than any real model has.
     private static let elementLimit = 10_000
 
-    /// - Throws: `modelInvalid` where a type contains itself.
+    /// - Throws: `modelInvalid` if a type contains itself.
     init(_ composites: [CompositeDescription]) throws {
         byName = Dictionary(composites.map { ($0.name, $0) }) { first, _ in first }
         inNameOrder = []

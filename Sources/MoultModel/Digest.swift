@@ -42,7 +42,7 @@ extension [UInt8] {
 }
 
 extension [UInt8] {
-    /// Decodes standard base64; nil for anything else, such as a missing padding or characters outside of the alphabet.
+    /// Decodes standard base64; nil for anything else, such as a missing padding or characters outside the alphabet.
     package init?(base64 text: String) {
         let digits = [UInt8](text.utf8)
         guard digits.count % 4 == 0 else { return nil }

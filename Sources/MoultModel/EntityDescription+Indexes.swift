@@ -1,5 +1,5 @@
-/// A model says that it wants an index in three ways: the indexed switch of an attribute, a compound index and a fetch
-/// index. The first two are older than fetch indexes, and beside them only repeat what they say.
+/// A model can ask for an index in three ways: the indexed switch of an attribute, a compound index, and a fetch index.
+/// The first two are older. Next to fetch indexes they only repeat them.
 extension EntityDescription {
     /// The fetch indexes, and one for each older index that no fetch index stands for.
     ///
@@ -29,8 +29,8 @@ extension EntityDescription {
         attribute.isIndexed || fetchIndexes.contains { $0.properties == [attribute.name] }
     }
 
-    /// Removes the older indexes that a compiled model repeats beside its fetch indexes, so that each index is
-    /// listed once.
+    /// Removes the older indexes that a compiled model repeats next to its fetch indexes, so that each index is listed
+    /// once.
     ///
     /// A fetch index that only says what the indexed switch of an attribute or a compound index says, as Xcode compiles
     /// these, becomes that switch or compound index again.

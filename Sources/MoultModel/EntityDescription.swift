@@ -60,9 +60,9 @@ public struct EntityDescription: Sendable, Hashable {
         self.codeGenerationType = codeGenerationType
     }
 
-    /// The entity's own attribute of that name; nil where it declares none.
+    /// The entity's own attribute of that name; nil if it declares none.
     public func attribute(_ name: String) -> AttributeDescription? { attributes.named(name) }
-    /// The entity's own relationship of that name; nil where it declares none.
+    /// The entity's own relationship of that name; nil if it declares none.
     public func relationship(_ name: String) -> RelationshipDescription? { relationships.named(name) }
 
     /// Whether the entity itself has a property of that name.

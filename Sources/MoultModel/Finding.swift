@@ -1,4 +1,4 @@
-/// A risk or fact worth a person's attention, which is not an error: a stable code, a place, a sentence, a remedy.
+/// A risk or fact worth attention, which is not an error: a stable code, a place, a sentence, a remedy.
 package struct Finding: Sendable, Hashable {
     package enum Severity: String, Sendable, Hashable, Comparable {
         case note, warning, error

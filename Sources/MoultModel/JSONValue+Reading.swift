@@ -64,7 +64,7 @@ private struct JSONReader {
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
-        case nil: throw Failure(what: "the text ends too early")
+        case nil: throw Failure(what: "the text ends unexpectedly")
         default: return try number()
         }
     }
@@ -85,7 +85,7 @@ private struct JSONReader {
             skipSpace()
             guard next == UInt8(ascii: "\"") else { throw Failure(what: "a key is missing") }
             let key = try string()
-            guard keys.insert(key).inserted else { throw Failure(what: "the key \(key) stands here twice") }
+            guard keys.insert(key).inserted else { throw Failure(what: "the key \(key) occurs twice") }
             skipSpace()
             guard take(":") else { throw Failure(what: "a colon is missing") }
             members.append(JSONValue.Member(key, try value(depth: depth + 1)))
@@ -111,7 +111,7 @@ private struct JSONReader {
     private mutating func digits() throws(Failure) {
         let start = position
         while let byte = next, (0x30...0x39).contains(byte) { position += 1 }
-        if position == start { throw Failure(what: "something that is no value") }
+        if position == start { throw Failure(what: "something other than a value") }
     }
 
     private mutating func number() throws(Failure) -> JSONValue {
@@ -175,10 +175,10 @@ private struct JSONReader {
         var code = try fourDigits()
         if (0xD800..<0xDC00).contains(code), take("\\"), take("u") {
             let low = try fourDigits()
-            guard (0xDC00..<0xE000).contains(low) else { throw Failure(what: "half of a character") }
+            guard (0xDC00..<0xE000).contains(low) else { throw Failure(what: "half of a surrogate pair") }
             code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
         }
-        guard let scalar = Unicode.Scalar(code) else { throw Failure(what: "half of a character") }
+        guard let scalar = Unicode.Scalar(code) else { throw Failure(what: "half of a surrogate pair") }
         return Array(String(Character(scalar)).utf8)
     }
 

@@ -1,4 +1,5 @@
-/// Asking and changing a model in the words that Core Data has for it. A model stays whole: what would break it throws.
+/// Reading and changing a model, with Core Data's method names. A model stays valid: a change that would break it
+/// throws.
 extension ManagedObjectModel {
     public var entitiesByName: [String: EntityDescription] {
         Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
@@ -35,7 +36,7 @@ extension ManagedObjectModel {
 
     /// Changes one entity in place.
     ///
-    /// - Throws: `modelInvalid` where there is no such entity or the change breaks the model; what `change` throws.
+    /// - Throws: `modelInvalid` if there is no such entity or the change breaks the model; what `change` throws.
     public mutating func updateEntity(_ name: String, _ change: (inout EntityDescription) throws -> Void) throws {
         var entities = entities
         guard let position = entities.firstIndex(where: { $0.name == name }) else {
@@ -50,7 +51,7 @@ extension ManagedObjectModel {
     /// The names of the configurations, in byte order.
     public var configurationNames: [String] { configurations.map(\.name) }
 
-    /// The entities of a configuration; of the whole model for nil. Nil where there is no such configuration.
+    /// The entities of a configuration; of the whole model for nil. Nil if there is no such configuration.
     public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
         name.map(entities(inConfiguration:)) ?? entities
     }
@@ -70,7 +71,7 @@ extension ManagedObjectModel {
 
     /// One model of several: entities of the same name must be the same.
     ///
-    /// - Throws: `modelInvalid` where two models say different things of one entity, or do not fit together.
+    /// - Throws: `modelInvalid` if two models say different things of one entity, or do not fit together.
     public init(byMerging models: [ManagedObjectModel]) throws {
         try self.init(
             entities: Self.joined(models.flatMap(\.entities), name: \.name, "entity"),
@@ -90,8 +91,8 @@ extension ManagedObjectModel {
             let name = name(part)
             guard byName.updateValue(part, forKey: name).map({ $0 == part }) ?? true else {
                 throw MigrationError.modelInvalid(
-                    "Two of the models to be merged say different things of the \(kind) \(name).", place: name,
-                    remedy: "Make them say the same, or rename one of them.")
+                    "Two of the models to merge define the \(kind) \(name) differently.", place: name,
+                    remedy: "Make the definitions equal, or rename one of them.")
             }
         }
         return Array(byName.values)

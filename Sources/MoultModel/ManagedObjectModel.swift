@@ -141,7 +141,7 @@ extension ManagedObjectModel {
 // MARK: - Relationships
 
 extension ManagedObjectModel {
-    /// The relationship at the other end, or nil where there is none.
+    /// The relationship at the other end, or nil if there is none.
     public func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
         guard let name = relationship.inverseName, let destination = entity(relationship.destinationEntityName) else {
             return nil
@@ -149,7 +149,7 @@ extension ManagedObjectModel {
         return self.relationship(name, of: destination)
     }
 
-    /// The entities that belong to a configuration; nil where the model has no configuration of that name.
+    /// The entities that belong to a configuration; nil if the model has no configuration of that name.
     public func entities(inConfiguration name: String) -> [EntityDescription]? {
         configurations.first { $0.name == name }.map { $0.entityNames.compactMap(self.entity) }
     }

@@ -9,7 +9,7 @@ public struct MigrationError: Error, Sendable, Hashable {
     public var place: String
     /// One sentence that says what to do next.
     public var remedy: String
-    /// What lies under it: SQLite's or the system's own words.
+    /// The underlying cause: the words of SQLite or of the system.
     public var cause: String?
 
     public init(_ code: Code, _ message: String, place: String = "", remedy: String, cause: String? = nil) {
@@ -20,10 +20,10 @@ public struct MigrationError: Error, Sendable, Hashable {
         self.cause = cause
     }
 
-    /// What to do about a store that is damaged: one answer for whoever finds it.
+    /// The remedy for a damaged store, the same everywhere.
     package static let damagedStoreRemedy =
-        "moult doctor STORE says what helps: moult rollback puts a sound backup back; without one, moult salvage reads "
-        + "what is left into a new store."
+        "moult doctor STORE says what helps: moult rollback restores a sound backup; without one, moult salvage copies "
+        + "what is readable into a new store."
 
     package static func modelInvalid(_ message: String, place: String, remedy: String) -> MigrationError {
         MigrationError(.modelInvalid, message, place: place, remedy: remedy)
@@ -66,7 +66,7 @@ extension MigrationError {
         // Wrong usage.
         public static let usage = Code("usage", exit: 2)
 
-        // Refused: nothing was touched, and somebody has to decide.
+        // Refused: nothing was changed, and a decision is needed.
         public static let question = Code("question", exit: 3)
         public static let cannotInfer = Code("cannotInfer", exit: 3, "NSInferredMappingModelError", 134190)
         /// Stages that cannot be run one after the other, whatever the store: twice the same version, a gap.
@@ -97,7 +97,7 @@ extension MigrationError {
         public static let deferredWork = Code("deferredWork", exit: 3)
         /// A budget of time is shorter than the longest piece of work that cannot be interrupted.
         public static let budgetTooSmall = Code("budgetTooSmall", exit: 3)
-        /// A migration died again and again, and is not begun once more by itself.
+        /// A migration died repeatedly and is not started again automatically.
         public static let tooManyAttempts = Code("tooManyAttempts", exit: 3)
         public static let insufficientStorage = Code("insufficientStorage", exit: 3)
         public static let dataConflict = Code("dataConflict", exit: 3, "NSMigrationError", 134110)
@@ -144,7 +144,7 @@ extension MigrationError {
         public static let inputOutput = Code("inputOutput", exit: 5)
         public static let sqlite = Code("sqlite", exit: 5, "NSSQLiteError", 134180)
 
-        // A fault of Moult's own.
+        // A bug in Moult.
         public static let `internal` = Code("internal", exit: 70)
     }
 }

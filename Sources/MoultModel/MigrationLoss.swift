@@ -1,5 +1,5 @@
-/// What a store has and a migration does not carry into the new version, with its count: objects, values, links, changes
-/// of persistent history, and what an app has put beside Core Data's own tables.
+/// What a store has and a migration does not carry into the new version, with its count: objects, values, links,
+/// changes of persistent history, and what an app has put next to Core Data's own tables.
 public struct MigrationLoss: Sendable, Hashable {
     /// What is lost.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -13,11 +13,11 @@ public struct MigrationLoss: Sendable, Hashable {
         case order
         /// Changes of an entity in persistent history.
         case history
-        /// A table beside Core Data's own, counted by its rows.
+        /// A table next to Core Data's own, counted by its rows.
         case table
-        /// An index beside Core Data's own.
+        /// An index next to Core Data's own.
         case index
-        /// A trigger beside Core Data's own.
+        /// A trigger next to Core Data's own.
         case trigger
         /// A view.
         case view
@@ -56,7 +56,7 @@ public struct MigrationLoss: Sendable, Hashable {
     public var entityName: String
     /// The property, or the column; nil for objects.
     public var propertyName: String?
-    /// Nil where it has not been counted yet, as in the plan of a later pass, and for what has nothing to count.
+    /// Nil if it has not been counted yet, as in the plan of a later pass, and for what has nothing to count.
     public var count: Int64?
     /// The name of the version that does not have it any more.
     public var version: String

@@ -1,6 +1,6 @@
-/// One difference between two versions of a model: what changes, where, and what that means for a store.
+/// One difference between two versions of a model: what changes, where, and what it means for a store.
 ///
-/// Differences, plans, checks and reports all speak of change in these values.
+/// Diffs, plans, checks and reports all use these values.
 package struct ModelChange: Sendable, Hashable {
     package var kind: Kind
     /// The entity, by its name in the newer version, or in the older one where it is removed; nil for a change of

@@ -1,8 +1,8 @@
-/// A SHA-256 over everything that a model says: also what the version hash leaves out, such as indexes, default values,
-/// delete rules and class names.
+/// A SHA-256 of the whole model, including what the version hash leaves out, such as indexes, default values, delete
+/// rules and class names.
 ///
 /// Equal version hashes mean "equal for opening" (`VersionHashes.isCompatible(with:)`); equal fingerprints mean
-/// "equal". What a file says of itself (`documentAttributes`) and the order of lists that mean sets are left out.
+/// "equal". What a file says about itself (`documentAttributes`), and the order of lists that mean sets, are left out.
 package struct ModelFingerprint: Sendable, Hashable {
     /// 32 bytes.
     package let bytes: [UInt8]

@@ -58,11 +58,11 @@ public struct ModelVersions: Sendable, Equatable {
     /// The position of the version that goes by `name`.
     package func position(named name: String) -> Int? { versions.firstIndex { $0.names.contains(name) } }
 
-    /// The position of the version whose hashes equal a store's; else of the last version that has a configuration of
-    /// just the store's entities with equal hashes, for a store that was opened with that configuration.
+    /// The position of the version whose hashes equal a store's; otherwise of the last version that has a configuration
+    /// of just the store's entities with equal hashes, for a store that was opened with that configuration.
     ///
-    /// - Parameter identifiers: what the store's metadata call its version. Of several versions with equal hashes, which
-    ///   differ by what an app's code made of the data, it is the one that they name, else the first.
+    /// - Parameter identifiers: what the store's metadata call its version. Of several versions with equal hashes,
+    ///   which differ by what an app's code made of the data, it is the one that they name, otherwise the first.
     package func position(matching hashes: VersionHashes, identifiers: [String] = []) -> Int? {
         let matching = versions.indices.filter { versions[$0].hashes.isCompatible(with: hashes) }
         if matching.count > 1,

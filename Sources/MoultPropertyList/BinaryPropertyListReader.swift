@@ -57,7 +57,7 @@ struct BinaryPropertyListReader {
         let entry = tableOffset + index * offsetWidth
         let offset = Self.bigEndian(bytes[entry..<(entry + offsetWidth)])
         guard offset >= 8, offset < UInt64(tableOffset) else {
-            throw .propertyList("object \(index) lies outside of the file", at: entry)
+            throw .propertyList("object \(index) is outside the file", at: entry)
         }
         let result = try object(at: Int(offset), depth: depth)
         active.remove(index)
@@ -150,7 +150,7 @@ struct BinaryPropertyListReader {
         var nodes = 1
         for place in stride(from: references.startIndex, to: references.startIndex + half, by: referenceWidth) {
             guard case .string(let key) = try referred(at: place, depth: depth, nodes: &nodes) else {
-                throw .propertyList("a key of a dictionary is no string", at: place)
+                throw .propertyList("a key of a dictionary is not a string", at: place)
             }
             entries[key] = try referred(at: place + half, depth: depth, nodes: &nodes)
         }
@@ -165,7 +165,7 @@ struct BinaryPropertyListReader {
         }
         let object = try object(index, referredAt: place, depth: depth + 1)
         nodes += object.nodes
-        guard nodes <= Self.nodeLimit else { throw .propertyList("it unfolds to too many values", at: place) }
+        guard nodes <= Self.nodeLimit else { throw .propertyList("it expands to too many values", at: place) }
         return object.value
     }
 
@@ -176,7 +176,7 @@ struct BinaryPropertyListReader {
         let low = Int(bytes[offset] & 15)
         if low < 15 { return try take(low, of: unit, after: offset) }
         guard offset + 1 < tableOffset, bytes[offset + 1] >> 4 == 1, bytes[offset + 1] & 15 < 4 else {
-            throw .propertyList("a count is no integer", at: offset + 1)
+            throw .propertyList("a count is not an integer", at: offset + 1)
         }
         let digits = try take(1, of: 1 << Int(bytes[offset + 1] & 15), after: offset + 1)
         guard let count = Int(exactly: Self.bigEndian(digits)), count <= bytes.count else {
@@ -192,7 +192,9 @@ struct BinaryPropertyListReader {
         guard unit > 0 else { throw .propertyList("a number has an impossible width", at: offset) }
         // Neither factor exceeds the file's length or sixteen, so that the product cannot overflow.
         let length = count * unit
-        guard length < tableOffset - offset else { throw .propertyList("an object runs out of the file", at: offset) }
+        guard length < tableOffset - offset else {
+            throw .propertyList("an object extends beyond the file", at: offset)
+        }
         bytesLeft -= length + 1
         guard bytesLeft >= 0 else { throw .propertyList("objects overlap", at: offset) }
         return bytes[(offset + 1)..<(offset + 1 + length)]

@@ -13,12 +13,12 @@ package struct KeyedArchive: Sendable {
         let list = try PropertyList(parsing: bytes)
         guard let objects = list["$objects"]?.array, let top = list["$top"]?.dictionary,
             list["$archiver"]?.string == "NSKeyedArchiver"
-        else { throw .propertyList("it is no keyed archive", at: 0) }
+        else { throw .propertyList("it is not a keyed archive", at: 0) }
         self.objects = objects
         self.top = top
     }
 
-    /// The archived object; nil where the archive names none.
+    /// The archived object; nil if the archive names none.
     package var root: Value? {
         Value(top["root"] ?? top["$0"] ?? (top.count == 1 ? top.first?.value : nil), in: self)
     }

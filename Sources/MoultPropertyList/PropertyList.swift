@@ -60,7 +60,7 @@ extension PropertyList {
         if case .real(let number) = self { number } else { integer.map(Double.init) }
     }
 
-    /// The value under a key; nil where there is none or this is no dictionary.
+    /// The value under a key; nil if there is none or this is no dictionary.
     package subscript(key: String) -> PropertyList? { dictionary?[key] }
 }
 
@@ -78,6 +78,6 @@ extension MigrationError {
     private static func propertyList(_ message: String, place: String) -> MigrationError {
         MigrationError(
             .propertyListInvalid, "The property list is damaged: \(message).", place: place,
-            remedy: "Restore the file from a backup or make it again with the tool that wrote it.")
+            remedy: "Restore the file from a backup, or create it again with the tool that wrote it.")
     }
 }

@@ -14,7 +14,7 @@ package enum RawDeflate {
             let reason = output.count >= limit ? "is larger than \(limit) bytes" : "is damaged or cut"
             throw MigrationError(
                 .propertyListInvalid, "The compressed data \(reason).", place: "byte \(stream.total_in)",
-                remedy: "Give the model files, so that the compressed model is not needed.")
+                remedy: "Name the model files; then the compressed model is not needed.")
         }
         return output
     }

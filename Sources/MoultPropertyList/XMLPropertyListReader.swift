@@ -51,7 +51,7 @@ struct XMLPropertyListReader {
 
     private func expectNoText(in element: XMLElement) throws(MigrationError) {
         guard element.text.utf8.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
-            throw .propertyList("there is text outside of a value", line: element.line)
+            throw .propertyList("there is text outside a value", line: element.line)
         }
     }
 
@@ -72,7 +72,7 @@ struct XMLPropertyListReader {
         case "data": if let bytes = [UInt8](base64: word) { return .data(bytes) }
         default: throw .propertyList("there is no element \(element.name)", line: element.line)
         }
-        throw .propertyList("\(word.prefix(40)) is no \(element.name)", line: element.line)
+        throw .propertyList("\(word.prefix(40)) is not of type \(element.name)", line: element.line)
     }
 
     /// `2001-01-01T00:00:00Z` is 0.

@@ -35,9 +35,10 @@ extension Deferral {
 
     package func lines(style: TextStyle) -> [String] {
         guard isPossible else {
-            return ["Nothing can wait, so all of it is done at once, on a copy:"] + reasons.map { "  \($0.printable)" }
+            return ["Nothing can be deferred. Everything is done at once, on a copy:"]
+                + reasons.map { "  \($0.printable)" }
         }
-        let what = tasks.isEmpty ? "Done in place, and nothing has to wait." : "Done in place; what takes long waits:"
+        let what = tasks.isEmpty ? "Done in place; nothing is deferred." : "Done in place; this is deferred:"
         return [what] + notes.map { "  at once: \($0.printable)" } + tasks.lines(style: style)
             + (tasks.isEmpty
                 ? []

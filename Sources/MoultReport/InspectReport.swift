@@ -73,9 +73,9 @@ package struct InspectReport: Sendable {
     package func lines(style: TextStyle) -> [String] {
         let identifiers = snapshot.metadata.versionIdentifiers.filter { !$0.isEmpty }
         var facts = TextTable([.left(""), .left("")])
-        facts.add("version", names.isEmpty ? "not known; --model names the model" : names.joined(separator: " = "))
+        facts.add("version", names.isEmpty ? "not known; name the model with --model" : names.joined(separator: " = "))
         if !identifiers.isEmpty { facts.add("identifiers", identifiers.joined(separator: ", ")) }
-        facts.add("framework", snapshot.metadata.framework.map(String.init) ?? "not said")
+        facts.add("framework", snapshot.metadata.framework.map(String.init) ?? "not given")
         facts.add("uuid", snapshot.metadata.uuid)
         facts.add("file", "\(Quantity.bytes(Int(clamping: snapshot.file.size))), \(snapshot.file.journalMode.rawValue)")
         for (table, rows) in snapshot.history.sorted(by: { $0.key < $1.key }) {

@@ -34,7 +34,7 @@ extension MigrationEdge {
         var lines = [style.bold("\(from.printable) → \(to.printable)") + style.dim("  \(way)")]
         if let stage { lines.append("  \(style.green("•")) \(stage.sentence.printable)") }
         if isInferable { lines += diff.hashed.map { "  \(Self.mark($0, style)) \($0.sentence.printable)" } }
-        lines += policies.map { "  \(style.green("•")) The policy \($0.printable) makes objects." }
+        lines += policies.map { "  \(style.green("•")) The policy \($0.printable) makes the objects." }
         for (step, version) in placedSteps {
             lines.append(
                 "  \(style.green("▸")) \(step.name.printable)" + style.dim(" at \(version.printable)")

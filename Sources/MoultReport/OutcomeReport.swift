@@ -12,7 +12,7 @@ package struct OutcomeReport: Sendable {
     private let rehearsal: RehearsalOutcome?
     private let deferral: Deferral?
 
-    /// - Parameter deferral: what waits; nil where nobody asked for that.
+    /// - Parameter deferral: what waits; nil if nobody asked for that.
     package init(_ plan: MigrationPlan, _ outcome: MigrationOutcome, deferral: Deferral? = nil) {
         (from, to) = (plan.from.name, plan.to.name)
         (self.outcome, rehearsal, self.deferral) = (outcome, nil, deferral)
@@ -63,14 +63,14 @@ package struct OutcomeReport: Sendable {
         for timing in timings where timing.seconds >= 0.0005 {
             table.add("  \(timing.phase.rawValue)", Quantity.duration(timing.seconds))
         }
-        let what = rehearsal == nil ? "Migrated" : "Rehearsed, and the store is as it was:"
+        let what = rehearsal == nil ? "Migrated" : "Rehearsed, and the store is unchanged:"
         var lines = [
             "\(style.green(what)) \(from.printable) → \(to.printable) in \(Quantity.duration(seconds)), verified: "
                 + "\(Quantity.bytes(Int(clamping: bytesBefore))) became \(Quantity.bytes(Int(clamping: bytesAfter)))."
         ]
         lines += table.lines(style: style) + policies.map(\.line)
         if let recovery = outcome?.recovery, recovery != .nothing {
-            lines.append("An earlier run had not finished; it was \(recovery.rawValue) first.")
+            lines.append("An earlier run had not finished. It was \(recovery.rawValue) first.")
         }
         for report in rules { lines += report.lines(style: style, isRehearsed: rehearsal != nil) }
         if quarantined > 0 {
@@ -81,7 +81,7 @@ package struct OutcomeReport: Sendable {
         if let backup = outcome?.backup { lines.append("The old store is kept as the backup \(backup.name).") }
         if let error = outcome?.untidied {
             lines.append(
-                "\(style.yellow("Tidying up was left undone")): \(error.message.printable) The store is whole; the next "
+                "\(style.yellow("Cleanup is not finished")): \(error.message.printable) The store is whole; the next "
                     + "run, or moult resume, removes what is left.")
         }
         if let space, rehearsal != nil {

@@ -59,7 +59,7 @@ package struct PlanReport: Sendable {
 
     package func lines(style: TextStyle) -> [String] {
         if plan.isEmpty {
-            return ["The store is of version \(plan.to.name.printable) already: there is nothing to do."]
+            return ["The store is already of version \(plan.to.name.printable). There is nothing to do."]
         }
         let total = Int(clamping: rowCounts.reduce(0) { $0 + $1.value })
         let passes = plan.passes.count == 1 ? "one pass" : "\(plan.passes.count) passes"

@@ -92,7 +92,7 @@ extension Quarantine.Entry {
         for property in properties { table.add("  \(property.key)", Self.text(property.value)) }
         return [
             style.bold("\(object.entity.printable) \(object.key)"),
-            "taken out \(time) by \(object.origin.printable), run \(run.printable)", object.reason.printable,
+            "removed \(time) by \(object.origin.printable), run \(run.printable)", object.reason.printable,
         ] + table.lines(style: style)
     }
 

@@ -98,14 +98,14 @@ package struct StatusReport: Sendable {
             lines.append(style.dim("versions: ") + marked.joined(separator: " → "))
         }
         if let configuration = recognition?.configuration {
-            lines.append("It holds the configuration \(configuration.printable).")
+            lines.append("Its configuration is \(configuration.printable).")
         }
         if pendingWork.contains("deferredMigration") {
-            lines.append("A deferred migration has work left to do: moult finish does it.")
+            lines.append("A deferred migration has pending work: moult finish does it.")
             lines += deferredTasks.lines(style: style)
         }
         if pendingWork.contains("unfinishedRun") {
-            lines.append("A run of Moult has not ended: moult resume heals it.")
+            lines.append("A run of Moult has not ended: moult resume recovers the store.")
         }
         if let underWay { lines.append(underWay) }
         if let paused {

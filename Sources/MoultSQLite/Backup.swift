@@ -18,7 +18,7 @@ package struct Backup: ~Copyable {
         self.destination = destination
     }
 
-    /// An unfinished copy is taken back.
+    /// An unfinished copy is undone.
     deinit { sqlite3_backup_finish(handle) }
 
     /// Copies up to `pages` pages, all that are left when negative; true when the copy is whole and committed.

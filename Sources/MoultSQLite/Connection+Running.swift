@@ -115,7 +115,7 @@ extension Connection {
         }
     }
 
-    /// What `body` makes; nil where it fails.
+    /// What `body` makes; nil if it fails.
     ///
     /// - Throws: what has failed where SQLite has rolled the transaction around it back, as for a lack of memory: the
     ///   statements that come after it would be transactions of their own.

@@ -8,7 +8,7 @@ import MoultModel
 /// Errors are `MigrationError`s with SQLite's own message as their cause.
 package final class Connection {
     package enum Mode: Sendable, Hashable {
-        /// Takes part in locking; in WAL mode SQLite makes a `-shm` file beside the database.
+        /// Takes part in locking; in WAL mode SQLite makes a `-shm` file next to the database.
         case readOnly
         /// The database must exist.
         case readWrite

@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// The page size that the header of a database names (the SQLite file format, section 1.3.2); nil where it names none.
+    /// The page size that the header of a database names (the SQLite file format, section 1.3.2); nil if it names none.
     package var databasePageSize: Int? {
         guard count >= 18 else { return nil }
         let number = Int(self[16]) << 8 | Int(self[17])

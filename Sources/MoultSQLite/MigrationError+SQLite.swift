@@ -29,15 +29,17 @@ extension MigrationError {
         let cause = "SQLite \(result): \(words(of: message, result))\(own)" + (shortened.map { " in: \($0)" } ?? "")
         if result == missingCollation {
             return MigrationError(
-                .unsupported, "An index or a table uses a collation that only its app knows.", place: place,
-                remedy: "Drop the index that the cause's collation belongs to, run the command again, and let the app "
-                    + "make the index anew.", cause: cause)
+                .unsupported, "An index or a table uses a collation that only its app has.", place: place,
+                remedy:
+                    "Drop the index with the collation that the cause names, run the command again, and let the app "
+                    + "create the index again.", cause: cause)
         }
         let (code, found, remedy) = words(of: isFull(result, place, system) ? SQLITE_FULL : result & 0xff)
         return MigrationError(code, found, place: place, remedy: remedy, cause: cause)
     }
 
-    /// Whether it is a lack of room that SQLite calls otherwise: the index of a WAL cannot grow, or a file cannot be made.
+    /// Whether it is a lack of space that SQLite calls otherwise: the index of a WAL cannot grow, or a file cannot be
+    /// made.
     private static func isFull(_ result: Int32, _ place: String, _ system: Int32) -> Bool {
         if result == IOError.shmSize { return true }
         guard [SQLITE_IOERR, SQLITE_CANTOPEN].contains(result & 0xff) else { return false }
@@ -81,7 +83,7 @@ extension MigrationError {
                 "Close every app that has it open and run the command again."
             )
         case SQLITE_FULL:
-            (.insufficientStorage, "The volume ran full.", "Free some space and run the command again.")
+            (.insufficientStorage, "The volume is full.", "Free some space and run the command again.")
         case SQLITE_READONLY, SQLITE_PERM:
             (
                 .readOnly, "The database or its folder cannot be written.",
@@ -95,18 +97,18 @@ extension MigrationError {
                 "Check that the path names a file that this user may read, in a folder that this user may write."
             )
         case SQLITE_IOERR:
-            (.inputOutput, "The disk failed while the database was read or written.", "Look into the cause.")
+            (.inputOutput, "The disk failed while the database was read or written.", "Check the cause.")
         case SQLITE_INTERRUPT:
             (.cancelled, "The work was cancelled.", "Run the command again when you want it done.")
         case SQLITE_CONSTRAINT:
             (
                 .dataConflict, "The rows do not satisfy a rule of the tables.",
-                "Look into the cause, and correct the rows or the plan."
+                "Check the cause, and correct the rows or the plan."
             )
         case SQLITE_NOMEM, SQLITE_TOOBIG:
-            (.sqlite, "A value or a query is larger than SQLite can hold.", "Look into the cause.")
+            (.sqlite, "A value or a query is larger than SQLite can hold.", "Check the cause.")
         default:
-            (.sqlite, "SQLite refused a statement.", "Look into the cause.")
+            (.sqlite, "SQLite refused a statement.", "Check the cause.")
         }
     }
 }

@@ -18,7 +18,7 @@ private struct SQLTokenReader {
     private let names: Set<String>
     private var position = 0
     private var result = ""
-    /// The last word outside of quotes, in capitals; empty where another token has followed it.
+    /// The last word outside quotes, in capitals; empty where another token has followed it.
     private var word = ""
 
     init(_ sql: String, _ names: Set<String>) {

@@ -2,7 +2,7 @@ import CSQLite
 import MoultModel
 
 /// One value where SQLite keeps it: a column of the present row, or an argument of a function. It is good until the
-/// statement goes on, or the function returns.
+/// statement continues, or the function returns.
 ///
 /// No other thread uses a connection at the same time, so its values may be looked into without a lock.
 package struct SQLiteCell {

@@ -15,7 +15,7 @@ package final class Statement {
         }
         guard let handle else {
             throw MigrationError(
-                .internal, "There is no SQL in a statement.", place: connection.path, remedy: "Report this to Moult.")
+                .internal, "There is no SQL in a statement.", place: connection.path, remedy: "Report this as a bug.")
         }
         self.init(connection, sql, handle)
     }
@@ -71,7 +71,7 @@ package final class Statement {
 
 extension Connection {
     var closedError: MigrationError {
-        MigrationError(.internal, "A closed connection was used.", place: path, remedy: "Report this to Moult.")
+        MigrationError(.internal, "A closed connection was used.", place: path, remedy: "Report this as a bug.")
     }
 }
 

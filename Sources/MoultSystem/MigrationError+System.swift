@@ -19,7 +19,7 @@ extension MigrationError {
         case ELOOP:
             return MigrationError(
                 .fileNotReadable,
-                "\(name) leads from one symbolic link to the next without an end, so Moult could not "
+                "\(name) is a cycle of symbolic links, so Moult could not "
                     + "\(action) it.", place: path, remedy: "Name the file itself, or correct the links.", cause: cause)
         case EROFS:
             return MigrationError(
@@ -32,11 +32,11 @@ extension MigrationError {
                 remedy: "Give this user the permission, or run as another user.", cause: cause)
         case ENOSPC, EDQUOT:
             return MigrationError(
-                .insufficientStorage, "The volume ran full while Moult tried to \(action) \(name).", place: path,
+                .insufficientStorage, "The volume became full while Moult tried to \(action) \(name).", place: path,
                 remedy: "Free some space and run the command again.", cause: cause)
         case ELOOP:
             return MigrationError(
-                .fileNotReadable, "\(name) is a symbolic link, or leads over one, that Moult does not follow.",
+                .fileNotReadable, "\(name) is a symbolic link, or its path contains one, which Moult does not follow.",
                 place: path, remedy: "Put the file itself there, or remove the link.", cause: cause)
         case EISDIR:
             return MigrationError.notAFile(path, S_IFDIR)
@@ -45,12 +45,12 @@ extension MigrationError {
         case EIO:
             return MigrationError(
                 .inputOutput, "The disk failed while Moult tried to \(action) \(name).", place: path,
-                remedy: "Look into the system's log for the disk's own words, then run the command again.", cause: cause
+                remedy: "Check the system's log for the disk's error, then run the command again.", cause: cause
             )
         default:
             return MigrationError(
                 .inputOutput, "Moult could not \(action) \(name).", place: path,
-                remedy: "Look into the cause, then run the command again.", cause: cause)
+                remedy: "Check the cause, then run the command again.", cause: cause)
         }
     }
 
@@ -61,13 +61,13 @@ extension MigrationError {
         let kind =
             switch type {
             case S_IFDIR: "a folder"
-            case S_IFIFO: "a FIFO, a pipe with a name"
+            case S_IFIFO: "a FIFO (a named pipe)"
             case S_IFCHR, S_IFBLK: "a device"
             case S_IFSOCK: "a socket"
             default: "something else"
             }
         return MigrationError(
             .fileNotReadable, "\(path) is \(kind), not a file.", place: path,
-            remedy: "Name a plain file, or put one there.")
+            remedy: "Name a plain file.")
     }
 }

@@ -17,7 +17,7 @@
         }
 
         /// Copies as much as the kernel can without showing it to the process; what is left follows by read and write.
-        /// Where nothing was ever written, nothing is written either, and takes no room.
+        /// Where nothing was ever written, nothing is written either, and takes no space.
         private func copyInKernel(from source: Int32, to destination: Int32, size: off_t, _ path: String) throws {
             var place: off_t = 0
             while place < size {

@@ -10,7 +10,7 @@ extension POSIXSystem {
     package func status(of path: String) throws -> FileStatus? {
         var record = stat()
         if stat(path, &record) == 0 { return FileStatus(record) }
-        // Nothing has a name that is too long, such as that of a side file beside a store whose own is long.
+        // Nothing has a name that is too long, such as that of a side file next to a store whose own is long.
         if [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) { return nil }
         throw MigrationError.system("look at", path)
     }

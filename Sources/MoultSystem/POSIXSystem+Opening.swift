@@ -6,7 +6,7 @@ import MoultModel
     import Darwin
 #endif
 
-/// Every file and folder that Moult makes, and every one that it opens outside of SQLite, goes through here.
+/// Every file and folder that Moult makes, and every one that it opens outside SQLite, goes through here.
 extension POSIXSystem {
     /// Opens a file or a folder, hands over the descriptor and closes it.
     func withDescriptor<Result>(
@@ -20,7 +20,7 @@ extension POSIXSystem {
 
     /// Opens a plain file, hands over the descriptor and closes it.
     ///
-    /// - Parameter rights: those of the file where there is none yet; nil where none is made.
+    /// - Parameter rights: those of the file where there is none yet; nil if none is made.
     func withFile<Result>(
         _ path: String, _ flags: Int32, making rights: FileRights? = nil, to action: String,
         _ body: (Int32) throws -> Result
@@ -115,7 +115,7 @@ extension POSIXSystem {
 
 /// What ``FileRights`` come to on this machine.
 private struct Grant {
-    /// Nil where the file is this user's alone, or as the umask says.
+    /// Nil if the file is this user's alone, or as the umask says.
     private var status: FileStatus?
     let isOfUmask: Bool
 

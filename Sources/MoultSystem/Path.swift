@@ -25,7 +25,7 @@ package enum Path {
         folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
     }
 
-    /// The ending of the folder beside a store where Moult keeps what is not the store.
+    /// The ending of the folder next to a store where Moult keeps what is not the store.
     package static let sidecarEnding = ".moult"
 
     /// Of a path inside such a folder, the folder and the names below it; nil for any other path.

@@ -14,8 +14,8 @@ extension System {
         try POSIXSystem().readPieces(of: path, from: offset, count: count ?? .max, body)
     }
 
-    /// The parts of a file in which something was ever written, in ascending order; the others read as zeros and take no
-    /// room. Of the real machine, as above.
+    /// The parts of a file in which something was ever written, in ascending order; the others read as zeros and take
+    /// no space. Of the real machine, as above.
     package func writtenParts(of path: String) throws -> [Range<Int64>] { try POSIXSystem().writtenParts(of: path) }
 
     /// A part of a file, for parts that memory holds; shorter where the file ends before.

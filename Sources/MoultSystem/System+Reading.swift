@@ -10,13 +10,13 @@ extension System {
     /// - Parameters:
     ///   - limit: bytes. Nothing is read of a file that has more.
     ///   - code: what a file that is too large, or none, counts as.
-    /// - Throws: `code` where the file is larger, or is no plain file: a folder, a FIFO, a device.
+    /// - Throws: `code` if the file is larger, or is no plain file: a folder, a FIFO, a device.
     package func read(_ path: String, limit: Int? = nil, as code: MigrationError.Code = .fileNotReadable) throws
         -> [UInt8]
     {
         let limit = limit ?? Self.largestText
         do {
-            // What /proc shows has no size, and what grows meanwhile had less.
+            // What /proc shows has no size, and what grows in the meantime had less.
             if let size = try status(of: path)?.size, size > limit { throw MigrationError.tooLarge(path, size, limit) }
             let bytes = try read(path, prefix: limit + 1)
             guard bytes.count <= limit else { throw MigrationError.tooLarge(path, nil, limit) }
@@ -33,6 +33,6 @@ extension MigrationError {
         MigrationError(
             .fileNotReadable,
             "\(path) has \(size.map(String.init) ?? "more") bytes; Moult reads at most \(limit) of it.",
-            place: path, remedy: "Name another file; if Moult itself has made this one, move it away.")
+            place: path, remedy: "Name another file. If Moult itself made this one, move it away.")
     }
 }

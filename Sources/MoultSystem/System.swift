@@ -8,7 +8,7 @@ import MoultModel
 package protocol System: Sendable {
     // MARK: Looking
 
-    /// Follows symbolic links; nil where nothing has that name.
+    /// Follows symbolic links; nil if nothing has that name.
     func status(of path: String) throws -> FileStatus?
     /// Whether the name itself is that of a symbolic link, wherever it leads; false where nothing has it.
     func isLink(_ path: String) throws -> Bool
@@ -40,7 +40,8 @@ package protocol System: Sendable {
     @discardableResult func remove(_ path: String) throws -> Bool
     /// A folder that is there already is fine, and keeps its rights.
     func makeFolder(_ path: String, _ rights: FileRights) throws
-    /// Makes `copy`, which must not exist, of a plain file that is reached by no link, by cloning where the volume can, else by copying; not synchronised.
+    /// Makes `copy`, which must not exist, of a plain file that is reached by no link, by cloning where the volume can,
+    /// otherwise by copying; not synchronised.
     func copy(_ path: String, to copy: String, _ rights: FileRights) throws
     func setMode(_ mode: UInt32, of path: String) throws
 

@@ -15,7 +15,7 @@ public struct MigrationRegistry: Sendable {
     package var mappings: [RegisteredMapping] = []
     /// What makes the migration policies that mapping models name; one object is made of each for every run.
     public var policies: [String: @Sendable () -> EntityMigrationPolicy] = [:]
-    /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil where the
+    /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil if the
     /// command line has to name the model. Asked for only by a verb that needs them.
     public var models: (@Sendable () throws -> ModelVersions)?
     /// What must be true of the data before and after a migration and after steps that are named.
@@ -38,12 +38,12 @@ public struct MigrationRegistry: Sendable {
     public init(models: (@Sendable () throws -> ModelVersions)? = nil) { self.models = models }
 }
 
-/// What one step of a stage does to the objects of a store of one version, and how it is taken back.
+/// What one step of a stage does to the objects of a store of one version, and how it is undone.
 package struct StepCode: Sendable {
     /// Changes objects and saves; what is not saved when it returns is saved for it. It may run again from the start
     /// on a store that it has never seen changed.
     package var execute: @Sendable (ObjectContext) throws -> Void
-    /// Called when a later step of the same migration fails; nil where there is nothing outside the store to undo.
+    /// Called when a later step of the same migration fails; nil if there is nothing outside the store to undo.
     package var undo: (@Sendable (ObjectContext) throws -> Void)?
 
     package init(

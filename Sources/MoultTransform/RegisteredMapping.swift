@@ -24,7 +24,7 @@ extension MigrationRegistry {
 
     /// Everything that is to be taken instead of what is inferred, for the versions given.
     ///
-    /// - Throws: `noPath` where a mapping model is registered for a version that there is not.
+    /// - Throws: `noPath` if a mapping model is registered for a version that there is not.
     package func stages(in versions: ModelVersions) throws(MigrationError) -> [RegisteredStage] {
         var stages = stages
         for registered in mappings {
@@ -46,7 +46,7 @@ extension ModelVersions {
         if let position = position(named: name) { return versions[position] }
         throw MigrationError(
             .noPath,
-            "The mapping model \(registered.name) is registered for a version \(name), which the model has not.",
+            "The mapping model \(registered.name) is registered for a version \(name), which the model does not have.",
             place: registered.name,
             remedy: "The versions are: \(self.versions.flatMap(\.names).joined(separator: ", ")).")
     }

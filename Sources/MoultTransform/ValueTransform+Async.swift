@@ -68,7 +68,7 @@ extension PropertyMapping {
         guard let value = values[position] else { return nil }
         if let converted = Value(value) { return converted }
         throw MigrationError(
-            .wrongType, "\(source) holds \(value.kindPhrase), which is no \(Value.self).", place: source,
-            remedy: "Take it as the type that the model gives it.")
+            .wrongType, "\(source) holds \(value.kindPhrase), which is not of type \(Value.self).", place: source,
+            remedy: "Declare the type that it has in the model.")
     }
 }

@@ -223,6 +223,6 @@ package struct ChangeVerifier {
         let first = try connection.integer("\(select) LIMIT 1") ?? 0
         throw MigrationError(
             .verificationFailed, "\(count) \(fault) that no fix was to change.", place: "\(place) \(first)",
-            remedy: "The store is as it was. Report this to Moult with the rules.")
+            remedy: "The store is unchanged. Report this as a bug, with the rules.")
     }
 }

@@ -269,6 +269,6 @@ package struct MigrationVerifier {
     private func failure(_ place: String, _ message: String) -> MigrationError {
         MigrationError(
             .verificationFailed, message, place: place,
-            remedy: "The store was left as it is. Report this to Moult with the plan.")
+            remedy: "The store was left as it is. Report this as a bug, with the plan.")
     }
 }

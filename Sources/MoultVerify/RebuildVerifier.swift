@@ -60,6 +60,6 @@ package struct RebuildVerifier {
     private func failure(_ message: String) -> MigrationError {
         MigrationError(
             .verificationFailed, "The table \(table) was not made anew as it should be. \(message)", place: table,
-            remedy: "The store is as it was before this task. Report this to Moult with the model.")
+            remedy: "This task changed nothing. Report this as a bug, with the model.")
     }
 }

@@ -156,6 +156,6 @@ package struct SchemaRepairVerifier {
         guard isWrong else { return }
         throw MigrationError(
             .verificationFailed, "What was missing was not made as it should be: of \(place), \(what).", place: place,
-            remedy: "The store is as it was. Report this to Moult with the model.")
+            remedy: "The store is unchanged. Report this as a bug, with the model.")
     }
 }

@@ -236,7 +236,7 @@ package struct StoreVerifier {
             return violation(
                 missing, "external-file-missing", .error, place: column.place, "object keeps", plural: "objects keep",
                 "\(column.place) in a file that is not there.",
-                "Put the store's support folder back beside it."
+                "Put the store's support folder back next to it."
             )?.naming((keys, []))
         }
     }

@@ -8,10 +8,10 @@ package struct XMLElement: Sendable {
     /// Where its start tag begins, from 1.
     package let line: Int
     package fileprivate(set) var children: [XMLElement] = []
-    /// What stands between its tags outside of its children, all pieces joined; empty unless it was asked for.
+    /// What stands between its tags outside its children, all pieces joined; empty unless it was asked for.
     package fileprivate(set) var text = ""
 
-    /// The value of an attribute; nil where there is none.
+    /// The value of an attribute; nil if there is none.
     package func attribute(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
 }
 
@@ -81,13 +81,13 @@ private final class XMLTreeBuilder {
         }
         if let fault { throw fault }
         guard status == XML_STATUS_OK, let root else { throw here(message(of: XML_GetErrorCode(parser))) }
-        if hasExternalType, let name = Self.unknownReference(in: bytes) { throw here("&\(name); is no character") }
+        if hasExternalType, let name = Self.unknownReference(in: bytes) { throw here("&\(name); is not a character") }
         return root
     }
 
     /// The first reference to an entity that XML does not define.
     ///
-    /// Where the document type lies outside of the document, Expat leaves such a reference out of an attribute's value.
+    /// Where the document type lies outside the document, Expat leaves such a reference out of an attribute's value.
     private static func unknownReference(in bytes: [UInt8]) -> String? {
         for reference in bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).dropFirst() {
             guard reference.first != UInt8(ascii: "#"), let end = reference.firstIndex(of: UInt8(ascii: ";")),

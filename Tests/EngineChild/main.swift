@@ -107,7 +107,7 @@ do {
         let migrator = Migrator(options: PacedCalls.options)
         while true {
             var options = PreparedMigration.Options()
-            options.goesOn = true
+            options.continuesEarlierCall = true
             let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
             guard case .paused = try migrator.run(prepared, within: .one, observer) else { break }
         }
@@ -115,7 +115,7 @@ do {
         let started = POSIXSystem().monotonicNanoseconds
         let text = try String(contentsOfFile: store + ".budget", encoding: .utf8)
         var options = PreparedMigration.Options()
-        options.goesOn = true
+        options.continuesEarlierCall = true
         let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
         let outcome = try Migrator().run(prepared, within: .seconds(Double(text) ?? 0), since: started)
         let seconds = POSIXSystem().seconds(since: started)

@@ -18,7 +18,7 @@ extension FaultCases {
                 options.keysPerPiece = 10
                 options.maximumAttempts = .max
                 var preparation = PreparedMigration.Options()
-                preparation.goesOn = true
+                preparation.continuesEarlierCall = true
                 while true {
                     let prepared = try PreparedMigration(
                         store, versions: versions, options: preparation, system: system)

@@ -86,7 +86,7 @@ extension FaultCases {
                 try migrator.healed(store)
                 return
             }
-            _ = try migrator.takeIn(exportPath(store, "carried.tar"), for: store)
+            _ = try migrator.importBackup(exportPath(store, "carried.tar"), for: store)
         }
     }
 

@@ -22,7 +22,7 @@ struct SafetyPage {
         let whole = matrix.rows.filter(\.isWhole).count
         let sentence = """
             Made by `Scripts/test-faults`, seeds 0 to \(options.seeds - 1): \(matrix.tried) trials, \
-            \(matrix.broken.count) promises broken; \(whole) of \(matrix.rows.count) series whole.
+            \(matrix.broken.count) guarantees broken; \(whole) of \(matrix.rows.count) series whole.
             """
         text = "\(text[..<begin.upperBound])\n\n\(sentence)\n\n\(matrix.markdown)\n\n\(text[end.lowerBound...])"
     }

@@ -9,10 +9,13 @@ struct AdviceTests {
     /// The commands in a text: from the program's name to the end of the phrase.
     static func commands(in text: String) -> [String] {
         let ends = [
-            ";", "\n", " works ", " says ", " shows ", " needs ", " does ", " heals", " puts ", ", then", ", which",
+            ";", "\n", " works ", " says ", " shows ", " needs ", " does ", " puts ", ", then", ", which",
             ", if ",
-            ", or", ", for ", " goes on", " again", " to go ", " drops ", " copies ", " takes ", " makes ", ")",
-            " looks ",
+            ", or", ", for ", ", because ", " again", " to ", " drops ", " copies ", " takes ", " makes ", ")",
+            " restores ",
+            " recovers ", " reverses ", " checks ", " creates ", " prints ", " discards ", " keeps ", " removes ",
+            " lists ",
+            " continues ", " records ", " sets ", " clears ", " gives ", " can ",
         ]
         return text.components(separatedBy: "moult ").dropFirst().compactMap { piece in
             let end = ends.compactMap { piece.range(of: $0)?.lowerBound }.min() ?? piece.endIndex

@@ -156,7 +156,7 @@ struct AnswerVerbTests {
         #expect(try text(moult).contains("\"fromChecksum\": \"\(checksum)\""))
         #expect(try moult("plan", "forum.sqlite", "--model", "new.sqlite").exit == 0)
         let other = try moult("plan", "other/forum.sqlite", "--model", "new.sqlite")
-        #expect(other.exit == 3 && other.errors.contains("Ignored, as neither store is of such a version"))
+        #expect(other.exit == 3 && other.errors.contains("Ignored, because neither store is of such a version"))
         // Each store has its own answer in the one file.
         let set = try moult("answer", "new.sqlite", "--for", "other/forum.sqlite", "--set", "Post.body=new", "--json")
         let recorded = try set.document["answers"] as? [any Sendable]

@@ -56,7 +56,7 @@ struct DeferredVerbTests {
         let rest = try moult("finish", "forum.sqlite", "--budget", "1min", "--json").document
         #expect(rest["finished"] as? Bool == true && names(rest["done"]) == Array(all.dropFirst()))
         #expect(rest["backup"] is NSNull)
-        #expect(try run(moult, "finish", "forum.sqlite").output == "Nothing waits in this store.\n")
+        #expect(try run(moult, "finish", "forum.sqlite").output == "There is no deferred work in this store.\n")
         #expect(try run(moult, "finish", "forum.sqlite", "--budget=-1s").exit == 3)
         #expect(try run(moult, "validate", "forum.sqlite").exit == 0)
         #expect(try moult("runs", "forum.sqlite").output.contains("finish"))

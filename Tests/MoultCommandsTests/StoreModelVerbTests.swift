@@ -73,7 +73,7 @@ struct StoreModelVerbTests {
         #expect(version?["name"] as? String == "1.0")
         _ = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", "DROP TABLE Z_MODELCACHE")
         let without = try moult("inspect", "forum.sqlite")
-        #expect(without.exit == 0 && without.errors.contains("carries no model"), "\(without)")
+        #expect(without.exit == 0 && without.errors.contains("contains no model"), "\(without)")
     }
 
     @Test("a damaged store whose metadata are gone is salvaged by it")
@@ -110,14 +110,14 @@ struct StoreModelVerbTests {
 
     /// What is done to the cache, and what every verb then says.
     private static let faults = [
-        ("UPDATE Z_MODELCACHE SET Z_CONTENT = NULL", "modelNotFound", "carries no model"),
-        ("DELETE FROM Z_MODELCACHE", "modelNotFound", "carries no model"),
-        ("DROP TABLE Z_MODELCACHE", "modelNotFound", "carries no model"),
+        ("UPDATE Z_MODELCACHE SET Z_CONTENT = NULL", "modelNotFound", "contains no model"),
+        ("DELETE FROM Z_MODELCACHE", "modelNotFound", "contains no model"),
+        ("DROP TABLE Z_MODELCACHE", "modelNotFound", "contains no model"),
         ("UPDATE Z_MODELCACHE SET Z_CONTENT = x'00FF00FF'", "modelInvalid", "cannot be read"),
         ("UPDATE Z_MODELCACHE SET Z_CONTENT = 'text'", "modelInvalid", "another kind of value"),
         (
             "ATTACH 'OTHER' AS o; UPDATE Z_MODELCACHE SET Z_CONTENT = (SELECT Z_CONTENT FROM o.Z_MODELCACHE)",
-            "modelInvalid", "not the one that its metadata name"
+            "modelInvalid", "does not match its metadata"
         ),
     ]
 

@@ -417,7 +417,7 @@ import Testing
     @Test func `a run with a budget counts the same, over all of its calls`() throws {
         let options = { () -> PreparedMigration.Options in
             var options = PreparedMigration.Options()
-            options.goesOn = true
+            options.continuesEarlierCall = true
             return options
         }()
         let versions = try Self.versions(hasOwner: false)

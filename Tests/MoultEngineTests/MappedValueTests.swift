@@ -329,7 +329,7 @@ import Testing
             }
         ]
         let late = try #require(throws: MigrationError.self) { try Self.run(person, on: other) }
-        #expect(late.message.contains("Person 9") && late.message.contains("not ended within"), "\(late.message)")
+        #expect(late.message.contains("Person 9") && late.message.contains("did not end within"), "\(late.message)")
     }
 
     @Test func `what statements cannot compute is refused by name`() throws {

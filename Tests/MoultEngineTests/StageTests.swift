@@ -110,7 +110,7 @@ struct StageTests {
         let parts = [
             "V1 → V2 → V3", "3 passes", "V1 → V2  inferred", "V2 → V3  inferred, stage decompose",
             "Flight data get an entity of their own.", "copy at V2: Runs copy.", "count at V3: Runs count.",
-            "The counter is set back.", "Only the backup brings it back",
+            "The counter is set back.", "Only the backup can restore it",
         ]
         var rest = text[...]
         for part in parts {

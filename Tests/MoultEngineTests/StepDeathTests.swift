@@ -18,7 +18,7 @@ struct StepDeathTests {
         child.kill()
         #expect(FileManager.default.fileExists(atPath: store + ".sent"))
         let told = try #require(try Migrator().leftOutside(store))
-        #expect(told.contains("(send)") && told.contains("begins them again"))
+        #expect(told.contains("(send)") && told.contains("runs them again"))
 
         #expect(try Migrator().recover(store) == .undone)
         #expect(try Migrator().leftOutside(store) == nil)

@@ -59,7 +59,7 @@ import Testing
         ),
         (
             "<entity name='A'><relationship name='r' destinationEntity='A' maxCount='99999999999999999999'/></entity>",
-            2, "A.r", "count-not-read", "no count"
+            2, "A.r", "count-not-read", "not a count"
         ),
         (
             "<entity name='A'><relationship name='r' destinationEntity='A' minCount='3' maxCount='2'/></entity>", 2,

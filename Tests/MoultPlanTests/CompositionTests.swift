@@ -18,22 +18,22 @@ import Testing
             var world = World.random(of: history.versions[0].model, using: &random)
             var begin = world
             let models = history.versions.map { ResolvedModel($0.model) }
-            var stretch = Stretch(at: 0, model: models[0])
+            var composed = ComposedEdges(at: 0, model: models[0])
             for (position, mapping) in history.mappings.enumerated() {
-                let edge = Stretch.Edge(
+                let edge = ComposedEdges.Edge(
                     mapping: mapping, older: models[position], newer: models[position + 1], end: position + 1)
-                if try stretch.append(edge, versions: history.versions, answers: .none) != nil {
+                if try composed.append(edge, versions: history.versions, answers: .none) != nil {
                     cuts += 1
                     begin = world
-                    stretch = Stretch(at: position, model: models[position])
-                    #expect(try stretch.append(edge, versions: history.versions, answers: .none) == nil)
+                    composed = ComposedEdges(at: position, model: models[position])
+                    #expect(try composed.append(edge, versions: history.versions, answers: .none) == nil)
                 }
                 world = world.applying(mapping, to: history.versions[position + 1].model)
-                joinedEdges += stretch.end - stretch.start > 1 ? 1 : 0
-                returns += stretch.questions.count
-                let once = begin.applying(stretch.mapping, to: history.versions[position + 1].model)
+                joinedEdges += composed.end - composed.start > 1 ? 1 : 0
+                returns += composed.questions.count
+                let once = begin.applying(composed.mapping, to: history.versions[position + 1].model)
                 guard once == world else {
-                    Issue.record("seed \(seed), versions \(stretch.start) to \(position + 1)")
+                    Issue.record("seed \(seed), versions \(composed.start) to \(position + 1)")
                     return
                 }
             }

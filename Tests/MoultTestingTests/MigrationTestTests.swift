@@ -121,7 +121,7 @@ struct MigrationTestTests {
         let new = try StoreContents(ofStoreAt: copy)
         #expect(new.hash != old.hash)
         let words = try #require(new.difference(from: old))
-        #expect(words.hasPrefix("2 lines gone, 1 come:\n- row ZAUTHOR 1 |"))
+        #expect(words.hasPrefix("2 lines removed, 1 added:\n- row ZAUTHOR 1 |"))
         #expect(words.contains("+ row ZITEM 2 |") && words.contains("'changed'"))
         #expect(old.difference(from: old) == nil)
         #expect(try StoreContents(ofStoreAt: copy, exceptTables: ["ZITEM", "ZAUTHOR"]).lines.count < new.lines.count)

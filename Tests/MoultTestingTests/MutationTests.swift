@@ -99,7 +99,7 @@ struct MutationTests {
         let end = try #require(ground.operations.lastIndex(of: .append)) + 1
         for kind in [Fault.Kind.inputOutputOnce, .fullOnce, .inputOutputOn, .fullOn] {
             let outcome = try FaultTrial(ground, Fault(kind, at: end)).run()
-            #expect((outcome == .kept(state: ground.last)) == kind.goesOn, "\(kind): \(outcome)")
+            #expect((outcome == .kept(state: ground.last)) == kind.persists, "\(kind): \(outcome)")
         }
     }
 

@@ -35,10 +35,10 @@ enum BudgetKind: String, CaseIterable {
     /// Whether its store is one of orders.
     var hasOrders: Bool { [.mapping, .closure, .closures, .policy].contains(self) }
 
-    /// - Parameter goesOn: whether what an earlier call has found is taken as it is.
-    func prepared(_ store: String, goesOn: Bool) throws -> PreparedMigration {
+    /// - Parameter continuesEarlierCall: whether to use what an earlier call has found.
+    func prepared(_ store: String, continuesEarlierCall: Bool) throws -> PreparedMigration {
         var options = PreparedMigration.Options()
-        options.goesOn = goesOn
+        options.continuesEarlierCall = continuesEarlierCall
         guard hasOrders else {
             let change = try BenchmarkModel.change(named: self == .added ? "in-place" : rawValue)
             options.answers = change.answers

@@ -8,7 +8,7 @@ enum BudgetWork {
         guard let kind = BudgetKind(rawValue: kind) else {
             throw MigrationError(.usage, "There is no kind \(kind).", remedy: "See BudgetKind.")
         }
-        let prepared = try kind.prepared(store, goesOn: budget != nil)
+        let prepared = try kind.prepared(store, continuesEarlierCall: budget != nil)
         guard let budget else {
             let longest = prepared.longestUnit
             var fields = [JSONValue.Member("longest", .double(longest?.seconds ?? 0))]

@@ -31,7 +31,7 @@ package struct Advice: Sendable {
 
     /// The options that find the questions on the store's way again.
     private let way: String
-    /// The options that find the model and the file of answers again.
+    /// The options that find the model and the answers file again.
     private let answering: String
 
     /// The text with every command line complete.
@@ -66,7 +66,7 @@ package struct Advice: Sendable {
             if let store, rest.begins(with: " \(store)") { return String(piece) }
             if rest.begins(with: " MODEL") { rest = rest.dropFirst(" MODEL".count) }
             if let model { command += " \(model)" } else if !hasOwnModel { command += " MODEL" }
-            // What was answered is taken back wherever on the model's way it stands.
+            // An answer is removed from any edge of the model.
             if words == Verb.answer.name { command += (rest.contains("--set ") ? way : "") + answering }
             return command + rest
         default: return String(piece)

@@ -57,7 +57,7 @@ package final class Console: Sendable {
         Program.named(advice.withLock { $0 }?.filled(text) ?? text)
     }
 
-    /// A verb's result: the document with `--json`, else the lines. Commands in remedies are completed.
+    /// A verb's result: the document with `--json`, otherwise the lines. Commands in remedies are completed.
     package func print(_ document: @autoclosure () -> JSONValue, _ lines: (TextStyle) -> [String]) {
         guard !isJSON else { return line(document().advised(by: advice.withLock { $0 }).compact) }
         self.lines(lines(output.style).map { $0.hasPrefix("  ") && $0.contains("→") ? advised($0) : $0 })

@@ -59,24 +59,24 @@ struct DowngradeWords {
         case .none: return []
         case .mapping:
             return isRehearsed
-                ? ["The way back from \(from) to \(to) would lose nothing: rehearsed and verified on a copy."]
-                : ["The store is of \(to) again. The way back lost nothing."]
+                ? ["Going back from \(from) to \(to) would lose nothing: rehearsed and verified on a copy."]
+                : ["The store is of \(to) again. Nothing was lost."]
         case .leftovers:
             return isRehearsed
-                ? ["What the deferred migration has left would bring \(to) back: rehearsed on a copy."]
-                : ["The store is of \(to) again: what the deferred migration had left is in its place."]
+                ? ["The leftovers of the deferred migration would restore \(to): rehearsed on a copy."]
+                : ["The store is of \(to) again, restored from the leftovers of the deferred migration."]
         case .backup(let backup, let since):
             return ["Going from \(from) to \(to) would lose something:"] + losses.map { "  \($0)" } + [
                 "The backup \(backup.name) of \(backup.manifest.createdAt.iso8601) is of \(to). Written since:"
             ] + (since.isEmpty ? ["  nothing"] : since.map { "  \($0.sentence)" }) + [
                 console.advised(
-                    "moult downgrade --to \(to.shellQuoted) --restore puts it back; the present state is kept as a backup."
+                    "moult downgrade --to \(to.shellQuoted) --restore restores it; the current state is kept as a backup."
                 )
             ]
         case .impossible:
             return ["Going from \(from) to \(to) would lose something:"] + losses.map { "  \($0)" } + [
                 console.advised(
-                    "There is no sound backup of \(to). Use the newer program, or moult dump to take out what is needed."
+                    "There is no sound backup of \(to). Use the newer program, or moult dump to extract what you need."
                 )
             ]
         }
@@ -87,7 +87,7 @@ struct DowngradeWords {
         if case .none = downgrade.way { return [] }
         guard downgrade.isWayForwardKnown || !downgrade.earlierLosses.isEmpty else {
             return [
-                "Whether the way forward to \(from) lost anything is not known: no history beside the store tells of it."
+                "It is not known whether the migration to \(from) lost anything: the store has no history of it."
             ]
         }
         return downgrade.earlierLosses.flatMap(lines)
@@ -98,22 +98,22 @@ struct DowngradeWords {
         var lines: [String] = []
         if !earlier.losses.isEmpty {
             lines.append(
-                "The way forward from \(run.from) to \(run.to) at \(run.startedAt) lost something, which is not back:")
+                "The migration from \(run.from) to \(run.to) at \(run.startedAt) lost something that is still missing:")
             lines += earlier.losses.map { "  \($0.sentence.printable)" }
             if let backup = earlier.backup {
                 lines += [
                     "The backup \(backup.name), of \(backup.manifest.version.printable), holds it. This prints its objects:",
                     "  \(showing(backup))",
-                    "This brings the whole store of that time back; the present one is kept as a backup:",
+                    "This restores the whole store of that time; the current one is kept as a backup:",
                     "  \(restoring(backup))",
                 ]
             } else {
-                lines.append("No sound backup of that time is left; Moult cannot bring it back.")
+                lines.append("No sound backup of that time is left. Moult cannot restore it.")
             }
         }
         if run.quarantined > 0 {
             lines += [
-                "The way forward from \(run.from) to \(run.to) put \(Quantity.count(run.quarantined, "object")) into the quarantine:",
+                "The migration from \(run.from) to \(run.to) put \(Quantity.count(run.quarantined, "object")) into the quarantine:",
                 console.advised("  moult quarantine restore --run \(run.run.shellQuoted)"),
             ]
         }

@@ -23,7 +23,7 @@ extension MirrorOutcome {
 
     var lines: [String] {
         let counts = "\(changes.inserted) new, \(changes.updated) changed, \(changes.deleted) deleted"
-        let what = changes.all == 0 ? "Nothing was written since." : "Taken over, in rows: \(counts)."
+        let what = changes.all == 0 ? "Nothing has been written since." : "Rows copied: \(counts)."
         return [what] + (reason.map { ["Every row was compared: \($0)"] } ?? [])
     }
 }
@@ -44,7 +44,7 @@ extension MirrorStatus {
         switch (isBehind, objects, transactions) {
         case (false, _, _): behind = "It is up to date."
         case (_, nil, let transactions?): behind = "It is \(transactions) transactions behind."
-        case (_, nil, nil): behind = "Every row has to be compared to know whether it is behind."
+        case (_, nil, nil): behind = "To find out whether it is behind, every row has to be compared."
         case (_, let objects?, let transactions?):
             behind =
                 "It is \(Quantity.count(transactions, "transaction")) behind, which wrote to \(Quantity.count(objects, "object"))."
@@ -77,7 +77,7 @@ extension MirrorVerification {
         return (obstacle.map { ["Not brought up to date: \($0)"] } ?? [])
             + differences.map { difference in
                 "\(difference.table): \(Quantity.count(difference.missing, "row")) only in a fresh migration, "
-                    + "\(Quantity.count(difference.surplus)) only as the store that follows has them; keys "
+                    + "\(Quantity.count(difference.surplus)) only in the store that follows; keys "
                     + difference.keys.map(String.init).joined(separator: ", ")
             } + others.map { "\($0) differs." }
     }

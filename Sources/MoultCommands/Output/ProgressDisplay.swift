@@ -111,7 +111,7 @@ extension MigrationProgress {
 
 extension Option {
     static let events = flag(
-        "events", "Tell the progress as JSON on standard error, one object a line, for programs.")
+        "events", "Print progress as JSON on standard error, one object per line, for programs.")
 }
 
 extension Duration {

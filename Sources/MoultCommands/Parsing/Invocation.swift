@@ -32,7 +32,7 @@ package struct Invocation: Sendable {
             } else if let place = places.popFirst() {
                 operands[place.name] = argument
             } else {
-                throw Self.wrong("\(Program.name) \(path) does not take a further argument: \(argument).", path)
+                throw Self.wrong("\(Program.name) \(path) takes no further argument: \(argument).", path)
             }
         }
         self.operands = operands
@@ -72,7 +72,7 @@ package struct Invocation: Sendable {
     package func number(_ option: Option, atLeast least: Int = 0) throws -> Int? {
         guard let text = self[value: option] else { return nil }
         guard let number = Int(text), number >= least else {
-            throw Self.wrong("--\(option.name) takes a number from \(least) up, not \(text).", path)
+            throw Self.wrong("--\(option.name) takes a number of at least \(least), not \(text).", path)
         }
         return number
     }
@@ -117,7 +117,7 @@ extension StringProtocol {
         String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }
 
-    /// For a sentence that goes on after a colon. A word of capitals keeps them.
+    /// For a sentence that continues after a colon. A word of capitals keeps them.
     var lowercasedFirst: String {
         guard let first, dropFirst().first?.isUppercase != true else { return String(self) }
         return first.lowercased() + dropFirst()

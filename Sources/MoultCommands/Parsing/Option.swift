@@ -38,10 +38,10 @@ extension Option {
         "order", "NAMES", "The order of the versions, oldest first, separated by commas.")
     package static let answers = value(
         "answers", "FILE",
-        "Answers to questions about renames, as moult answer writes them; those beside the model by default.",
+        "The file with the answers that moult answer writes; by default the one next to the model.",
         completes: .files)
     package static let framework = value(
-        "framework", "N", "The framework level that a fresh store is written for; the newest known by default.")
+        "framework", "N", "The framework level of a new store; by default the newest known.")
     package static let experimental = flag(
-        "experimental", "Allow what is not proven against Apple's own files, such as an enum with associated values.")
+        "experimental", "Allow what is not verified against Apple's own files, such as an enum with associated values.")
 }

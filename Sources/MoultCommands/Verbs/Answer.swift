@@ -6,16 +6,16 @@ import MoultSystem
 
 extension Verb {
     static let answer = Verb(
-        "answer", "Show what the models leave open, such as likely renames, and record answers.",
+        "answer", "List open questions about a model, such as likely renames, and record answers.",
         discussion: """
-            A rename that no renaming identifier declares is a question. Answers are kept beside the model, in
+            A rename that no renaming identifier declares is a question. Answers are kept in a file next to the model,
             Forum.answers.json for Forum.xcdatamodeld, where plan and migrate find them; --answers names another file.
-            --set answers one, such as --set Person.fullName=rename:name, or =new, =keep, =drop; given again, it changes
-            the answer. --forget takes one back. On a terminal, without either, each open question is asked. Exits with
-            3 while questions are open.
+            --set answers a question, for example --set Person.fullName=rename:name, or =new, =keep, =drop. Used again,
+            it changes the answer. --forget removes an answer. Without either, on a terminal, Moult asks each open
+            question. Exits with 3 while questions are open.
 
-            --for names a store: the questions are then those on its way, from its version on. It is needed where MODEL
-            is a store too, as the way then begins with the model inside the first.
+            --for names a store and shows only the questions between its version and the newest. It is required if MODEL
+            is a store too: the migration then starts at the model inside the first store.
             """,
         operands: [.model], options: [.answers, set, forget, forStore, from, to, .order],
         examples: [
@@ -32,8 +32,8 @@ extension Verb {
             try StoreProbe.isDatabase(model)
         {
             throw invocation.wrong(
-                "The model inside a store is one version, about which nothing is asked. Name the store that is to be "
-                    + "migrated to it: --for STORE.")
+                "The model inside a store is a single version, so there are no questions. Name the store that you want to "
+                    + "migrate to it: --for STORE.")
         }
         let path = invocation.answersPath
         let exists = try path.map { try POSIXSystem().exists($0) } ?? false
@@ -58,11 +58,11 @@ extension Verb {
     private static let set = Option.value(
         "set", "PLACE=ANSWER", "Answer a question, or change the answer: rename:OLD, new, keep or drop.")
     private static let forget = Option.value(
-        "forget", "PLACE", "Take back what was answered about an entity or property.")
+        "forget", "PLACE", "Remove the answer about an entity or property.")
     private static let forStore = Option.value(
-        "for", "STORE", "The store that is to be migrated: the questions on its way.", completes: .files)
-    private static let from = Option.value("from", "VERSION", "The version to begin at; the oldest by default.")
-    private static let to = Option.value("to", "VERSION", "The version to end at; the newest by default.")
+        "for", "STORE", "The store to migrate: show only its questions.", completes: .files)
+    private static let from = Option.value("from", "VERSION", "The version to start at; by default the oldest.")
+    private static let to = Option.value("to", "VERSION", "The version to end at; by default the newest.")
 }
 
 extension AnswerSession {
@@ -77,7 +77,7 @@ extension AnswerSession {
     fileprivate func lines(style: TextStyle) -> [String] {
         var lines = kept.list.map { "\($0.from) → \($0.to)  \($0.place)=\($0.choice)".printable }
         if !lines.isEmpty { lines.insert("Answered\(path.map { " in \($0)" } ?? ""):".printable, at: 0) }
-        lines += dropped.map { "Taken back, as it answers nothing any more: \($0.place)=\($0.choice)".printable }
+        lines += dropped.map { "Removed, because its question is gone: \($0.place)=\($0.choice)".printable }
         if !lines.isEmpty { lines.append("") }
         if questions.isEmpty { return lines + ["No question is open."] }
         return lines + questions.flatMap { [style.yellow("question: ") + $0.text.printableLines, ""] } + [

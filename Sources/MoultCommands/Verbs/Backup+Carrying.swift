@@ -4,9 +4,9 @@ import MoultReport
 
 extension Verb {
     static let exportBackup = Verb(
-        "export", "Copy a backup out, into a folder or an archive, proven at both ends.",
-        discussion: "A path that ends with .tar makes an archive that any tar reads; else a folder is made.",
-        operands: [.store, backupName, Operand("PATH", "What is made; nothing may be there.")], options: [.backups],
+        "export", "Export a backup into a folder or an archive, verified at both ends.",
+        discussion: "If the path ends with .tar, the result is an archive for any tar; otherwise it is a folder.",
+        operands: [.store, backupName, Operand("PATH", "The result; nothing may exist there.")], options: [.backups],
         examples: [
             "moult backup export forum.sqlite \"$(moult backup list forum.sqlite | tail -1 | cut -d' ' -f1)\" forum.tar"
         ]
@@ -16,16 +16,16 @@ extension Verb {
         let path = try invocation.required(Operand("PATH", ""))
         try invocation.migrator.backups(of: store).export(backup, to: path)
         console.print(["format": 1, "exported": backup.document, "path": .string(path)]) { _ in
-            ["\(backup.name) is in \(path.printable), proven."]
+            ["\(backup.name) is in \(path.printable), verified."]
         }
         return .done
     }
 
     static let importBackup = Verb(
-        "import", "Take a backup in: an exported one, or a store that was copied by hand.",
+        "import", "Import an exported backup, or a store that was copied by hand.",
         discussion: """
-            A copy of the main file of a store in WAL mode alone is refused, and so is one beside a WAL of another
-            state: rows would be missing, though SQLite finds nothing wrong.
+            The main file of a store in WAL mode without its WAL is refused, and so is one next to a WAL of another
+            state: rows would be missing, although SQLite reports no error.
             """,
         operands: [.store, Operand("PATH", "An exported folder or archive (.tar), or a store's file.")],
         options: [wasClosed, .model, .order, .backups],
@@ -33,14 +33,14 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(Operand("PATH", ""))
-        let backup = try invocation.migrator.takeIn(
+        let backup = try invocation.migrator.importBackup(
             path, for: store, version: invocation.knownVersionName(of: path, console),
             wasClosed: invocation[wasClosed])
-        console.print(["format": 1, "backup": backup.document]) { _ in ["Took in \(backup.name), proven."] }
+        console.print(["format": 1, "backup": backup.document]) { _ in ["Imported \(backup.name), verified."] }
         return .done
     }
 
     private static let backupName = Operand("BACKUP", "The backup's name or path.", completes: .nothing)
     private static let wasClosed = Option.flag(
-        "was-closed", "The app had closed the store before it was copied, so that its WAL held nothing.")
+        "was-closed", "The app had closed the store before it was copied, so its WAL was empty.")
 }

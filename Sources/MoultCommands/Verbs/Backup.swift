@@ -5,11 +5,11 @@ import MoultSystem
 
 extension Verb {
     static let backup = Verb(
-        "backup", "Make, list, verify, restore, carry and prune backups of a store.",
+        "backup", "Make, list, verify, restore, export, import and prune backups of a store.",
         discussion: """
-            A backup is a whole store in a folder of its own under its original names, made through SQLite and proven.
-            Every migration makes one before it changes anything. Without --backups they are looked for beside the store,
-            and in the folders that earlier runs were given with --backups; prune looks beside the store alone.
+            A backup is a complete store in its own folder, with its original file names, made through SQLite and
+            verified. Every migration makes one before it changes anything. Without --backups, Moult looks next to the
+            store and in the folders that earlier runs were given with --backups; prune looks only next to the store.
             """,
         subverbs: [
             createBackup, listBackups, verifyBackups, restoreBackup, exportBackup, importBackup, pruneBackups,
@@ -17,7 +17,7 @@ extension Verb {
 
     private static let createBackup = Verb(
         "create", "Back a store up.",
-        discussion: "A store that an app has open, and writes to, is backed up as it is at one moment.",
+        discussion: "An app may have the store open and write to it. The backup holds its state at one moment.",
         operands: [.store], options: [.model, .order, .backups],
         examples: ["moult backup create forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
@@ -28,7 +28,7 @@ extension Verb {
         let backup = try invocation.migrator.backUp(store, version: version, for: .request, progress.observer)
         progress.end()
         console.print(["format": 1, "backup": backup.document]) { _ in
-            ["\(backup.name): \(Quantity.bytes(Int(clamping: backup.manifest.size))), proven."]
+            ["\(backup.name): \(Quantity.bytes(Int(clamping: backup.manifest.size))), verified."]
         }
         return .done
     }
@@ -63,8 +63,8 @@ extension Verb {
     }
 
     private static let verifyBackups = Verb(
-        "verify", "Prove that backups still are what their manifests say.",
-        discussion: "Exits with 1 where one of them is not.", operands: [.store, name], options: [.backups],
+        "verify", "Check that backups still match their manifests.",
+        discussion: "Exits with 1 if one does not.", operands: [.store, name], options: [.backups],
         examples: ["moult backup verify forum.sqlite"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
@@ -95,7 +95,7 @@ extension Verb {
     }
 
     private static let restoreBackup = Verb(
-        "restore", "Put a backup back in place of the store; the present state is backed up first.",
+        "restore", "Restore a backup in place of the store; the current state is backed up first.",
         operands: [.store, Operand("BACKUP", "The backup's name or path.", completes: .nothing)],
         options: [.model, .order, .backups],
         examples: ["moult backup restore forum.sqlite \"$(moult backup list forum.sqlite | tail -1 | cut -d' ' -f1)\""]
@@ -107,8 +107,8 @@ extension Verb {
     }
 
     private static let pruneBackups = Verb(
-        "prune", "Remove backups by age: all of the last week are kept, then one a week up to a month.",
-        discussion: "The newest good backup is never removed.",
+        "prune", "Remove old backups: keep all of the last week, then one per week up to a month.",
+        discussion: "The newest sound backup is never removed.",
         operands: [.store], options: [keepAll, keepWeekly, minimum, .backups],
         examples: ["moult backup prune forum.sqlite --keep-all 7 --keep-weekly 30 --minimum 3"]
     ) { invocation, console in
@@ -125,15 +125,15 @@ extension Verb {
     }
 
     private static let name = Operand(
-        "BACKUP", "The backup's name or path; all backups where it is left out.", isOptional: true, completes: .nothing)
-    private static let keepAll = Option.value("keep-all", "DAYS", "Days for which every backup is kept; 7.")
-    private static let keepWeekly = Option.value("keep-weekly", "DAYS", "Days for which one a week is kept; 30.")
-    private static let minimum = Option.value("minimum", "N", "How many are kept however old they are; 3.")
+        "BACKUP", "The backup's name or path; by default all backups.", isOptional: true, completes: .nothing)
+    private static let keepAll = Option.value("keep-all", "DAYS", "Days to keep every backup; default 7.")
+    private static let keepWeekly = Option.value("keep-weekly", "DAYS", "Days to keep one backup per week; default 30.")
+    private static let minimum = Option.value("minimum", "N", "Number of backups to keep regardless of age; default 3.")
 }
 
 extension Option {
     package static let backups = value(
-        "backups", "FOLDER", "Where backups are kept; beside the store by default.", completes: .folders)
+        "backups", "FOLDER", "The folder for backups; by default next to the store.", completes: .folders)
 }
 
 extension StoreBackup {
@@ -153,7 +153,7 @@ extension StoreBackup {
 extension MigrationError {
     static func unknown(_ error: any Error) -> MigrationError {
         MigrationError(
-            .internal, "Moult failed in a way it does not know.", remedy: "Please report this.",
+            .internal, "Moult failed in an unknown way.", remedy: "Please report this.",
             cause: String(describing: error))
     }
 }

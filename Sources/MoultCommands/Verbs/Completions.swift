@@ -12,7 +12,7 @@ extension Verb {
     ) { invocation, console in
         let name = try invocation.required(shell)
         guard let script = CompletionScript.all[name] else {
-            throw invocation.wrong("\(Program.name) completions knows bash, zsh and fish, not \(name).")
+            throw invocation.wrong("\(Program.name) completions supports bash, zsh and fish, not \(name).")
         }
         let lines = script(Verb.all, Program.name)
         console.print([

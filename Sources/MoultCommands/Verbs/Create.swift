@@ -5,10 +5,10 @@ import MoultStore
 
 extension Verb {
     static let create = Verb(
-        "create", "Make an empty store as Core Data would, or one filled with sample objects.",
+        "create", "Create a store as Core Data would, empty or filled with sample objects.",
         discussion: """
-            Tables, indexes, triggers, entity numbers, metadata and model cache are what Core Data writes. With --fill or
-            --rows the store gets objects of every entity, with relationships, the same ones for the same seed.
+            Writes the tables, indexes, triggers, entity numbers, metadata and model cache that Core Data writes. With
+            --fill or --rows the store contains objects with relationships; the same seed gives the same objects.
             """,
         operands: [.store], options: [.model, version, .framework, history, fill, rows, seed, .order, .experimental],
         examples: [
@@ -38,16 +38,16 @@ extension Verb {
         return .done
     }
 
-    private static let fill = Option.value("fill", "N", "Fill it with N objects of each entity.")
-    private static let rows = Option.value("rows", "ENTITY=N,…", "Fill it with so many objects of these entities.")
-    private static let seed = Option.value("seed", "N", "What the objects follow from; 1.")
+    private static let fill = Option.value("fill", "N", "Create N objects of each entity.")
+    private static let rows = Option.value("rows", "ENTITY=N,…", "Create this many objects of these entities.")
+    private static let seed = Option.value("seed", "N", "The seed of the sample objects; default 1.")
 
     private static func sample(_ invocation: Invocation, _ model: ManagedObjectModel) throws -> SampleData? {
         let count = try invocation.number(fill)
         let counts = try invocation.list(rows)?.map { text in
             let parts = text.split(separator: "=").map(String.init)
             guard parts.count == 2, let number = Int(parts[1]), number >= 0, model.entity(parts[0]) != nil else {
-                throw invocation.wrong("--rows takes pairs like Post=1000 of entities of the model, not \(text).")
+                throw invocation.wrong("--rows takes pairs of an entity and a number, such as Post=1000, not \(text).")
             }
             return (parts[0], number)
         }

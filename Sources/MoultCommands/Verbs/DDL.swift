@@ -3,10 +3,10 @@ import MoultStore
 
 extension Verb {
     static let ddl = Verb(
-        "ddl", "Print the SQL of a fresh store of a model, as Core Data would write it.",
+        "ddl", "Print the SQL of a new store of a model, as Core Data would write it.",
         discussion: """
-            One statement a line, in Core Data's order: tables, indexes, triggers, then the rows of Z_PRIMARYKEY.
-            Without --version it is the bundle's current version, else the newest.
+            One statement per line, in Core Data's order: tables, indexes, triggers, then the rows of Z_PRIMARYKEY.
+            Without --version: the bundle's current version, otherwise the newest.
             """,
         operands: [.model], options: [version, .framework, history, .order],
         examples: ["moult ddl Forum.xcdatamodeld", "moult ddl Forum.xcdatamodeld --version Forum --framework 1344"]
@@ -24,6 +24,6 @@ extension Verb {
         return .done
     }
 
-    static let version = Option.value("version", "NAME", "The version; the bundle's current one by default.")
-    static let history = Option.flag("history", "With the tables of persistent history.")
+    static let version = Option.value("version", "NAME", "The version; by default the bundle's current one.")
+    static let history = Option.flag("history", "Include the tables of persistent history.")
 }

@@ -4,11 +4,11 @@ import MoultReport
 
 extension Verb {
     static let diff = Verb(
-        "diff", "Say what differs between two versions of a model, one sentence a change.",
+        "diff", "Print the differences between two versions of a model, one sentence per change.",
         discussion: """
-            OLD and NEW are paths of models (a bundle stands for its current version), or with --model names of versions.
-            Changes that Core Data does not notice, because they leave the version hash as it is, are said apart.
-            Exits with 0; with --check, 1 where anything differs.
+            OLD and NEW are paths of models (a bundle stands for its current version), or with --model names of
+            versions. Changes that do not change the version hash, which Core Data does not notice, are listed
+            separately. Exits with 0; with --check, 1 if anything differs.
             """,
         operands: [old, new], options: [.model, .check, .answers, .order],
         examples: [

@@ -4,12 +4,12 @@ import MoultReport
 
 extension Verb {
     static let doctor = Verb(
-        "doctor", "Say what is wrong with a store, why, and what to type next.",
+        "doctor", "Report what is wrong with a store, why, and which command helps.",
         discussion: """
-            Looks at the files, at who has them open, at runs that did not end, at the pages, the version, the way to the
-            next one, the room there is, the rows and the backups, without changing a byte. Exits with 1 where something
-            is wrong. --bundle writes an archive for a bug report: versions, hashes, schema, counts, plan, journal and
-            log, without anything that a user has put into the store unless --values is given.
+            Examines the files, the programs that have them open, runs that did not end, the pages, the version, the
+            migration to the next version, the free space, the rows and the backups. Changes nothing. Exits with 1 if
+            something is wrong. --bundle writes an archive for a bug report: versions, hashes, schema, counts, plan,
+            journal and log. It contains nothing that a user has put into the store, unless you give --values.
             """,
         operands: [.store], options: [.model, .target, .answers, bundle, values, .backups, .order],
         examples: [
@@ -19,7 +19,7 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         guard invocation[value: bundle] != nil || !invocation[values] else {
-            throw invocation.wrong("--values is for --bundle.")
+            throw invocation.wrong("--values requires --bundle.")
         }
         let versions =
             invocation[value: .model] == nil
@@ -46,7 +46,7 @@ extension Verb {
 
     private static let bundle = Option.value(
         "bundle", "FILE", "Write an archive (.tar) for a bug report.", completes: .files)
-    private static let values = Option.flag("values", "Put messages as they are and the quarantine into the archive.")
+    private static let values = Option.flag("values", "Include complete messages and the quarantine in the archive.")
 
     /// The plan and the versions, where there are any.
     private static func extra(_ invocation: Invocation, _ versions: ModelVersions?, _ console: Console)

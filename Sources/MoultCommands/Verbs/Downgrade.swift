@@ -4,14 +4,14 @@ import MoultReport
 
 extension Verb {
     static let downgrade = Verb(
-        "downgrade", "Bring a store that is ahead back to an older version.",
+        "downgrade", "Bring a store back to an older version.",
         discussion: """
-            Where every value of the store has a place in the older version, it is migrated back: backed up, on a copy,
-            verified. Where something would be lost that is refused, with what; then the newest backup of that version is
-            named, with what was written since, and --restore puts it back. What the way forward lost is printed too, with
-            the backup that holds it and the command that brings it back. While the work of a deferred migration is
-            pending, what it has left takes its place again. --dry-run changes nothing. A store of a
-            version that the model does not have is read with the model that it carries.
+            If every value of the store has a place in the older version, the store is migrated back: backed up, changed
+            on a copy, verified. If something would be lost, this is refused with a list of the losses. Then Moult names
+            the newest backup of that version and what was written since; --restore restores it. What the way forward
+            lost is printed too, with the backup that holds it and the command that restores it. While the work of a
+            deferred migration is pending, the older version is restored from its leftovers. --dry-run changes nothing.
+            If the model does not have the store's version, the model inside the store is used.
             """,
         operands: [.store], options: [target, .model, .answers, restores, .dryRun, .backups, .order],
         examples: ["moult downgrade forum.sqlite --to Forum --model Forum.xcdatamodeld --dry-run"]
@@ -26,7 +26,7 @@ extension Verb {
         let words = DowngradeWords(downgrade, invocation, console)
         switch downgrade.way {
         case .none:
-            console.print(words.document) { _ in ["The store is of \(downgrade.to) already."] }
+            console.print(words.document) { _ in ["The store is already of \(downgrade.to)."] }
             return .done
         case .mapping(let migration), .leftovers(let migration):
             let progress = ProgressDisplay(console)
@@ -48,7 +48,7 @@ extension Verb {
         }
     }
 
-    private static let target = Option.value("to", "VERSION", "The older version; the current one by default.")
+    private static let target = Option.value("to", "VERSION", "The older version; by default the current one.")
     private static let restores = Option.flag(
-        "restore", "Put the backup back where only that helps; the present state is backed up first.")
+        "restore", "Restore the backup if nothing else helps; the current state is backed up first.")
 }

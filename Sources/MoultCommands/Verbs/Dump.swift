@@ -10,7 +10,7 @@ extension Verb {
     static let dump = Verb(
         "dump", "Print every object of a store with its values, ordered by entity and key.",
         discussion: """
-            With --json one object a line. Without --model the model that the store carries inside itself is used.
+            With --json, one object per line. Without --model, the model inside the store is used.
             """,
         operands: [.store], options: [.model, entity, withSubentities, .order],
         examples: [
@@ -34,18 +34,18 @@ extension Verb {
         } catch is NoReader {
             return .done
         }
-        // Lines that are printed cannot be taken back, so the caller is told.
+        // Lines that are printed cannot be undone, so the caller is told.
         if probe.way == .immutable, !probe.isUndisturbed {
             throw MigrationError(
                 .locked,
-                "Another process wrote to the store while it was read, so that what was printed may mix two states.",
+                "Another process wrote to the store while it was read. What was printed may mix two states.",
                 place: probe.path, remedy: "Close every app that has it open and run the command again.")
         }
         return .done
     }
 
-    private static let entity = Option.value("entity", "NAME", "Only the objects of this entity.")
-    private static let withSubentities = Option.flag("with-subentities", "And those of the entities below it.")
+    private static let entity = Option.value("entity", "NAME", "Print only the objects of this entity.")
+    private static let withSubentities = Option.flag("with-subentities", "Include the objects of its sub-entities.")
 
     private static func layout(_ probe: StoreProbe, _ versions: ModelVersions) throws -> StoreLayout {
         let snapshot = try StoreSnapshot(probe.connection)
@@ -55,7 +55,7 @@ extension Verb {
         }
         guard let model = recognition.model else {
             throw MigrationError(
-                .modelNotFound, "The store carries no model that can be read.", place: probe.path,
+                .modelNotFound, "The store contains no readable model.", place: probe.path,
                 remedy: "Name the model that made it: --model PATH.")
         }
         return try StoreLayout(actual: snapshot, model: model)

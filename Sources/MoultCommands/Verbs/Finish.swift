@@ -5,11 +5,12 @@ import MoultStore
 
 extension Verb {
     static let finish = Verb(
-        "finish", "Do what a deferred migration has left: drop columns and tables, put columns in order, make indexes.",
+        "finish", "Do the deferred work of a migration: drop columns and tables, reorder columns, create indexes.",
         discussion: """
-            Each task is one transaction of the store: interrupted at any moment, it is done or not begun, and the next
-            call continues. Before the first task that drops values the store is backed up, unless --frugal is given;
-            until then moult downgrade brings the older version back. Without --model the model inside the store is used.
+            Each task is one transaction of the store. If interrupted at any moment, a task is done or not begun, and
+            the next call continues. Before the first task that drops values the store is backed up, unless you give
+            --frugal. Until then, moult downgrade brings the older version back. Without --model, the model inside the
+            store is used.
             """,
         operands: [.store], options: [.model, one, .budget, .frugal, .backups, .order, .events],
         examples: ["moult finish forum.sqlite --one", "moult finish forum.sqlite --budget 5s"]
@@ -33,11 +34,11 @@ extension Verb {
 }
 
 extension Option {
-    static let budget = value("budget", "TIME", "How long it may take, such as 5s or 250ms.")
+    static let budget = value("budget", "TIME", "The time that the call may take, such as 5s or 250ms.")
 }
 
 extension Invocation {
-    /// A time such as `5s`, `250ms`, `2m` or `1.5`, in seconds; nil where the option was not given.
+    /// A time such as `5s`, `250ms`, `2m` or `1.5`, in seconds; nil if the option was not given.
     ///
     /// - Throws: `usage` for what is no time. What is too short is the engine's to refuse.
     func seconds(_ option: Option) throws -> Double? {
@@ -47,7 +48,7 @@ extension Invocation {
             guard let number = Double(text.dropLast(suffix.count)), number.isFinite else { continue }
             return number * factor
         }
-        throw wrong("--\(option.name) is \(text), which is no time: write 5s, 250ms or 2min.")
+        throw wrong("--\(option.name) is \(text), which is not a time: write 5s, 250ms or 2min.")
     }
 }
 
@@ -68,7 +69,9 @@ extension DeferredOutcome {
             return lines + left.lines(style: style)
         }
         return lines + [
-            done.isEmpty ? "Nothing waits in this store." : "Nothing waits any more: \(Quantity.duration(seconds))."
+            done.isEmpty
+                ? "There is no deferred work in this store."
+                : "All deferred work is done: \(Quantity.duration(seconds))."
         ]
     }
 }

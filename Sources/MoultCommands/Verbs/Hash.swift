@@ -5,9 +5,8 @@ extension Verb {
     static let hash = Verb(
         "hash", "Print the version hashes of a model, as Core Data computes them.",
         discussion: """
-            Prints each entity's hash and the model's checksum and digest, in base64. Where an
-            attribute has a form that no store of Apple's has shown, the hash is left out unless --experimental asks for
-            the best guess.
+            Prints each entity's hash and the model's checksum and digest, in base64. If no known store of Apple's shows
+            the stored form of an attribute, its entity's hash is omitted; --experimental prints the best guess.
             """,
         operands: [.model], options: [.order, .experimental],
         examples: ["moult hash Forum.xcdatamodeld", "moult hash Forum.xcdatamodeld --json"]

@@ -7,12 +7,12 @@ import MoultSystem
 
 extension Verb {
     static let inspect = Verb(
-        "inspect", "Show what a store is: its version, entities with rows, framework, metadata.",
+        "inspect", "Show a store: its version, entities with rows, framework, metadata.",
         discussion: """
-            Of the entries that the app keeps in the metadata only the keys are shown, unless --values is given.
-            Without --model the entities are those of the model inside the store.
-            STORE may also be a mapping model (.xcmappingmodel, .cdm): what it maps, and with --model between which \
-            versions and what it leaves out.
+            Of the app's own metadata only the keys are shown, unless you give --values.
+            Without --model, the entities are those of the model inside the store.
+            STORE may also be a mapping model (.xcmappingmodel, .cdm). Then inspect shows what it maps and, with
+            --model, between which versions and what it omits.
             """,
         operands: [.store], options: [.model, values, .order],
         examples: ["moult inspect forum.sqlite", "moult inspect forum.sqlite --model Forum.xcdatamodeld --json"]
@@ -32,7 +32,7 @@ extension Verb {
         return .done
     }
 
-    private static let values = Option.flag("values", "Show what the app keeps in the metadata, too.")
+    private static let values = Option.flag("values", "Show the values of the app's own metadata too.")
 
     /// A store is shown without a model, too: a fault of its own model is printed on standard error.
     private static func versions(_ invocation: Invocation, _ console: Console) throws -> ModelVersions {

@@ -7,10 +7,10 @@ extension Verb {
     static let lock = Verb(
         "lock", "Pin every version of a model in moult.lock, so that a released one cannot change unnoticed.",
         discussion: """
-            Run it when a version is released, and commit the file. It also keeps the order of the versions. A version
+            Run it when you release a version, and commit the file. It also records the order of the versions. A version
             that was locked and has changed is refused, unless --again says that it was never released.
-            An app's own tool that has the model itself keeps the lock in the folder where it runs.
-            With --check nothing is written; exits with 1 where the model and the lock differ.
+            An app's own tool that provides the model keeps the lock in the folder in which the tool runs.
+            With --check nothing is written; exits with 1 if the model and the lock differ.
             """,
         operands: [.model], options: [.check, again, .order],
         examples: ["moult lock Forum.xcdatamodeld", "moult lock Forum.xcdatamodeld --check"]
@@ -34,13 +34,13 @@ extension Verb {
             if !findings.isEmpty { return findings.flatMap { $0.lines(style: style) } }
             let count = Quantity.count(bundle.versions.count, "version")
             return [
-                invocation[.check] ? "\(count), all as they were locked." : "Locked \(count) in \(path.printable)."
+                invocation[.check] ? "\(count), all unchanged." : "Locked \(count) in \(path.printable)."
             ]
         }
         return findings.isEmpty ? .done : .findings
     }
 
-    private static let again = Option.flag("again", "Lock a version again that has changed since it was locked.")
+    private static let again = Option.flag("again", "Lock a version again although it has changed since it was locked.")
 
     private static func refuseChanges(_ findings: [Finding], _ path: String) throws {
         let changes = findings.filter { $0.severity > .note }
@@ -52,7 +52,7 @@ extension Verb {
 }
 
 extension Option {
-    static let check = flag("check", "Exit with 1 where there is something to report, for scripts.")
+    static let check = flag("check", "Exit with 1 if there is something to report, for scripts.")
 }
 
 extension Finding {

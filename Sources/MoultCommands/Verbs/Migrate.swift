@@ -7,26 +7,26 @@ import MoultSystem
 
 extension Verb {
     static let migrate = Verb(
-        "migrate", "Migrate a store: backed up, changed on a copy, verified, and only then put in place.",
+        "migrate", "Migrate a store: backed up, changed on a copy, verified, then committed.",
         discussion: """
-            Interrupted at any moment, the store is the whole old one or the whole new one. With --dry-run everything is
-            done and verified on a copy in a scratch folder, and the store and its folder stay as they are.
+            If interrupted at any moment, the store is the complete old one or the complete new one. With --dry-run
+            everything is done and verified on a copy in a scratch folder; the store and its folder are unchanged.
 
-            All versions on the way are one commit, all or nothing. With --stop-at-each-version each is a backup and a
-            commit of its own: a chain that was interrupted continues from the last one when it is run again.
+            All versions on the way are one commit, all or nothing. With --stop-at-each-version, each version has its
+            own backup and commit. If interrupted, the same command continues from the last of them.
 
-            With --deferred the store is changed in place, in milliseconds whatever its size and without a backup, where
-            no row has to be written; what takes long waits for moult finish, and until then nothing is lost. Where an
-            object of the app's own, or persistent history, goes at once, a backup is made first. Where rows have to
-            be written, all is done at once, as without it; moult plan --deferred says which and why.
+            With --deferred the store is changed in place, in milliseconds whatever its size and without a backup, if no
+            row has to be written. What takes long is left to moult finish; until then nothing is lost. If an object of
+            the app, or persistent history, is dropped at once, a backup is made first. If rows have to be written,
+            everything is done at once, as without --deferred; moult plan --deferred says which rows and why.
 
-            With --budget the call ends inside the time given, with the exit code 6 where the migration is not finished.
-            The same command continues from there, and its last call puts the new store in place. A store that was
-            written to in between is migrated from the start. moult plan says the shortest budget.
+            With --budget the call ends within the given time, with exit code 6 if the migration is not finished. The
+            same command continues, and the last call commits the new store. If the store was written to between two
+            calls, the migration starts over. moult plan prints the shortest budget.
 
-            What is lost is counted, and what goes of an app's own tables, indexes, triggers and views is named: in the
+            Losses are counted, and an app's own tables, indexes, triggers and views that are dropped are named: in the
             result, in moult runs and in moult log. A stage that loses what both versions have, and whose code has not
-            read it, is refused; the message has the code to write. --accept-losses declares the loss.
+            read it, is refused; the message contains the code to write. --accept-losses declares the loss.
             """,
         operands: [.store], options: migrateOptions + [.rules, .fix, .allowLargeQuarantine],
         examples: [
@@ -94,28 +94,28 @@ extension Verb {
         let (outcomes, made) = try invocation.migrator.makingRoom(for: store, body)
         for name in made.pruned { console.say("Removed the backup \(name), which the retention policy does not keep.") }
         if made.isFrugal, !invocation[.frugal] {
-            console.say("There was no room for a backup: the migration has kept none.")
+            console.say("There was no space for a backup. The migration kept none.")
         }
         return outcomes
     }
 }
 
 extension Option {
-    static let dryRun = flag("dry-run", "Rehearse on a copy, verify it, and leave everything as it was.")
+    static let dryRun = flag("dry-run", "Rehearse and verify on a copy, and change nothing.")
     static let stops = flag(
-        "stop-at-each-version", "Make each version on the way a backup and a commit of its own.")
+        "stop-at-each-version", "Make a backup and a commit for each version on the way.")
     static let deferred = flag(
-        "deferred", "Change the store in place at once, and leave what takes long for moult finish.")
+        "deferred", "Change the store in place at once, and leave what takes long to moult finish.")
     static let plan = value(
-        "plan", "FILE", "A plan kept from moult plan --json; refused where the store has changed since.",
+        "plan", "FILE", "A plan kept from moult plan --json; refused if the store has changed since.",
         completes: .files)
     static let makeRoom = flag(
-        "make-room", "Where the room is short, remove expired backups, and then go on without keeping one.")
+        "make-room", "If space is short, remove expired backups and continue without keeping one.")
     static let again = flag(
-        "again", "Begin once more although the last runs died before their end, one after the other.")
+        "again", "Start again although the last runs all died before their end.")
     static let acceptLosses = flag(
         "accept-losses", "Migrate although a stage loses values or objects that both versions have.")
-    static let frugal = flag("frugal", "Keep no backup after the run, which needs less room.")
+    static let frugal = flag("frugal", "Keep no backup after the run, which needs less space.")
 }
 
 extension PreparedMigration {

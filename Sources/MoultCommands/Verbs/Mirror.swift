@@ -5,18 +5,18 @@ import MoultSystem
 
 extension Verb {
     static let mirror = Verb(
-        "mirror", "Keep a second store, of another version, in step with a store that is in use.",
+        "mirror", "Keep a second store, of another version, up to date with a store that is in use.",
         discussion: """
-            The second store begins as a migration of the first. What apps write to the first afterwards is taken over by
-            each sync: from persistent history where it is on, else by a scan of keys and lock counters. Cutting over
-            reverses this: apps write to the second, and the first follows. --undo reverses it again, with what was written
-            since.
+            The second store starts as a migration of the first. Each sync then copies what apps wrote to the first
+            store: from persistent history if it is on, otherwise by a scan of keys and lock counters. cutover reverses
+            the direction: apps write to the second store, and the first follows. cutover --undo reverses it again, and
+            keeps what was written since.
             """,
         subverbs: [startMirror, syncMirror, mirrorStatus, verifyMirror, cutOverMirror, stopMirror])
 
     private static let startMirror = Verb(
-        "start", "Make the second store by the migration to another version, and begin to follow.",
-        discussion: "The store is only read, and may be in use meanwhile.",
+        "start", "Make the second store by a migration to another version, and start to follow the first.",
+        discussion: "The store is only read, and may be in use.",
         operands: [.store], options: mirrorInput + [place],
         examples: ["moult mirror start forum.sqlite --model Forum.xcdatamodeld --at forum-new.sqlite"]
     ) { invocation, console in
@@ -35,10 +35,10 @@ extension Verb {
     }
 
     private static let syncMirror = Verb(
-        "sync", "Take over what was written since the last time.",
+        "sync", "Copy what was written since the last sync.",
         discussion: """
-            Both stores may be in use. With --all every row is compared, whatever history and counters say. With --overwrite
-            that is done too, and what something else has written to the store that follows is given up.
+            Both stores may be in use. With --all, every row is compared, whatever history and counters say. --overwrite
+            does this too, and discards what something else has written to the store that follows.
             """,
         operands: [.store], options: mirrorInput + [place, compares, overwrites],
         examples: ["moult mirror sync forum.sqlite"]
@@ -51,8 +51,8 @@ extension Verb {
     }
 
     private static let mirrorStatus = Verb(
-        "status", "Say how far the store that follows is behind.",
-        discussion: "With --check the exit code is 1 where it is.", operands: [.store],
+        "status", "Show how far the store that follows is behind.",
+        discussion: "With --check the exit code is 1 if it is behind.", operands: [.store],
         options: mirrorInput + [check], examples: ["moult mirror status forum.sqlite"]
     ) { invocation, console in
         let status = try invocation.mirror(console).status()
@@ -61,10 +61,10 @@ extension Verb {
     }
 
     private static let verifyMirror = Verb(
-        "verify", "Prove that the store that follows is what a migration would give now.",
+        "verify", "Check that the store that follows equals a fresh migration.",
         discussion: """
-            The store that follows is brought up to date; then the other is migrated afresh, and every value of every row is
-            compared both ways. Exits with 1 where anything differs; nothing is put right.
+            The store that follows is brought up to date. Then the other store is migrated again, and every value of
+            every row is compared in both directions. Exits with 1 if anything differs; nothing is corrected.
             """,
         operands: [.store], options: mirrorInput, examples: ["moult mirror verify forum.sqlite"]
     ) { invocation, console in
@@ -74,11 +74,11 @@ extension Verb {
     }
 
     private static let cutOverMirror = Verb(
-        "cutover", "Make the second store the one that apps write to; the first follows it.",
+        "cutover", "Switch to the second store: apps write to it, and the first follows.",
         discussion: """
-            No app may have the first store open. Both are compared first. What is written to the second store and has no
-            place in the first could not be taken back: that is refused, with what it is, unless --accept-losses is given.
-            With --undo the first store is the one again, with what was written to the second since.
+            No app may have the first store open. Both are compared first. If something that is written to the second
+            store has no place in the first, undoing would lose it: this is refused with a list, unless you give
+            --accept-losses. --undo switches back to the first store, and keeps what was written to the second since.
             """,
         operands: [.store], options: mirrorInput + [undo, accepts],
         examples: ["moult mirror cutover forum.sqlite --accept-losses"]
@@ -98,9 +98,9 @@ extension Verb {
                     ? ["This is not taken back:"] + losses.map { "  \($0)" }
                     : [
                         "\(mirror.store.printable) follows; "
-                            + console.advised("moult mirror cutover --undo takes it back.")
+                            + console.advised("moult mirror cutover --undo reverses it.")
                     ]
-                        + (losses.isEmpty ? [] : ["Taking it back would lose:"] + losses.map { "  \($0)" }))
+                        + (losses.isEmpty ? [] : ["Undoing it would lose:"] + losses.map { "  \($0)" }))
         }
         return .done
     }
@@ -115,7 +115,7 @@ extension Verb {
         console.print(record.document) { _ in
             [
                 record.state == .starting
-                    ? "Removed what a start of the mirror that died had left."
+                    ? "Removed the files of a start of the mirror that died."
                     : "\(path.printable) and \(record.second.printable) no longer follow each other."
             ]
         }
@@ -128,11 +128,11 @@ extension Verb {
     private static let place = Option.value("at", "PATH", "The path of the second store.", completes: .files)
     private static let compares = Option.flag("all", "Compare every row.")
     private static let overwrites = Option.flag(
-        "overwrite", "Give up what something else has written to the store that follows.")
-    private static let check = Option.flag("check", "Exit with 1 where the store that follows is behind.")
-    private static let undo = Option.flag("undo", "Take the cut-over back.")
+        "overwrite", "Discard what something else has written to the store that follows.")
+    private static let check = Option.flag("check", "Exit with 1 if the store that follows is behind.")
+    private static let undo = Option.flag("undo", "Undo the cut-over.")
     private static let accepts = Option.flag(
-        "accept-losses", "Cut over although some of what is written afterwards cannot be taken back.")
+        "accept-losses", "Cut over although some of what is written afterwards would be lost by undoing.")
 }
 
 extension Invocation {
@@ -148,7 +148,7 @@ extension Invocation {
         return input
     }
 
-    /// The mirror of the store, by the model that is named here, else by the one that it was begun with.
+    /// The mirror of the store, by the model that is named here, otherwise by the one that it was begun with.
     fileprivate func mirror(_ console: Console) throws -> StoreMirror {
         let store = try required(Operand.store)
         var input = try StoreMirror.record(of: store).record.input

@@ -11,16 +11,16 @@ extension Verb {
     static let plan = Verb(
         "plan", "Print what a migration of a store will do, without changing it.",
         discussion: """
-            Every edge of the way with one sentence a change, what would be lost and how to come back. A plan printed
-            with --json can be kept and given to moult migrate --plan, which refuses a store that has changed since.
-            A question that the models leave open is asked on a terminal, and the answer is kept beside the model;
-            elsewhere moult answer records it.
+            Prints every edge with one sentence per change, what would be lost, and how to go back. You can keep a plan
+            printed with --json and give it to moult migrate --plan, which refuses a store that has changed since. On a
+            terminal, an open question is asked and the answer is kept next to the model; otherwise moult answer records
+            it.
 
-            --model may name another store: the way then leads from the model inside STORE to the model inside that one.
-            Without --model there is only the model inside STORE, and so nothing to do.
+            --model may name another store. The plan then goes from the model inside STORE to the model inside that
+            store. Without --model there is only the model inside STORE, so there is nothing to do.
 
-            Exits as the migration would where it would be refused: with 3 for a loss that --accept-losses has to declare,
-            for rows that do not fit the new version, or for --in-place where rows have to be written.
+            If the migration would be refused, plan exits with the same code: 3 for a loss that --accept-losses has to
+            declare, for rows that do not fit the new version, or for --in-place if rows have to be written.
             """,
         operands: [.store],
         options: [
@@ -47,25 +47,25 @@ extension Verb {
         return refusal.map { ExitCode(number: $0.exitCode) } ?? .done
     }
 
-    private static let showsSQL = Option.flag("sql", "Show the statements.")
+    private static let showsSQL = Option.flag("sql", "Show the SQL statements.")
     private static let values = Option.flag(
-        "values", "With --sql: the store's metadata and the literals of the app's own indexes and triggers too.")
+        "values", "With --sql: include the store's metadata and the literals of the app's own indexes and triggers.")
 }
 
 extension Option {
-    static let target = value("to", "VERSION", "The version to end at; the bundle's current one by default.")
+    static let target = value("to", "VERSION", "The version to end at; by default the bundle's current one.")
     static let mapping = value(
-        "mapping", "PATH", "A mapping model (.xcmappingmodel, .cdm) to follow, or a folder of them.", completes: .files)
+        "mapping", "PATH", "A mapping model (.xcmappingmodel, .cdm) to use, or a folder of them.", completes: .files)
     static let inPlace = flag(
-        "in-place", "Change the store itself in one transaction, after its backup; only for changes of the catalogue.")
-    static let cloudKit = flag("cloudkit", "Migrate a store that is mirrored to CloudKit, the careful way.")
+        "in-place", "Change the store itself in one transaction, after its backup; only for schema changes.")
+    static let cloudKit = flag("cloudkit", "Allow the migration of a store that is mirrored to CloudKit.")
 }
 
 extension Invocation {
     /// Looks at the store and plans; findings about the model are said on standard error.
     ///
-    /// - Throws: `lockFileMismatch` where a released version has changed, and what planning throws; `question` where
-    ///   there is no terminal.
+    /// - Throws: `lockFileMismatch` if a released version has changed, and what planning throws; `question` if there is
+    ///   no terminal.
     func preparedMigration(_ console: Console) throws -> PreparedMigration {
         let (versions, options) = try migrationInput(console)
         return try preparing(versions, options, console)
@@ -82,7 +82,7 @@ extension Invocation {
         let mappings = try self[value: .mapping].map { try MappingModelFile.all(at: $0) } ?? []
         if let folder = self[value: .mapping], mappings.isEmpty {
             throw MigrationError(
-                .modelNotFound, "The folder holds no mapping model.", place: folder,
+                .modelNotFound, "The folder contains no mapping model.", place: folder,
                 remedy: "Give an .xcmappingmodel folder, a compiled .cdm, or a folder of them.")
         }
         let registered = try mappings.map {
@@ -101,7 +101,7 @@ extension Invocation {
             stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
         options.defersWork = self[.deferred]
-        options.goesOn = self[value: .budget] != nil
+        options.continuesEarlierCall = self[value: .budget] != nil
         return (versions, options)
     }
 }

@@ -6,12 +6,13 @@ import MoultTransform
 
 extension Verb {
     static let restoreQuarantine = Verb(
-        "restore", "Put objects of the quarantine back into their store.",
+        "restore", "Put objects from the quarantine back into their store.",
         discussion: """
-            An object goes back where it fits the version that the store has now: with its key where that is free, with
-            its links where what they lead to is there and belongs to no other object. What does not fit stays in the
-            quarantine, and the reason is printed. It is done as a migration is: backed up, on a copy, verified, and only
-            then in place. --dry-run does all of that on a copy that is not kept. Exits with 1 where an object had to stay.
+            An object is put back if it fits the version that the store has now: with its key if that is free, and with
+            its links if their destinations exist and belong to no other object. What does not fit stays in the
+            quarantine, and the reason is printed. It works as a migration does: backed up, changed on a copy, verified,
+            then committed. --dry-run does all of this on a copy that is not kept. Exits with 1 if an object had to
+            stay.
             """,
         operands: [.store, entryNumber], options: [.model, everything, run, .dryRun, .backups, .order],
         examples: [
@@ -48,7 +49,7 @@ extension Verb {
     fileprivate static let entryNumber = Operand(
         "ID", "The number that quarantine list shows.", isOptional: true, completes: .nothing)
     fileprivate static let everything = Option.flag("all", "Put back every object that fits.")
-    fileprivate static let run = Option.value("run", "RUN", "Put back what this run has taken out.")
+    fileprivate static let run = Option.value("run", "RUN", "Put back what this run has removed.")
 }
 
 extension Invocation {
@@ -56,9 +57,9 @@ extension Invocation {
     fileprivate func entriesToRestore() throws -> [Int64]? {
         let number = self[Verb.entryNumber]
         let ways = [number != nil, self[Verb.everything], self[value: Verb.run] != nil].count { $0 }
-        guard ways == 1 else { throw wrong("Name what is to go back: a number, --run RUN, or --all.") }
+        guard ways == 1 else { throw wrong("Name what to put back: a number, --run RUN, or --all.") }
         return try number.map { text in
-            guard let id = Int64(text) else { throw wrong("\(text) is no number of the quarantine.") }
+            guard let id = Int64(text) else { throw wrong("\(text) is not a number in the quarantine.") }
             return [id]
         }
     }
@@ -92,7 +93,7 @@ extension RestorationReport {
         var lines = ["\(style.green(Quantity.count(restored.count, "object"))) \(verb)."]
         for object in restored {
             let name = "  \(object.id.entityName.printable) \(object.id.key)"
-            if let old = object.oldKey { lines.append("\(name): a new key, for another object has \(old) now") }
+            if let old = object.oldKey { lines.append("\(name): a new key, because another object now has \(old)") }
             lines += object.lostLinks.map { "\(name): left out \($0.printable)" }
         }
         if !refused.isEmpty {
@@ -100,9 +101,9 @@ extension RestorationReport {
             lines += refused.map { "  \($0.entityName.printable) \($0.key): \($0.reason.printable)" }
         }
         if let backup = outcome?.backup?.name {
-            lines.append("The store before is kept as the backup \(backup).")
+            lines.append("The old store is kept as the backup \(backup).")
         } else {
-            lines.append("Rehearsed and verified on a copy; the store is as it was.")
+            lines.append("Rehearsed and verified on a copy. The store is unchanged.")
         }
         return lines
     }

@@ -4,9 +4,9 @@ import MoultReport
 
 extension Verb {
     static let quarantine = Verb(
-        "quarantine", "List the objects that runs took out of a store, show one, or put them back.",
+        "quarantine", "List the objects that runs moved out of a store, show one, or put them back.",
         discussion: """
-            Migration policies and the fixes of rules send objects there that cannot stay. They are kept beside the
+            Migration policies and the fixes of rules move objects there that cannot stay. They are kept next to the
             store, in a database of their own.
             """,
         subverbs: [listQuarantine, showQuarantine, restoreQuarantine])
@@ -41,13 +41,13 @@ extension Verb {
         return .done
     }
 
-    private static let limit = Option.value("limit", "N", "How many are listed at most; 1000.")
+    private static let limit = Option.value("limit", "N", "The maximum number to list; default 1000.")
     private static let number = Operand(
-        "ID", "The number that quarantine list shows; the newest object where it is left out.", isOptional: true,
+        "ID", "The number that quarantine list shows; by default the newest object.", isOptional: true,
         completes: .nothing)
 
     private static let showQuarantine = Verb(
-        "show", "Show one object with all that it held.", operands: [.store, number],
+        "show", "Show one object with all its values.", operands: [.store, number],
         examples: ["moult quarantine show forum.sqlite"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
@@ -69,7 +69,7 @@ extension Verb {
         if let id = Int64(number), let entry = try quarantine.entry(id) { return entry }
         throw MigrationError(
             .usage, "The quarantine has no object \(number).", place: store,
-            remedy: "See moult quarantine list for the numbers there are.")
+            remedy: "moult quarantine list shows the numbers.")
     }
 }
 

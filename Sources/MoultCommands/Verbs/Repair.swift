@@ -7,14 +7,14 @@ extension Verb {
         "repair", "Repair a store: missing tables, columns, indexes and history, and rows that contradict each other.",
         discussion: """
             Looks for: \(RepairRule.allCases.map(\.rawValue).joined(separator: ", ")).
-            A store whose metadata name the current version, but which lacks some of its tables, columns or indexes, gets
-            them as Core Data would have made them, with the model's default values; no row is removed, run
-            the command again to check the rows. --dry-run names each.
-            It is done as a migration is: backed up, on a copy, verified, and only then in place. No object is deleted:
-            what cannot stay goes to the quarantine, from where moult quarantine restore puts it back. --dry-run does
-            all of it on a copy that is not kept. Where more than a quarter of an entity's objects would go there it is
-            refused (--allow-large-quarantine): one fault of the table is more likely. Exits with 1 where a fault is left. Damaged pages are for moult
-            salvage, rules of an app for moult validate --rules --fix.
+            If a store lacks some tables, columns or indexes of its current version, they are created as Core Data would
+            create them, with the model's default values. No row is removed; run the command again to check the rows. It
+            works as a migration does: backed up, changed on a copy, verified, then committed. No object is deleted:
+            what cannot stay goes to the quarantine, and moult quarantine restore puts it back. --dry-run does all of
+            this on a copy that is not kept, and names each fault. If more than a quarter of an entity's objects would
+            go to the quarantine, the repair is refused (--allow-large-quarantine): a single fault of the table is more
+            likely. Exits with 1 if a fault is left. For damaged pages use moult salvage, for rules of an app moult
+            validate --rules --fix.
             """,
         operands: [.store], options: [.model, only, .allowLargeQuarantine, .dryRun, .backups, .order],
         examples: [
@@ -33,7 +33,7 @@ extension Verb {
             let found = repair.found
             console.print(found.document(of: nil, dryRun: invocation[.dryRun])) { style in
                 found.lines(style: style)
-                    + [found.isWell ? "Nothing to repair." : "Nothing that a repair can do; see above."]
+                    + [found.isWell ? "Nothing to repair." : "Nothing that a repair can fix; see above."]
             }
             return found.isWell ? .done : .findings
         }
@@ -59,11 +59,11 @@ extension Verb {
     /// What to do once the tables are whole.
     private static func nextRepair(_ outcome: MigrationOutcome?) -> String {
         outcome == nil
-            ? "The rows are looked at once the tables are whole." : "Next: moult repair --dry-run looks at the rows."
+            ? "The rows are checked after the tables are repaired." : "Next: moult repair --dry-run checks the rows."
     }
 
     fileprivate static let only = Option.value(
-        "only", "RULES", "Which of them, separated by commas; all where it is left out.",
+        "only", "RULES", "Only these repairs, separated by commas; by default all.",
         completes: .words(RepairRule.allCases.map(\.rawValue)))
 }
 
@@ -121,16 +121,16 @@ extension RepairReport {
     ) -> [String] {
         var lines = lines(style: style)
         if let outcome {
-            if let backup = outcome.backup?.name { lines.append("The store before is kept as the backup \(backup).") }
+            if let backup = outcome.backup?.name { lines.append("The old store is kept as the backup \(backup).") }
             if quarantined > 0 {
                 lines.append("moult quarantine restore --run \(outcome.run.shellQuoted) puts objects back.")
             }
         } else {
-            lines.append("Rehearsed and verified on a copy; the store is as it was.")
+            lines.append("Rehearsed and verified on a copy. The store is unchanged.")
         }
         if left > 0 {
             let rows = style.yellow(Quantity.count(left, "row"))
-            lines.append("\(rows) \(left == 1 ? "is" : "are") left: what would be right is not known.")
+            lines.append("\(rows) \(left == 1 ? "is" : "are") left: the right value is not known.")
         }
         return lines
     }

@@ -4,10 +4,10 @@ import MoultReport
 
 extension Verb {
     static let resume = Verb(
-        "resume", "Finish what an interrupted run began: heal the store, and migrate it if it is still the old one.",
+        "resume", "Finish an interrupted run: recover the store, and migrate it if it is still the old one.",
         discussion: """
-            Without --model the store is healed only: a run that died after its commit is completed, one that died before
-            it is undone, and what it left is removed.
+            Without --model the store is only recovered: a run that died after its commit is completed, and one that
+            died before it is undone. Leftover files are removed.
             """,
         operands: [.store], options: migrateOptions,
         examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]
@@ -22,12 +22,12 @@ extension Verb {
             switch outcome {
             case .nothing: ["No run was left unfinished."]
             case .undone:
-                ["The run had not committed: the store is as it was. Run the same command again."]
+                ["The run had not committed. The store is unchanged. Run the same command again."]
                     + (leftOutside.map { [$0.printable] } ?? [])
             case .replaced:
                 [
-                    "The run was to restore a backup, and another store has been put in its place since: it is as it was.",
-                    "Run moult rollback again for the backup; what is there is backed up first.",
+                    "The run was to restore a backup, but another store is there now. It is unchanged.",
+                    "Run moult rollback again to restore the backup; the current store is backed up first.",
                 ]
             case .completed: ["The run had committed: the store is the new one."]
             }

@@ -5,11 +5,11 @@ import MoultSystem
 
 extension Verb {
     static let rollback = Verb(
-        "rollback", "Put back the store as it was before: the backup of the last migration, or the one that is named.",
+        "rollback", "Restore the backup of the last migration, or the one that you name.",
         discussion: """
-            The backup is proven first, and the present state is backed up before it goes. The restored store's rows are
-            counted against the backup's manifest. Without --backups they are looked for beside the store, and where the
-            runs that are in its history have put them.
+            The backup is verified first, and the current state is backed up. The rows of the restored store are counted
+            and compared with the manifest. Without --backups, Moult looks next to the store and in the folders that its
+            history names.
             """,
         operands: [.store], options: [to, .model, .order, .backups],
         examples: ["moult rollback forum.sqlite", "moult rollback forum.sqlite --to Forum"]
@@ -18,10 +18,10 @@ extension Verb {
         return try restore(try backup(of: store, invocation, console), invocation, console)
     }
 
-    private static let to = Option.value("to", "BACKUP|VERSION", "A backup, or a version: the newest backup of it.")
+    private static let to = Option.value("to", "BACKUP|VERSION", "A backup, or a version for its newest backup.")
 
-    /// The backup that `--to` names, by its own name or as the newest of a version; else the one that the last run has
-    /// made which changed the store, else the newest.
+    /// The backup that `--to` names, by its own name or as the newest of a version; otherwise the one that the last run
+    /// has made which changed the store, otherwise the newest.
     private static func backup(of store: String, _ invocation: Invocation, _ console: Console) throws -> StoreBackup {
         let folders = try invocation.backupFolders(of: store)
         let all = try folders.flatMap { try $0.list() }
@@ -43,7 +43,7 @@ extension Verb {
             backup.manifest.version == wanted || hashes.map { $0 == backup.manifest.versionHashes } == true
         }
         if let backup = newest(matching) { return backup }
-        throw noBackup("There is no backup \(wanted), and none of a version of that name.", in: folders)
+        throw noBackup("There is no backup \(wanted), and no backup of a version of that name.", in: folders)
     }
 
     private static func newest(_ backups: [StoreBackup]) -> StoreBackup? {
@@ -53,7 +53,7 @@ extension Verb {
     private static func noBackup(_ message: String, in folders: [BackupFolder]) -> MigrationError {
         MigrationError(
             .backupNotFound, message, place: folders.map(\.folder).joined(separator: ", "),
-            remedy: "moult backup list shows those there are; name their folder with --backups if they are elsewhere.")
+            remedy: "moult backup list shows the backups. If they are elsewhere, name their folder with --backups.")
     }
 
     /// A deferred migration makes no backup, for nothing is gone before its work is done; an older one would take back
@@ -61,7 +61,7 @@ extension Verb {
     private static func checkHasBackup(_ last: RunRecord?, _ store: String) throws {
         guard let last, last.backup == nil, Migrator().hasDeferredWork(store) else { return }
         throw MigrationError(
-            .deferredWork, "The last migration has made no backup: what it left is still in the store.", place: store,
+            .deferredWork, "The last migration made no backup: what it would drop is still in the store.", place: store,
             remedy: "Use moult downgrade --to \(last.from.shellQuoted), or name a backup with --to.")
     }
 
@@ -76,7 +76,7 @@ extension Verb {
             let version = backup.manifest.version.isEmpty ? "" : " (\(backup.manifest.version.printable))"
             var lines = ["Restored \(backup.name)\(version) in \(Quantity.duration(outcome.seconds))."]
             if let saved = outcome.saved { lines.append("What was there is kept as the backup \(saved.name).") }
-            if let folder = outcome.setAside { lines.append("What was there could not be read; it lies in \(folder).") }
+            if let folder = outcome.setAside { lines.append("What was there could not be read. It is in \(folder).") }
             return lines
         }
         return .done

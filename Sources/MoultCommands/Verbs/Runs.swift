@@ -9,7 +9,7 @@ extension Verb {
     ) { invocation, console in
         let runs = try invocation.runs(of: try invocation.required(Operand.store))
         console.print(["format": 1, "runs": .array(runs.map(\.document))]) { style in
-            if runs.isEmpty { return ["Nothing was done to this store yet."] }
+            if runs.isEmpty { return ["There are no runs of this store yet."] }
             var table = TextTable([
                 .left("started"), .left("what"), .left("from"), .left("to"), .left("result"), .right("rows"),
                 .right("time"), .left("backup"),

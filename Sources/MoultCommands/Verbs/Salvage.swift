@@ -5,16 +5,16 @@ import MoultStore
 
 extension Verb {
     static let salvage = Verb(
-        "salvage", "Read what can still be read of a damaged store into a new one.",
+        "salvage", "Read what is readable of a damaged store into a new one.",
         discussion: """
             For a store that SQLite calls malformed and that has no backup. The damaged store is not changed. The new
-            one has the tables of the model, and every row that can be read, with the keys and the UUID of the old one;
-            what could not be read is listed by table and key. Rows and columns that the model has no place for are kept
-            in NEW.aside.sqlite. Exits with 1 where something is missing in NEW. Afterwards see moult repair NEW --dry-run
-            for what leads to rows that are lost. Without --model the model inside the damaged store is taken, where it
-            can still be read.
+            store has the tables of the model and every row that can be read, with the keys and the UUID of the old
+            store. What could not be read is listed by table and key. Rows and columns for which the model has no place
+            are kept in NEW.aside.sqlite. Exits with 1 if something is missing in NEW. Then run moult repair NEW
+            --dry-run to find references to lost rows. Without --model, the model inside the damaged store is used if it
+            can be read.
             """,
-        operands: [.store, Operand("NEW", "The path of the new store; nothing may be there.")],
+        operands: [.store, Operand("NEW", "The path of the new store; nothing may exist there.")],
         options: [.model, sourceVersion, .order],
         examples: [
             "moult salvage forum.sqlite saved.sqlite",
@@ -32,8 +32,8 @@ extension Verb {
         return report.isWhole ? .done : .findings
     }
 
-    /// The version that was named, else the one that the store says, else the current one; nil for the model inside the
-    /// damaged store.
+    /// The version that was named, otherwise the one that the store says, otherwise the current one; nil for the model
+    /// inside the damaged store.
     private static func version(
         of store: String, _ invocation: Invocation, _ console: Console
     ) throws -> ModelVersion? {
@@ -53,7 +53,7 @@ extension Verb {
     }
 
     private static let sourceVersion = Option.value(
-        "version", "NAME", "The store's version, where it cannot say so itself; the current one by default.")
+        "version", "NAME", "The store's version, if the store does not tell; by default the current one.")
 }
 
 extension SalvageReport {
@@ -102,7 +102,7 @@ extension SalvageReport {
             ]
             + (aside.map { ["What has no place is kept in \($0.printable)."] } ?? []) + [
                 "\(verdict): \(Quantity.count(Int(clamping: rows), "row")) of version \(version.printable) in "
-                    + "\(store.printable). The damaged store is as it was.",
+                    + "\(store.printable). The damaged store is unchanged.",
                 "Next: \(next) --dry-run",
             ]
     }
@@ -131,7 +131,7 @@ extension SalvageReport.Unplaced {
         case .entity: "\(table): the version has no entity \(detail); \(rows)."
         case .column: "\(table): the version has no column \(detail); \(rows) with a value."
         case .rule: "\(table): a rule of the version refuses \(rows), such as a uniqueness constraint."
-        case .page: "\(rows) cannot be told to be of one table."
+        case .page: "\(rows) cannot be assigned to a table."
         }
     }
 }

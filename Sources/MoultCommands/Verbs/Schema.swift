@@ -6,16 +6,16 @@ import MoultSystem
 
 extension Verb {
     static let schema = Verb(
-        "schema", "Write down the versions of a model, such as those of an app's Swift types.", subverbs: [export])
+        "schema", "Export the versions of a model, such as those of an app's Swift types.", subverbs: [export])
 
     private static let export = Verb(
         "export", "Write every version of the model as JSON and as an .xcdatamodel.",
         discussion: """
-            In an app's own tool the versions are the app's: what Swift types say becomes files, which every other verb
-            takes as --model where the app is not at hand, and which lock pins. With a store as --model it is the model
-            inside that store. FOLDER gets one NAME.json for each version
-            and a bundle with all of them as Xcode has them. Other files stay. A file of the same name is replaced where it
-            holds the same entities, and is refused where a store would not open with both, unless --replace is given.
+            In an app's own tool the versions are the app's. The files describe its Swift types; lock pins them, and
+            every other verb accepts them as --model where the app is not available. With a store as --model, the model
+            inside that store is written. FOLDER gets one NAME.json for each version, and a bundle with all of them in
+            Xcode's form. Other files stay. A file of the same name is replaced if it has the same entities. If a store
+            of one would not open with the other, it is refused unless you give --replace.
             """,
         operands: [folder], options: [.model, .order, name, replaces],
         examples: [
@@ -42,9 +42,9 @@ extension Verb {
         return .done
     }
 
-    private static let folder = Operand("FOLDER", "Where the files go; it is made.")
-    private static let replaces = Option.flag("replace", "Replace files of the same names, whatever they hold.")
-    private static let name = Option.value("name", "NAME", "What the bundle of .xcdatamodels is called; Model.")
+    private static let folder = Operand("FOLDER", "The folder for the files; it is created.")
+    private static let replaces = Option.flag("replace", "Replace files of the same names, whatever they contain.")
+    private static let name = Option.value("name", "NAME", "The name of the bundle of .xcdatamodels; default Model.")
 }
 
 /// The files that a model's versions are written down in.
@@ -92,7 +92,7 @@ private struct SchemaFiles {
     private static func check(_ name: String) throws {
         guard name.isEmpty || name.contains("/") || name.hasPrefix(".") else { return }
         throw MigrationError(
-            .usage, "The version \(name) cannot be the name of a file.", place: name,
+            .usage, "The version name \(name) cannot be a file name.", place: name,
             remedy: "Give the version a name without slashes.")
     }
 
@@ -107,7 +107,7 @@ private struct SchemaFiles {
                 let old = try? ModelVersions(ModelBundle(contentsOf: path)).versions.first
                 guard old?.hashes.entities != version.hashes.entities else { continue }
                 throw MigrationError(
-                    .wouldReplace, "The file holds another model that is called \(name). Nothing was written.",
+                    .wouldReplace, "The file contains another model that is called \(name). Nothing was written.",
                     place: path, remedy: "Export to another folder, or pass --replace.")
             }
         }

@@ -6,11 +6,11 @@ import MoultStore
 
 extension Verb {
     static let status = Verb(
-        "status", "Say which version a store is of, and how far it is behind.",
+        "status", "Show which version a store is of, and how far it is behind.",
         discussion: """
-            Exits with 0 when the store is current or behind (1 when behind with --check), 3 when it is ahead or of no
-            version, 4 when it is no Core Data store. Without --model the store is compared with the model inside it,
-            which shows whether the two agree.
+            Exits with 0 if the store is current or behind (1 if behind with --check), 3 if it is ahead or of no known
+            version, and 4 if it is not a Core Data store. Without --model, the store is compared with the model inside
+            it, which shows whether the two agree.
             """,
         operands: [.store], options: [.model, .target, .check, .order],
         examples: [

@@ -7,17 +7,17 @@ import MoultTesting
 
 extension Verb {
     static let test = Verb(
-        "test", "Try a migration on a copy with faults at its moments, or kill it: the store stays as it is.",
+        "test", "Test a migration on a copy with injected faults, or by killing it; the store is unchanged.",
         discussion: """
-            With --crash the migration runs again and again on a copy, and each time one call to the disk fails: the
-            process dies, the machine loses power and with it what was not synchronised, a write is torn, the disk fails
-            or is full, SQLite gets no memory, the clock jumps. With --kill it runs in a process that is killed for real.
-            After each, the store must be the old one or the new one by its rows, heal, and become the new one when the
-            migration is run again; its backups must be sound. Exits with 1 where one of these is not so.
+            With --crash the migration runs repeatedly on a copy, and each time one call to the disk fails: the process
+            dies, the machine loses power and everything that was not synchronised, a write is torn, the disk fails or
+            is full, SQLite gets no memory, the clock jumps. With --kill it runs in a process that is really killed.
+            After each fault the store must be the old one or the new one by its rows, recover, and become the new one
+            when the migration is run again; its backups must be sound. Exits with 1 if one of these does not hold.
 
-            The code of an app's own tool runs each time, with all that it does outside of the store. It may ask the
-            clock and make identifiers: where two undisturbed runs leave other values in a column, of that column only
-            whether a row has a value is compared, and the report names it.
+            The code of an app's own tool runs each time, with everything that it does outside the store. It may read
+            the clock and make identifiers: if two undisturbed runs leave different values in a column, only whether a
+            row has a value is compared for that column, and the report names it.
             """,
         operands: [.store],
         options: [
@@ -42,9 +42,9 @@ extension Verb {
         return isKept ? .done : .findings
     }
 
-    private static let crash = Option.flag("crash", "Every kind of fault, at as many moments as there is time for.")
-    private static let kill = Option.value("kill", "N", "So many processes, each killed at another moment.")
-    private static let seconds = Option.value("seconds", "S", "How long --crash may go on; 60 by default.")
+    private static let crash = Option.flag("crash", "Try every kind of fault, at as many moments as there is time for.")
+    private static let kill = Option.value("kill", "N", "Kill this many processes, each at another moment.")
+    private static let seconds = Option.value("seconds", "S", "The time for --crash in seconds; default 60.")
 
     /// - Returns: whether everything was kept.
     private static func testCrashes(_ invocation: Invocation, _ seconds: Double, _ console: Console) throws -> Bool {
@@ -112,8 +112,8 @@ extension FaultMatrix {
         }
         let end =
             broken.isEmpty
-            ? "After each of \(Quantity.count(tried, "fault")) the store was the old one or the new one, and whole."
-            : "\(Quantity.count(broken.count, "promise")) broken; please report this."
+            ? "After each of \(Quantity.count(tried, "fault")) the store was the old one or the new one, and sound."
+            : "\(Quantity.count(broken.count, "guarantee")) broken; please report this."
         return table.lines(style: style) + [ChangingColumn.sentence(changing)].compactMap { $0 } + broken + [end]
     }
 }

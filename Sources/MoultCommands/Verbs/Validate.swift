@@ -8,14 +8,15 @@ import MoultTransform
 
 extension Verb {
     static let validate = Verb(
-        "validate", "Read a whole store and report every fault in it; with rules, what breaks them.",
+        "validate", "Read a whole store and report every fault; with rules, what breaks them.",
         discussion: """
-            Pages, tables, indexes, persistent history, entity numbers, references and their inverses, values that do not
-            fit their type, required values, uniqueness, external files; each fault with the keys of the first rows, and
-            with --values what they hold. With --rules, the rules of a file too. Exits with 0 where the store is sound and
-            no rule of severity error is broken, 1 with findings, 4 where it cannot be read. With --fix, objects that
-            break a rule which has a fix are repaired as a migration would: backed up, on a copy, verified, and only then
-            in place. --fix --dry-run says what would change and leaves everything as it is.
+            Checks pages, tables, indexes, persistent history, entity numbers, references and their inverses, values
+            that do not fit their type, required values, uniqueness and external files. Each fault is printed with the
+            keys of the first rows, and with --values what they hold. With --rules, also the rules in a file. Exits with
+            0 if the store is sound and no rule of severity error is broken, 1 if there are findings, 4 if the store
+            cannot be read. With --fix, objects that break a rule with a fix are repaired as a migration would: backed
+            up, changed on a copy, verified, then committed. --fix --dry-run shows what would change and changes
+            nothing.
             """,
         operands: [.store],
         options: [
@@ -32,10 +33,10 @@ extension Verb {
         let version = try versions.version(ofStore: store)
         let (rules, place) = try invocation.rulesToCheck()
         guard invocation[value: .rules] != nil || !(invocation[.fix] || invocation[value: source] != nil) else {
-            throw invocation.wrong("--fix and --source are for rules; name their file with --rules.")
+            throw invocation.wrong("--fix and --source require rules; name their file with --rules.")
         }
         guard invocation[.fix] || !invocation[.dryRun] else {
-            throw invocation.wrong("--dry-run is for --fix; without it nothing is changed anyway.")
+            throw invocation.wrong("--dry-run requires --fix; without it nothing is changed anyway.")
         }
         let compared = try invocation[value: source].map { (path: $0, version: try versions.version(ofStore: $0)) }
         // What does not fit the model is said before the store is read.
@@ -55,15 +56,15 @@ extension Verb {
 
     private static let full = Option.flag("full", "Compare every index with its table too, which takes longer.")
     private static let values = Option.flag(
-        "values", "Print what the rows at fault hold, not only their keys.")
+        "values", "Print what the faulty rows hold, not only their keys.")
     private static let source = Option.value(
-        "source", "STORE", "A store to compare numbers of objects with, such as a backup's.", completes: .files)
+        "source", "STORE", "A store with which to compare numbers of objects, such as a backup.", completes: .files)
 }
 
 extension Option {
     static let rules = value(
         "rules", "FILE", "Rules of the app as JSON (Documentation/Rules.md).", completes: .files)
-    static let fix = flag("fix", "Apply the fixes that rules have; opt-in, for they change data.")
+    static let fix = flag("fix", "Apply the fixes of the rules, which change data.")
     static let allowLargeQuarantine = flag(
         "allow-large-quarantine", "Let fixes put more than a quarter of an entity's objects into the quarantine.")
 }
@@ -88,7 +89,7 @@ extension ModelVersions {
     }
 }
 
-/// What the validation of a store has found, and what was mended.
+/// What the validation of a store has found, and what was repaired.
 private struct ValidationReport {
     let version: String
     let audit: StoreAudit
@@ -171,7 +172,7 @@ private struct ValidationReport {
         let isRehearsed = mended.run == nil
         var lines = mended.report.fixes.flatMap { $0.lines(style: style, isRehearsed: isRehearsed) }
         if isRehearsed {
-            lines.append("Rehearsed and verified on a copy; the store is as it was.")
+            lines.append("Rehearsed and verified on a copy. The store is unchanged.")
         } else if let backup = mended.backup {
             lines.append("The old store is kept as the backup \(backup).")
         }

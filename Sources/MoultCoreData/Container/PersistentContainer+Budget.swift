@@ -16,7 +16,7 @@ public enum BudgetedMigration: Sendable, Hashable {
 }
 
 extension PersistentContainer {
-    /// Migrates the described stores for at most so many seconds, and goes on where the last call has ended.
+    /// Migrates the described stores for at most so many seconds, and continues where the last call has ended.
     ///
     /// An app that is killed when its launch takes too long calls this at each launch, or from a background task, until
     /// it is finished, and loads its stores then. A store is the old one until the last call puts the new one in place,

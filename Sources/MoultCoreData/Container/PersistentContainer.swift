@@ -27,7 +27,7 @@ open class PersistentContainer: @unchecked Sendable {
 
     /// A container of the model of that name (`.momd`, `.xcdatamodeld`) among the resources of a bundle.
     ///
-    /// - Throws: `modelNotFound` where there is none, `modelInvalid` where it cannot be read.
+    /// - Throws: `modelNotFound` if there is none, `modelInvalid` if it cannot be read.
     public convenience init(name: String, bundle: Bundle = .main) throws {
         let folders = [bundle.resourceURL, bundle.bundleURL].compactMap(\.self)
         try self.init(
@@ -36,18 +36,18 @@ open class PersistentContainer: @unchecked Sendable {
 
     /// A container of the model at a URL, with all its versions.
     ///
-    /// - Throws: `modelNotFound` where there is none, `modelInvalid` where it cannot be read.
+    /// - Throws: `modelNotFound` if there is none, `modelInvalid` if it cannot be read.
     public convenience init(name: String, modelURL: URL) throws {
         try self.init(name: name, versions: ModelVersions(contentsOf: modelURL))
     }
 
     /// A container of the current one of several versions; stores of the others are migrated.
     ///
-    /// - Throws: `modelNotFound` where there are none.
+    /// - Throws: `modelNotFound` if there are none.
     public convenience init(name: String, versions: ModelVersions) throws {
         guard let current = versions.current else {
             throw MigrationError(
-                .modelNotFound, "There are no versions of the model \(name).", place: name,
+                .modelNotFound, "The model \(name) has no versions.", place: name,
                 remedy: "Give at least one version.")
         }
         self.init(name: name, managedObjectModel: current.model, versions: versions)
@@ -156,7 +156,7 @@ open class PersistentContainer: @unchecked Sendable {
 
     /// Says which class the objects of its entity have.
     ///
-    /// - Throws: `unknownKey` where the model has no entity for the class.
+    /// - Throws: `unknownKey` if the model has no entity for the class.
     public func register(_ classes: ManagedObject.Type...) throws {
         for type in classes { try persistentStoreCoordinator.register(type) }
     }

@@ -5,7 +5,7 @@ extension ManagedObjectContext {
     /// What a request finds, unsaved changes included; dictionaries of what is saved only.
     ///
     /// - Throws: `unknownKey` for an entity or key that the model has not; `invalidPredicate`; `fetchUnsupported` for a
-    ///   predicate that a store cannot answer, with that part of it; `wrongType` where an object is of another class.
+    ///   predicate that a store cannot answer, with that part of it; `wrongType` if an object is of another class.
     public func fetch<Result: FetchRequestResult>(_ request: FetchRequest<Result>) throws -> [Result] {
         try inTurn { graph in
             let fetch = try objectFetch(request)
@@ -29,7 +29,7 @@ extension ManagedObjectContext {
         try inTurn { try $0.count(try objectFetch(request)) }
     }
 
-    /// Calls `body` for each object that a request finds. What is not changed is let go of batch by batch, so that only
+    /// Calls `body` for each object that a request finds. What is not changed is released batch by batch, so that only
     /// identities, 48 bytes each, stay in memory for long.
     public func enumerate<Result: ManagedObject>(
         _ request: FetchRequest<Result>, _ body: (Result) throws -> Void
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
 
     /// The request that the model keeps under a name, with values for its predicate's variables.
     ///
-    /// - Throws: `unknownKey` where the model has none of that name.
+    /// - Throws: `unknownKey` if the model has none of that name.
     public func fetchRequestFromTemplate<Result: FetchRequestResult>(
         withName name: String, substitutionVariables variables: [String: Any?] = [:],
         resultType: Result.Type = ManagedObject.self

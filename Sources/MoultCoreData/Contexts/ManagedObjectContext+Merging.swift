@@ -27,7 +27,7 @@ extension ManagedObjectContext {
     public func mergeChanges(fromContextDidSave notification: Notification) throws {
         guard notification.name == Self.didSaveObjectIDsNotification else {
             throw MigrationError(
-                .usage, "\(notification.name.rawValue) does not tell what was saved.",
+                .usage, "\(notification.name.rawValue) does not say what was saved.",
                 remedy: "Observe ManagedObjectContext.didSaveObjectIDsNotification.")
         }
         let saved = try SavedChanges(notification.userInfo ?? [:])

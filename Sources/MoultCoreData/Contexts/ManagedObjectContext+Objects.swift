@@ -149,7 +149,7 @@ extension EntityDescription {
         try context.insertNewObject(forEntityName: entityName)
     }
 
-    /// The entity of that name in the context's model; nil where it has none.
+    /// The entity of that name in the context's model; nil if it has none.
     public static func entity(forEntityName name: String, in context: ManagedObjectContext) -> EntityDescription? {
         context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name]
     }

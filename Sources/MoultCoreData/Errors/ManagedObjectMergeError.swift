@@ -5,7 +5,7 @@ import MoultObjects
 public struct ManagedObjectMergeError: CoreDataError, Sendable {
     public let conflicts: [Conflict]
     public let description: String
-    /// 133021 where a uniqueness constraint is among the conflicts, else 133020.
+    /// 133021 where a uniqueness constraint is among the conflicts, otherwise 133020.
     public let coreData: (constant: String, number: Int)?
 
     /// One object that cannot be saved (`NSMergeConflict`, `NSConstraintConflict`).
@@ -14,7 +14,7 @@ public struct ManagedObjectMergeError: CoreDataError, Sendable {
         public let objectIDs: [ManagedObjectID]
         /// The properties of the uniqueness constraint; empty for a conflict of versions.
         public let constraint: [String]
-        /// The version that the changes were made over, and the one that the store holds; nil where there is none.
+        /// The version that the changes were made over, and the one that the store holds; nil if there is none.
         public let oldVersionNumber: Int?
         public let newVersionNumber: Int?
         /// What differs, in one sentence without values.

@@ -3,7 +3,7 @@ import MoultEngine
 import MoultModel
 import MoultSystem
 
-/// What has been done to one store: every migration and rollback since it first met Moult, kept beside it.
+/// What has been done to one store: every migration and rollback since it first met Moult, kept next to it.
 public struct MigrationHistory: Sendable {
     public let url: URL
 
@@ -22,7 +22,7 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     public enum Outcome: String, Sendable {
         case succeeded = "done"
         case failed, cancelled
-        /// A call ended on its budget, for the next one to go on.
+        /// A call ended on its budget, for the next one to continue.
         case paused
         /// The process died before the commit, and the store stayed the old one.
         case undone
@@ -43,7 +43,7 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     /// The name of the backup that was made, or put back.
     public let backup: String?
     public let rows: Int64
-    /// What went wrong, in a sentence; nil where nothing did.
+    /// What went wrong, in a sentence; nil if nothing did.
     public let error: String?
     /// What the store does not have since, counted.
     public let losses: [MigrationLoss]

@@ -19,7 +19,7 @@ extension PersistentStoreMirror {
         public let inserted: Int
         public let updated: Int
         public let deleted: Int
-        /// Why every row had to be compared, in a sentence; nil where that was not so, or was wished for.
+        /// Why every row had to be compared, in a sentence; nil if that was not so, or was wished for.
         public let reason: String?
         public let seconds: Double
 
@@ -48,11 +48,11 @@ extension PersistentStoreMirror {
         public let means: Means
         /// Transactions that are still to be taken over; nil without history.
         public let transactions: Int?
-        /// Objects that were written since; nil where every row would have to be compared.
+        /// Objects that were written since; nil if every row would have to be compared.
         public let objects: Int?
-        /// Why single objects cannot be followed, in a sentence; nil where they can.
+        /// Why single objects cannot be followed, in a sentence; nil if they can.
         public let reason: String?
-        /// What could not be taken back at the cut-over, in sentences.
+        /// What could not be undone at the cut-over, in sentences.
         public let losses: [String]
 
         init(_ status: MirrorStatus) {
@@ -77,7 +77,7 @@ extension PersistentStoreMirror {
         public let differences: [Difference]
         /// Other things that differ: tables and indexes by name, metadata by key, files of external data.
         public let others: [String]
-        /// Why the store that follows could not be brought up to date; nil where it could.
+        /// Why the store that follows could not be brought up to date; nil if it could.
         public let obstacle: String?
 
         /// A table of the store that follows.

@@ -31,7 +31,7 @@ public struct PersistentStoreMirror: Sendable {
     ///   - registry: the same code and mapping models.
     ///   - migrationAnswers: the same answers.
     ///   - allowsUncertainVersionHashes: as it was begun.
-    /// - Throws: `usage` where the store has no mirror; `planStale` where the way from one version to the other is not the
+    /// - Throws: `usage` if the store has no mirror; `planStale` if the way from one version to the other is not the
     ///   one that it was begun with.
     public init(
         ofStoreAt url: URL, versions: ModelVersions, registry: MigrationRegistry = MigrationRegistry(),
@@ -88,7 +88,7 @@ public struct PersistentStoreMirror: Sendable {
         guard try system.exists(url.path), OpenStores.shared.contains(try system.resolve(url.path)) else { return }
         throw MigrationError(
             .locked, "This process has the store open.", place: url.path,
-            remedy: "Begin before the store is loaded, or remove it from its coordinator first.")
+            remedy: "Start the mirror before the store is loaded, or remove the store from its coordinator first.")
     }
 
     // MARK: - In step
@@ -98,8 +98,8 @@ public struct PersistentStoreMirror: Sendable {
     /// - Parameters:
     ///   - comparingAll: compare every row, whatever history and lock counters say.
     ///   - overwriting: give up what something else has written to the store that follows; compares every row too.
-    /// - Throws: `locked`, `fileNotFound`; `mirrorDiverged` where something else has written to the store that follows, or
-    ///   the other was migrated; `dataConflict` where rows do not fit the other version.
+    /// - Throws: `locked`, `fileNotFound`; `mirrorDiverged` where something else has written to the store that follows,
+    ///   or the other was migrated; `dataConflict` if rows do not fit the other version.
     @discardableResult
     public func sync(comparingAll: Bool = false, overwriting: Bool = false) async throws -> Sync {
         try await run { Sync(try $0.synchronise(all: comparingAll, overwriting: overwriting)) }
@@ -116,7 +116,7 @@ public struct PersistentStoreMirror: Sendable {
 
     /// Says where the second store is now, after it was moved.
     ///
-    /// - Throws: `mirrorDiverged` where another store is at the place.
+    /// - Throws: `mirrorDiverged` if another store is at the place.
     public func moveSecond(to mirrorURL: URL) async throws {
         try await run { mirror in
             try Self.checkIsClosed(mirrorURL)
@@ -131,9 +131,9 @@ public struct PersistentStoreMirror: Sendable {
     /// Nobody may have the first store open, this process included.
     ///
     /// - Parameter acceptingLosses: cut over although some of what is written to the second store afterwards, or all of
-    ///   it, could not be taken back.
-    /// - Returns: what cannot be taken back, in sentences.
-    /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` where the stores differ;
+    ///   it, could not be undone.
+    /// - Returns: what cannot be undone, in sentences.
+    /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` if the stores differ;
     ///   `locked`.
     @discardableResult
     public func cutOver(acceptingLosses: Bool = false) async throws -> [String] {
@@ -144,12 +144,12 @@ public struct PersistentStoreMirror: Sendable {
     ///
     /// Nobody may have the second store open.
     ///
-    /// - Throws: `unsupported` where the cut-over was made as one that is not taken back; as ``cutOver(acceptingLosses:)``.
+    /// - Throws: `unsupported` if the cut-over was made as one that is not undone; as ``cutOver(acceptingLosses:)``.
     public func undoCutOver() async throws { try await run { try $0.undoCutOver() } }
 
     /// Ends the mirror; both stores stay.
     ///
-    /// - Throws: `usage` where the store has none.
+    /// - Throws: `usage` if the store has none.
     public static func stop(storeAt url: URL) async throws {
         try await BlockingWork.run("PersistentStoreMirror") { _ in try StoreMirror.stop(url.path) }
     }

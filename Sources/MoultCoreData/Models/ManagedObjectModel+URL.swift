@@ -4,7 +4,7 @@ import MoultModel
 extension ManagedObjectModel {
     /// Reads the model at `url`; of a bundle of versions (`.momd`, `.xcdatamodeld`) the current one.
     ///
-    /// - Throws: `modelNotFound` where there is no model, `modelInvalid` and `fileNotReadable` where it cannot be read.
+    /// - Throws: `modelNotFound` if there is no model, `modelInvalid` and `fileNotReadable` if it cannot be read.
     public init(contentsOf url: URL) throws {
         guard let current = try ModelVersions(contentsOf: url).current else {
             throw MigrationError.modelNotFound(at: url)
@@ -14,14 +14,14 @@ extension ManagedObjectModel {
 
     /// One model of the current versions of all models in the bundles; nil stands for the main bundle.
     ///
-    /// - Throws: `modelNotFound` where none of them holds a model, `modelInvalid` where two do not fit together.
+    /// - Throws: `modelNotFound` if none of them holds a model, `modelInvalid` if two do not fit together.
     public static func mergedModel(from bundles: [Bundle]?) throws -> ManagedObjectModel {
         let bundles = bundles ?? [.main]
         let folders = bundles.flatMap { [$0.resourceURL, $0.bundleURL].compactMap(\.self) }
         let models = try ModelLocation.models(in: folders).map(ManagedObjectModel.init(contentsOf:))
         guard !models.isEmpty else {
             throw MigrationError(
-                .modelNotFound, "None of the bundles holds a model.",
+                .modelNotFound, "None of the bundles contains a model.",
                 place: folders.map(\.path).joined(separator: ", "),
                 remedy: "Put a .momd or .xcdatamodeld among the resources, or give the model's own path.")
         }

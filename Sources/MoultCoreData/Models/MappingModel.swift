@@ -7,7 +7,7 @@ extension MappingModel {
     /// The mapping that Moult would migrate by, without migrating anything.
     ///
     /// - Throws: `cannotInfer` (134190) with every change that cannot be inferred, each with its place and remedy;
-    ///   `question` where the models leave open what a thing is, with every question and its answers.
+    ///   `question` if the models leave open what a thing is, with every question and its answers.
     public static func inferredMappingModel(
         forSourceModel source: ManagedObjectModel, destinationModel destination: ManagedObjectModel
     ) throws -> MappingModel {
@@ -27,7 +27,7 @@ extension MappingModel {
 
     /// The mapping model in the bundles that was made for the two models; nil stands for the main bundle.
     ///
-    /// - Returns: nil where none fits.
+    /// - Returns: nil if none fits.
     /// - Throws: what reading throws.
     public init?(
         from bundles: [Bundle]?, forSourceModel source: ManagedObjectModel,

@@ -13,7 +13,7 @@ enum ModelLocation {
             return names.sorted().map { URL(fileURLWithPath: folder).appendingPathComponent($0) }
         }
         let bundles = entries.filter { extensions.contains($0.pathExtension) }
-        // The compiled form of a model may lie beside its source.
+        // The compiled form of a model may lie next to its source.
         return Dictionary(grouping: bundles) { $0.deletingPathExtension().lastPathComponent }
             .sorted { $0.key < $1.key }
             .compactMap { $0.value.min { rank($0) < rank($1) } }

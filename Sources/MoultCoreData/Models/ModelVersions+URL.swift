@@ -5,7 +5,7 @@ import MoultModelFiles
 extension ModelVersions {
     /// Reads every version that lies at `url`: a `.momd`, an `.xcdatamodeld`, one model file, or a folder of them.
     ///
-    /// - Throws: `modelNotFound` where there is no model, `modelInvalid` and `fileNotReadable` where it cannot be read.
+    /// - Throws: `modelNotFound` if there is no model, `modelInvalid` and `fileNotReadable` if it cannot be read.
     public init(contentsOf url: URL) throws {
         do {
             try self.init(contentsOf: url.path)
@@ -20,7 +20,7 @@ extension ModelVersions {
         self.init(joining: versions, currentName: models.last?.name)
     }
 
-    /// The version that the bundle calls current, else the last.
+    /// The version that the bundle calls current, otherwise the last.
     public var current: ModelVersion? {
         currentName.flatMap { self[$0] } ?? versions.last
     }

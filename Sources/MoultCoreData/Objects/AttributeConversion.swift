@@ -31,7 +31,7 @@ struct AttributeConversion {
         if type == .transformable { return try transformed(value) }
         if let value = converted(value) { return value }
         throw MigrationError(
-            .wrongType, "A \(Swift.type(of: value)) cannot stand for \(place), which is \(type.name).",
+            .wrongType, "A \(Swift.type(of: value)) cannot be the value of \(place), which is \(type.name).",
             place: place, remedy: "Give a value of the attribute's type.")
     }
 

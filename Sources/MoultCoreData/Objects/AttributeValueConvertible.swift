@@ -11,8 +11,9 @@ extension AttributeValueConvertible {
         guard let value = try object.access({ try object.object.attribute(key) }) else { return nil }
         if let converted = Self(value) { return converted }
         throw MigrationError(
-            .wrongType, "\(object.object.entityName).\(key) holds \(value.kindPhrase), which is no \(Self.self).",
-            place: "\(object.object.entityName).\(key)", remedy: "Read it as the type that the model gives it.")
+            .wrongType,
+            "\(object.object.entityName).\(key) holds \(value.kindPhrase), which is not of type \(Self.self).",
+            place: "\(object.object.entityName).\(key)", remedy: "Read it as the type that it has in the model.")
     }
 
     public static func writeElement(_ value: Self?, _ key: String, of object: ManagedObject) throws {

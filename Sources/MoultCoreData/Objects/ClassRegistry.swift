@@ -15,7 +15,7 @@ final class ClassRegistry: Sendable {
     /// Whether any class but `ManagedObject` is registered.
     var isUsed: Bool { state.withLock { !$0.registered.isEmpty } }
 
-    /// - Throws: `unknownKey` where the model has no entity for the class.
+    /// - Throws: `unknownKey` if the model has no entity for the class.
     func register(_ type: ManagedObject.Type, in model: ManagedObjectModel) throws {
         let name = try entityName(for: type, in: model)
         state.withLock { state in

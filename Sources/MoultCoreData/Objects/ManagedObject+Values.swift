@@ -92,7 +92,7 @@ extension ManagedObject {
     private var noContext: MigrationError {
         MigrationError(
             .usage, "The object has left its context.", place: objectID.description,
-            remedy: "Fetch it again in a context that is there.")
+            remedy: "Fetch it again in an existing context.")
     }
 
     func conversion(of attribute: AttributeDescription, _ key: String) -> AttributeConversion {
@@ -207,8 +207,9 @@ extension ManagedObject {
         guard elements.contains(where: { $0.hasPrefix(path + ".") }) else { throw unknownKey(path) }
         guard let values = value as? [String: Any] else {
             throw MigrationError(
-                .wrongType, "A composite attribute is set by a dictionary, not by a \(type(of: value)).",
-                place: "\(object.entityName).\(path)", remedy: "Give a dictionary by the names of its elements.")
+                .wrongType, "A composite attribute is set to a dictionary, not to a \(type(of: value)).",
+                place: "\(object.entityName).\(path)",
+                remedy: "Give a dictionary with the names of its elements as keys.")
         }
         return try values.reduce(into: [:]) { all, entry in
             all.merge(try leaves(of: entry.value, at: "\(path).\(entry.key)", among: elements)) { $1 }

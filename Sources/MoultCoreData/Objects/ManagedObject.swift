@@ -29,7 +29,7 @@ open class ManagedObject {
 
     /// A new object in `context`.
     ///
-    /// - Throws: `unknownKey` where the model has no entity for this class.
+    /// - Throws: `unknownKey` if the model has no entity for this class.
     public convenience init(context: ManagedObjectContext) throws {
         let handle = try context.inTurn { graph in
             let coordinator = try context.coordinator()
@@ -46,7 +46,7 @@ open class ManagedObject {
     }
 
     /// The name of the entity whose objects have this class. Nil, which is the default, finds it by the class's name:
-    /// the entity that names the class, else the entity of the same name.
+    /// the entity that names the class, otherwise the entity of the same name.
     open class var entityName: String? { nil }
 
     // MARK: - What a subclass may do at certain moments

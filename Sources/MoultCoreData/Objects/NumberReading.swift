@@ -35,7 +35,7 @@ enum NumberReading {
 }
 
 extension Int64 {
-    /// Nil where the number has a fraction or is too great.
+    /// Nil if the number has a fraction or is too great.
     fileprivate init?(exactly number: Decimal) {
         self.init("\(number)")
     }

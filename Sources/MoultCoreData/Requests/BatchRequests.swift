@@ -62,7 +62,7 @@ public struct BatchUpdateRequest: BatchRequest {
 
     /// Sets what an expression gives for each object, such as `price * 1.1`.
     ///
-    /// - Throws: `invalidPredicate` where it does not parse.
+    /// - Throws: `invalidPredicate` if it does not parse.
     public mutating func setExpression(_ format: String, forKey key: String, _ arguments: Any?...) throws {
         changes[key] = try Expression(parsing: format, arguments: arguments.map(FormatArgument.init(any:)))
     }
@@ -79,7 +79,7 @@ public struct BatchDeleteRequest: BatchRequest {
     public var sortDescriptors: [FetchSortDescriptor] = []
     let objectIDs: [ManagedObjectID]?
 
-    /// - Throws: `usage` where the request names no entity.
+    /// - Throws: `usage` if the request names no entity.
     public init<Result>(fetchRequest: FetchRequest<Result>) throws {
         guard let name = fetchRequest.entityName else {
             throw MigrationError(
@@ -96,7 +96,7 @@ public struct BatchDeleteRequest: BatchRequest {
 
     /// Deletes these objects, which must be of one entity's tree.
     ///
-    /// - Throws: `usage` where there are none.
+    /// - Throws: `usage` if there are none.
     public init(objectIDs: [ManagedObjectID]) throws {
         guard let first = objectIDs.first else {
             throw MigrationError(.usage, "There is nothing to delete.", remedy: "Give the identity of an object.")

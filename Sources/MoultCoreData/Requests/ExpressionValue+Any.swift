@@ -26,7 +26,7 @@ extension ExpressionValue {
         case let url as any StringProtocol: self = .string(String(url))
         case let other?:
             throw MigrationError(
-                .usage, "A \(type(of: other)) cannot stand in a predicate.",
+                .usage, "A \(type(of: other)) cannot occur in a predicate.",
                 remedy: "Give a text, number, date, data, UUID, URL, object, or a collection of them.")
         }
     }

@@ -7,7 +7,7 @@ import Synchronization
 public final class PersistentStore: @unchecked Sendable {
     /// Where the objects of a store are kept.
     public enum StoreType: String, Sendable, Hashable {
-        /// One SQLite file, with the files beside it.
+        /// One SQLite file, with the files next to it.
         case sqlite = "SQLite"
         /// In memory, and gone with the store.
         case inMemory = "InMemory"

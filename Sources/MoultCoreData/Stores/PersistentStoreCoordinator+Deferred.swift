@@ -8,11 +8,12 @@ extension PersistentStoreCoordinator {
     /// Does everything that deferred migrations have left in the open stores: `finishDeferredLightweightMigration()`.
     ///
     /// Which stores have something left, their metadata say under
-    /// ``PersistentStoreOption/deferredLightweightMigration``. The stores are closed meanwhile and opened again, so
-    /// contexts wait; the objects that they have stay valid. A store is backed up before values leave it for good.
+    /// ``PersistentStoreOption/deferredLightweightMigration``. The stores are closed in the meantime and opened again,
+    /// so contexts wait; the objects that they have stay valid. A store is backed up before values leave it for good.
     ///
-    /// - Parameter onProgress: told often, on this thread, how far the work on one store is; of several, on each in turn.
-    /// - Throws: `locked` where another process has a store open, `insufficientStorage`; what was done stays done.
+    /// - Parameter onProgress: told often, on this thread, how far the work on one store is; of several, on each in
+    ///   turn.
+    /// - Throws: `locked` if another process has a store open, `insufficientStorage`; what was done stays done.
     public func finishDeferredLightweightMigration(
         onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in }
     ) throws {
@@ -38,7 +39,7 @@ extension PersistentStoreCoordinator {
         return try objects.lock.withLock { try store.store.metadata().hasDeferredWork }
     }
 
-    /// Contexts find the store's place taken by one that was opened anew, whatever became of the work.
+    /// Contexts find the store's place taken by one that was opened again, whatever became of the work.
     private func finish(
         _ store: PersistentStore, _ limit: DeferredLimit, _ onProgress: @escaping @Sendable (MigrationProgress) -> Void
     ) throws {

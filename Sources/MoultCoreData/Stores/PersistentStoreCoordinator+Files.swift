@@ -6,10 +6,10 @@ import MoultStore
 import MoultSystem
 
 extension PersistentStoreCoordinator {
-    /// Removes a store with every file beside it but Moult's backups. There is nothing to do where there is none.
+    /// Removes a store with every file next to it but Moult's backups. There is nothing to do where there is none.
     ///
     /// It is the whole store or none at every instant: SQLite takes in what its side files hold and removes them first.
-    /// - Throws: `usage` for a store that is open in this process; `locked` where another process has it open;
+    /// - Throws: `usage` for a store that is open in this process; `locked` if another process has it open;
     ///   `notAStore`, unless the option ``PersistentStoreOption/forceDestroy`` is set.
     public static func destroyPersistentStore(
         at url: URL, type: PersistentStore.StoreType = .sqlite, options: [String: any Sendable]? = nil
@@ -80,7 +80,7 @@ extension PersistentStoreCoordinator {
         try StoreCopy(from: from, to: path, exists: exists).run()
     }
 
-    /// Copies an open store to another place and goes on with the copy: `migratePersistentStore`. The old file stays.
+    /// Copies an open store to another place and continues with the copy: `migratePersistentStore`. The old file stays.
     ///
     /// Identities stay good, for the copy has the same `NSStoreUUID`; objects that were read stay what they are.
     /// - Throws: `usage` for a store of another coordinator and for one in memory as destination; what
@@ -100,7 +100,7 @@ extension PersistentStoreCoordinator {
             let system = POSIXSystem()
             guard try !system.exists(url.path) else {
                 throw MigrationError(
-                    .usage, "There is something at \(url.path) already.", place: url.path,
+                    .usage, "There is already something at \(url.path).", place: url.path,
                     remedy: "Destroy that store first, or give another place.")
             }
             try store.store.copy(to: url.path)

@@ -12,7 +12,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     let objects: ObjectCoordinator
     let classes = ClassRegistry()
     let transformers = TransformerRegistry()
-    /// The versions found beside the model, for stores that are behind.
+    /// The versions found next to the model, for stores that are behind.
     let modelVersions: ModelVersions?
     private let stores = Mutex<[PersistentStore]>([])
 
@@ -24,7 +24,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         objects = ObjectCoordinator(model: managedObjectModel)
     }
 
-    /// A coordinator over stores that somebody else has open: a migration, while an app's code runs.
+    /// A coordinator over stores that another user has open: a migration, while an app's code runs.
     init(over objects: ObjectCoordinator) throws {
         managedObjectModel = objects.model
         modelVersions = nil
@@ -39,7 +39,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
 
     public var persistentStores: [PersistentStore] { stores.withLock { $0 } }
 
-    /// The store at a URL; nil where none is open from there.
+    /// The store at a URL; nil if none is open from there.
     public func persistentStore(for url: URL) -> PersistentStore? {
         persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
     }
@@ -52,8 +52,8 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     /// Opens a store, making it where there is none. As Core Data's, it migrates only where the options say so.
     ///
     /// - Throws: `usage` for an option that Moult does not know; `storeAhead` (134100), `noPath` (134140),
-    ///   `storeUnknown` (134130), `cannotInfer` (134190), `question` where the store is not of the model; `locked`
-    ///   where somebody else is changing it.
+    ///   `storeUnknown` (134130), `cannotInfer` (134190), `question` if the store is not of the model; `locked` where
+    ///   somebody else is changing it.
     @discardableResult
     public func addPersistentStore(
         type: PersistentStore.StoreType = .sqlite, configuration: String? = nil, at url: URL?,
@@ -159,7 +159,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
 
     /// Says which class the objects of its entity have.
     ///
-    /// - Throws: `unknownKey` where the model has no entity for the class.
+    /// - Throws: `unknownKey` if the model has no entity for the class.
     public func register(_ classes: ManagedObject.Type...) throws {
         for type in classes { try self.classes.register(type, in: managedObjectModel) }
     }

@@ -176,7 +176,7 @@ public final class PersistentStoreDescription: Sendable {
     }
 
     /// Whether the migration stops at each version on the way, which then is a backup and a commit of its own: a chain
-    /// that dies goes on from the last of them. Otherwise the whole way is one commit, all or nothing.
+    /// that dies continues from the last of them. Otherwise the whole way is one commit, all or nothing.
     public var stopsAtEachVersion: Bool {
         get { state.withLock { $0.stopsAtEachVersion } }
         set { state.withLock { $0.stopsAtEachVersion = newValue } }

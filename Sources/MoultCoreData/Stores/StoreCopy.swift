@@ -62,7 +62,7 @@ struct StoreCopy {
         for suffix in ["-wal", "-shm"] { try system.remove(part + suffix) }
         try system.synchronise(part)
         for suffix in ["-wal", "-shm", "-journal"] { try system.remove(destination + suffix) }
-        // After a power cut none of them may come back beside the new store.
+        // After a power cut none of them may come back next to the new store.
         try system.synchronise(Path.folder(of: destination))
         try system.rename(part, to: destination)
         try system.synchronise(Path.folder(of: destination))

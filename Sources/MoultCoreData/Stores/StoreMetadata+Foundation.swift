@@ -20,7 +20,7 @@ extension StoreMetadata {
             let list = try PropertyList(foundation: value, place: key)
             guard changed[key] == nil || changed[key] == list, !Key.all.contains(key) || changed[key] != nil else {
                 throw MigrationError(
-                    .usage, "The metadata's \(key) is Core Data's own and cannot be set.", place: key,
+                    .usage, "The metadata's \(key) belongs to Core Data and cannot be set.", place: key,
                     remedy: "Use a key of your own.")
             }
             changed[key] = list
@@ -64,7 +64,7 @@ extension PropertyList {
                 self = .real(number)
             } else {
                 throw MigrationError(
-                    .usage, "A \(type(of: value)) cannot stand in a store's metadata.", place: place,
+                    .usage, "A \(type(of: value)) cannot be stored in a store's metadata.", place: place,
                     remedy: "Give texts, numbers, dates, data, and arrays and dictionaries of them.")
             }
         }

@@ -13,7 +13,7 @@ import MoultTransform
 /// The store is recognised before anything is opened for writing, so that one which is refused keeps every byte.
 package struct StoreOpening {
     let model: ManagedObjectModel
-    /// The versions found beside the model; nil where there is only the model.
+    /// The versions found next to the model; nil if there is only the model.
     var versions: ModelVersions?
     let url: URL?
     let type: PersistentStore.StoreType
@@ -39,7 +39,7 @@ package struct StoreOpening {
         self.options = options
     }
 
-    /// - Parameter versions: those that the store may be of, oldest first; nil where there is only the model.
+    /// - Parameter versions: those that the store may be of, oldest first; nil if there is only the model.
     /// - Throws: `usage` for an option that Moult does not know.
     package init(
         _ description: PersistentStoreDescription, model: ManagedObjectModel, versions: ModelVersions?
@@ -51,8 +51,8 @@ package struct StoreOpening {
         self.description = state
     }
 
-    /// - Throws: `storeAhead`, `noPath`, `storeUnknown`, `cannotInfer`, `question` where the store does not fit the
-    ///   model and cannot be made to; `locked` where somebody else has it; what a damaged store throws.
+    /// - Throws: `storeAhead`, `noPath`, `storeUnknown`, `cannotInfer`, `question` if the store does not fit the model
+    ///   and cannot be made to; `locked` where somebody else has it; what a damaged store throws.
     package func open() throws -> PersistentStore {
         guard type == .sqlite, let url, url.path != "/dev/null" else {
             let store = try ObjectStore(inMemory: model, configuration: configuration, history: options.tracksHistory)
@@ -74,13 +74,13 @@ package struct StoreOpening {
     private func make(_ path: String) throws {
         guard !options.isReadOnly else {
             throw MigrationError(
-                .fileNotFound, "There is no store at this path, and it is to be opened for reading only.", place: path,
-                remedy: "Check the path, or open it for writing once, which makes it.")
+                .fileNotFound, "There is no store at this path, and it was opened for reading only.", place: path,
+                remedy: "Check the path, or open it for writing once, which creates it.")
         }
         guard try system.exists(Path.folder(of: path)) else {
             throw MigrationError(
                 .fileNotFound, "The folder of the store does not exist.", place: Path.folder(of: path),
-                remedy: "Make the folder first.")
+                remedy: "Create the folder first.")
         }
         try checkHashes()
         try StoreMaker(
@@ -88,14 +88,14 @@ package struct StoreOpening {
         ).make(at: path, on: POSIXSystem())
     }
 
-    /// - Throws: `unsupported` where a hash would be a guess, and nobody has asked for that.
+    /// - Throws: `unsupported` if a hash would be a guess, and nobody has asked for that.
     private func checkHashes() throws {
         guard !options.allowsUncertainHashes, let reason = try modelVersion().hashes.uncertain.values.min() else {
             return
         }
         throw MigrationError(
             .unsupported, "The version hash of this model is not certain: \(reason).", place: url?.path ?? "",
-            remedy: "Leave the attribute out, or set the option \(PersistentStoreOption.allowsUncertainVersionHashes): "
+            remedy: "Remove the attribute, or set the option \(PersistentStoreOption.allowsUncertainVersionHashes): "
                 + "then Moult writes its best guess, and Core Data may refuse to open the store.")
     }
 
@@ -121,16 +121,16 @@ extension StoreOpening {
     func migrate(within budget: Double) throws -> BudgetOutcome {
         let started = system.monotonicNanoseconds
         guard type == .sqlite, let url, url.path != "/dev/null", try system.exists(url.path),
-            let (migrator, prepared) = try preparedMigration(url.path, goesOn: true)
+            let (migrator, prepared) = try preparedMigration(url.path, continuesEarlierCall: true)
         else { return .nothingToDo }
         return try migrator.run(prepared, within: .seconds(budget), since: started, observer)
     }
 
-    /// Nil where the store fits.
+    /// Nil if the store fits.
     ///
-    /// - Parameter goesOn: whether an earlier call may have looked at the rows.
+    /// - Parameter continuesEarlierCall: whether an earlier call may have looked at the rows.
     private func preparedMigration(
-        _ path: String, goesOn: Bool = false
+        _ path: String, continuesEarlierCall: Bool = false
     ) throws -> (Migrator, PreparedMigration)? {
         let path = try system.resolve(path)
         if OpenStores.shared.contains(path) {
@@ -140,8 +140,8 @@ extension StoreOpening {
         var engine = MigrationOptions(patience: max(options.busyTimeout, 0))
         if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
         let migrator = Migrator(options: engine, system: system)
-        // A call with a budget heals what it does not go on from.
-        if !goesOn && !options.isReadOnly {
+        // A call with a budget recovers what it does not continue from.
+        if !continuesEarlierCall && !options.isReadOnly {
             if try migrator.isUnfinished(path) { _ = try migrator.recover(path) } else { try migrator.healed(path) }
         }
         let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
@@ -159,7 +159,7 @@ extension StoreOpening {
         var preparation = PreparedMigration.Options(
             answers: answers, registry: registry, stopsAtEachVersion: description?.stopsAtEachVersion ?? false)
         preparation.defersWork = options.defersMigration
-        preparation.goesOn = goesOn
+        preparation.continuesEarlierCall = continuesEarlierCall
         preparation.isExperimental = options.allowsUncertainHashes
         preparation.comparesStores = description?.validatesAfterMigration ?? true
         // The task is due from the very commit that migrates the store.
@@ -203,7 +203,7 @@ extension StoreOpening {
         return ModelVersions(versions: chain.versions)
     }
 
-    /// Those beside the model; where the store's is not among them, the model that the store carries stands before the
+    /// Those next to the model; where the store's is not among them, the model that the store carries stands before the
     /// one to be opened with.
     private func versions(for snapshot: StoreSnapshot) throws -> ModelVersions {
         var list = versions?.versions ?? []
@@ -235,13 +235,13 @@ extension StoreOpening {
         }
         throw MigrationError(
             .storeUnknown,
-            "The store holds \(theirs.sorted().joined(separator: ", ")), and nothing of "
+            "The store contains \(theirs.sorted().joined(separator: ", ")), and nothing of "
                 + "\(ours.map(\.name).sorted().joined(separator: ", ")): its migration would drop everything.",
             place: url?.path ?? "",
             remedy: "Check the path; or open the store with a plan, or with the versions of its model.")
     }
 
-    /// Of several versions with the model's hashes the one that it is called, else the last.
+    /// Of several versions with the model's hashes the one that it is called, otherwise the last.
     private func target(in versions: ModelVersions) -> String? {
         let hashes = VersionHashes(of: model)
         let same = versions.versions.filter { $0.hashes.isCompatible(with: hashes) }
@@ -287,14 +287,14 @@ extension StoreOpening {
 
     private func notInferred(_ path: String, from: String, to: String) -> MigrationError {
         MigrationError(
-            .noPath, "No mapping is registered from \(from) to \(to), and none may be inferred.", place: path,
+            .noPath, "No mapping from \(from) to \(to) is registered, and inference is off.", place: path,
             remedy: "Register a mapping from \(from) to \(to), or set "
                 + "\(PersistentStoreOption.inferMappingModelAutomatically) to true.")
     }
 
     private func notInferred(_ path: String, cause: String) -> MigrationError {
         MigrationError(
-            .noPath, "Not every change on the way has a registered mapping, and none may be inferred.", place: path,
+            .noPath, "Some changes on the way have no registered mapping, and inference is off.", place: path,
             remedy: "Register a mapping for each change that has none, or set "
                 + "\(PersistentStoreOption.inferMappingModelAutomatically) to true.", cause: cause)
     }

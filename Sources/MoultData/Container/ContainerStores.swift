@@ -96,7 +96,7 @@ struct ContainerStores {
                 throw SwiftDataError(
                     .configurationSchemaNotFoundInContainerSchema,
                     "The configuration \(configuration.name) holds \(foreign.map(\.name).joined(separator: ", ")), "
-                        + "which the container's schema has not.",
+                        + "which the container's schema does not have.",
                     place: configuration.name, remedy: "Make the container for these models too.")
             }
         }
@@ -109,7 +109,7 @@ struct ContainerStores {
         guard !homeless.isEmpty else { return }
         throw SwiftDataError(
             .configurationSchemaNotFoundInContainerSchema,
-            "No configuration holds \(homeless.joined(separator: ", ")).", place: homeless.joined(separator: ", "),
+            "No configuration contains \(homeless.joined(separator: ", ")).", place: homeless.joined(separator: ", "),
             remedy: "Add the models to the schema of a configuration, or a configuration without a schema.")
     }
 

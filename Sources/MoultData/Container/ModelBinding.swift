@@ -132,7 +132,7 @@ extension Schema.PropertyMetadata {
 }
 
 extension Schema.PropertyMetadata {
-    /// When a row lacks a value, as far as its being NULL says it; nil where that says nothing.
+    /// When a row lacks a value, as far as its being NULL says it; nil if that says nothing.
     fileprivate var emptiness: StoredPredicate? {
         guard case .attribute(let attribute) = shape, attribute.type == .composite else {
             return .isNull(.keyPath(name))

@@ -40,7 +40,7 @@ extension ModelConfiguration {
         if case .private(let name) = cloudKitDatabase.kind { name } else { nil }
     }
 
-    /// What becomes of a wish for CloudKit, in one sentence; nil where there is none.
+    /// What becomes of a wish for CloudKit, in one sentence; nil if there is none.
     public var cloudKitExplanation: String? {
         cloudKitContainerIdentifier.map {
             "The store \(name) is not mirrored to \($0): CloudKit exists on Apple's systems only, where the same store "

@@ -5,7 +5,7 @@ import Foundation
 /// A configuration without a schema holds all models of its container. Several of one container need a schema each, and
 /// names of their own.
 public struct ModelConfiguration: Sendable, Hashable, Identifiable {
-    /// The name of the store's file, without `.store`; `default` where none was given.
+    /// The name of the store's file, without `.store`; `default` if none was given.
     public let name: String
     /// The models that the store holds; nil for all of the container's.
     public let schema: Schema?

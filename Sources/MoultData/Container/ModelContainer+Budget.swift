@@ -9,13 +9,13 @@ public enum BudgetedMigration: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - fraction: of the store that is being migrated, 0 to 1.
-    ///   - startedOver: why the work of earlier calls was thrown away; nil where it was not.
+    ///   - startedOver: why the work of earlier calls was discarded; nil if it was not.
     case unfinished(fraction: Double, startedOver: String?)
 }
 
 extension ModelContainer {
-    /// Migrates stores for at most so many seconds, and goes on where the last call has ended; made before a container
-    /// of the same schema, plan and configurations.
+    /// Migrates stores for at most so many seconds, and continues where the last call has ended; made before a
+    /// container of the same schema, plan and configurations.
     ///
     /// A store is the old one until the last call puts the new one in place, in one transaction.
     ///

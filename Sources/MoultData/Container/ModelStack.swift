@@ -50,7 +50,7 @@ final class ModelStack: @unchecked Sendable {
         SwiftDataError(
             .unknownSchema,
             MigrationError(
-                .unknownKey, "\(name) is no model of this container's schema.", place: name,
+                .unknownKey, "\(name) is not a model of this container's schema.", place: name,
                 remedy: "Make the container for it too; its models are "
                     + "\(schema.entities.map(\.name).joined(separator: ", "))."))
     }

@@ -30,7 +30,7 @@ extension SwiftDataError {
             .saveConflict,
             MigrationError(
                 .dataConflict, error.description, place: objects.joined(separator: ", "),
-                remedy: "Nothing was saved. Call rollback() to have what the store holds, and change that."))
+                remedy: "Nothing was saved. Call rollback() to return to the store's values, and change those."))
     }
 
     /// Nil for an error that SwiftData has no name for.

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs work on a context, which nobody else uses meanwhile.
+/// Runs work on a context, which nobody else uses in the meantime.
 public protocol ModelExecutor: Executor {
     var modelContext: ModelContext { get }
 }
@@ -62,7 +62,7 @@ extension ModelActor {
     /// The actor's own context.
     public var modelContext: ModelContext { modelExecutor.modelContext }
 
-    /// The model of an identity in the actor's context; nil where there is none of this class.
+    /// The model of an identity in the actor's context; nil if there is none of this class.
     public subscript<Model: PersistentModel>(id: PersistentIdentifier, as type: Model.Type) -> Model? {
         modelContext.existingModel(for: id)
     }

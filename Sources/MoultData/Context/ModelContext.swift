@@ -88,7 +88,7 @@ public final class ModelContext {
         return try? graph.shown(object) as? Model
     }
 
-    /// The model of an identity, read now; nil where there is none of this class.
+    /// The model of an identity, read now; nil if there is none of this class.
     func existingModel<Model: PersistentModel>(for id: PersistentIdentifier) -> Model? {
         guard let object = try? objects.existingObject(with: graph.identity(id)) else { return nil }
         return try? graph.checkedModel(for: object, as: Model.self)
@@ -162,5 +162,5 @@ extension ModelContext: CustomDebugStringConvertible {
     }
 }
 
-@available(*, unavailable, message: "a context belongs to one thread or actor; make one for each")
+@available(*, unavailable, message: "a context belongs to one thread or actor; create one for each")
 extension ModelContext: Sendable {}

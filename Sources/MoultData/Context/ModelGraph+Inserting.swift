@@ -19,14 +19,14 @@ extension ModelGraph {
         return try insert(model)
     }
 
-    /// Takes in a model and every model that it leads to, with all their values.
+    /// Inserts a model and every model that it refers to, with all their values.
     func insert(_ root: any PersistentModel) throws -> Object {
         var taken: [(object: Object, values: [String: OwnValues.Value])] = []
         var waiting = [root]
         var first: Object?
         while let model = waiting.popLast() {
             guard isFree(model) else { continue }
-            let (object, values) = try takeIn(model)
+            let (object, values) = try makeObject(model)
             if first == nil { first = object }
             taken.append((object, values))
             for case let destinations in values.values.map(\.destinations) where !destinations.isEmpty {
@@ -38,9 +38,9 @@ extension ModelGraph {
         return first
     }
 
-    /// Takes in a new model that leads to one of this context which leads back to it: the list of a parent that is
-    /// here has a child, so the child is here too. What keeps it from that, the next save throws.
-    func takeIn(_ model: any PersistentModel) {
+    /// Inserts a new model that refers to a model of this context which refers back to it: if the parent in this
+    /// context lists a child, the child belongs to this context too. The next save throws what prevents this.
+    func insertIfChild(_ model: any PersistentModel) {
         guard isFree(model), let name = try? stack.binding(type(of: model)).entityName,
             let shape = stack.coordinator.shape(of: name)
         else { return }
@@ -66,7 +66,7 @@ extension ModelGraph {
     }
 
     /// Makes the object of a model, with the values of its attributes.
-    private func takeIn(_ model: any PersistentModel) throws -> (Object, [String: OwnValues.Value]) {
+    private func makeObject(_ model: any PersistentModel) throws -> (Object, [String: OwnValues.Value]) {
         let binding = try stack.binding(type(of: model))
         let object = try objects.insert(binding.entityName)
         let (values, refusals) = values(of: model, binding)
@@ -129,8 +129,8 @@ extension ModelGraph {
 extension MigrationError {
     fileprivate static func absent(_ model: any PersistentModel) -> MigrationError {
         MigrationError(
-            .usage, "\(model.persistentModelID) stands for an object that is not in the store, and has no values.",
-            place: model.persistentModelID.description, remedy: "Make a new object, or fetch one that is there.")
+            .usage, "\(model.persistentModelID) refers to an object that is not in the store, and has no values.",
+            place: model.persistentModelID.description, remedy: "Create a new object, or fetch an existing one.")
     }
 }
 

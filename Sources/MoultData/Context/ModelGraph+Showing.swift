@@ -24,7 +24,7 @@ extension ModelGraph {
         return destinations.allSatisfy { id in (try? objects.object(with: id)).map { isShowable($0, &seen) } ?? false }
     }
 
-    /// Where an object leads to and may not be without; nil where one of its own values has nothing to show.
+    /// Where an object leads to and may not be without; nil if one of its own values has nothing to show.
     private func requiredDestinations(_ values: PositionedValues, _ binding: ModelBinding) -> [ObjectID]? {
         var destinations: [ObjectID] = []
         for demand in binding.demands where demand.isRequired {
@@ -59,7 +59,7 @@ extension ModelGraph {
         }
     }
 
-    /// The model of an object that a property leads to; nil where it cannot be shown.
+    /// The model of an object that a property leads to; nil if it cannot be shown.
     func shown(_ object: Object) throws -> (any PersistentModel)? {
         isShowable(object) ? try model(for: object) : nil
     }

@@ -26,7 +26,7 @@ extension FetchDescriptor {
     private func columns(_ keyPath: PartialKeyPath<T>, of entity: String) throws -> [String] {
         if let property = ModelProperties.of(T.self)[keyPath] { return property.paths }
         throw MigrationError(
-            .usage, "propertiesToFetch names \(keyPath), which is no stored property of \(entity).", place: entity,
+            .usage, "propertiesToFetch names \(keyPath), which is not a stored property of \(entity).", place: entity,
             remedy: "Name stored properties of \(entity), one step long.")
     }
 
@@ -46,7 +46,7 @@ extension Schema {
     package func predicate<T>(_ predicate: Foundation.Predicate<T>) throws -> MoultModel.Predicate {
         guard let model = T.self as? any PersistentModel.Type else {
             throw MigrationError(
-                .usage, "\(T.self) is no model.", remedy: "Fetch objects of a class that @Model stands on.")
+                .usage, "\(T.self) is not a model.", remedy: "Fetch objects of a class with @Model.")
         }
         var translation = PredicateTranslation(self, entity: try fetchedEntity(model))
         translation.terms[predicate.variable.key] = .object(.evaluatedObject, model)
@@ -59,7 +59,7 @@ extension Schema {
         if types[name].map({ $0 == model }) == true { return name }
         let known = types.keys.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", ")
         throw MigrationError(
-            .usage, "\(String(reflecting: model)) is no model of this schema.", place: name,
+            .usage, "\(String(reflecting: model)) is not a model of this schema.", place: name,
             remedy: "Name it among the models of the container; those are: \(known).")
     }
 }

@@ -21,7 +21,7 @@ package struct MemoryFetch<T: PersistentModel> {
 }
 
 extension FetchDescriptor {
-    /// How memory answers the fetch; nil where the store answers it, or where memory was not allowed to.
+    /// How memory answers the fetch; nil if the store answers it, or where memory was not allowed to.
     package func memoryFetch(in schema: Schema) throws -> MemoryFetch<T>? {
         guard allowsInMemoryEvaluation else { return nil }
         do {

@@ -41,7 +41,7 @@ extension ModelContext {
 extension SwiftDataError {
     fileprivate static func other(_ type: Any.Type) -> SwiftDataError {
         SwiftDataError(
-            .invalidTransactionFetchRequest, "\(type) is no transaction of these stores.", place: "\(type)",
+            .invalidTransactionFetchRequest, "\(type) is not a transaction of these stores.", place: "\(type)",
             remedy: "Ask for DefaultHistoryTransaction.")
     }
 }
@@ -86,8 +86,8 @@ private struct HistoryReading {
         guard let expired = numbers.first(where: { $0 < forgotten }) else { return }
         throw SwiftDataError(
             .historyTokenExpired,
-            "What was saved after transaction \(expired) has been forgotten up to transaction \(forgotten).",
-            place: store.path, remedy: "Read the models anew, then take the token of the last transaction there is.")
+            "The history from transaction \(expired) up to transaction \(forgotten) has been deleted.",
+            place: store.path, remedy: "Read the models again, then use the token of the last transaction.")
     }
 
     private func transaction(

@@ -21,7 +21,7 @@ struct WantedHistory {
     /// The number of the last transaction of a store that is wanted, or one behind it.
     func last(in store: String) -> Int64 { (tokensBehind.compactMap { $0.tokenValue?[store] } + [last]).min() ?? last }
 
-    /// In seconds since 2001-01-01 00:00:00 UTC, both ends included; nil where any will do.
+    /// In seconds since 2001-01-01 00:00:00 UTC, both ends included; nil if any will do.
     var timestamps: ClosedRange<Double>? {
         guard since > -.infinity || until < .infinity else { return nil }
         return since <= until ? since...until : since...since

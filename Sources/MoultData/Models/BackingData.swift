@@ -13,7 +13,7 @@ public protocol BackingData: AnyObject {
     func toOne(_ key: String) -> (any PersistentModel)?
     func setToOne(_ key: String, _ model: (any PersistentModel)?)
 
-    /// The objects of a to-many relationship; nil where an optional one was never set.
+    /// The objects of a to-many relationship; nil if an optional one was never set.
     func toMany(_ key: String) -> [any PersistentModel]?
     func setToMany(_ key: String, _ models: [any PersistentModel]?)
 
@@ -24,14 +24,14 @@ public protocol BackingData: AnyObject {
     /// save throws the error, unless the property was set before.
     func _noteUnreadable(_ key: String)
 
-    /// The value that the source of the model gives a property; nil where it gives none.
+    /// The value that the source of the model gives a property; nil if it gives none.
     func _initialValue(_ key: String) -> Any?
 
     /// Called when a property of the model was set, and at the end of its initialiser: a new model that leads to one of
     /// a context, which leads back to it, belongs to that context.
     func _wasWritten<Model: PersistentModel>(by model: Model)
 
-    /// The context that took the object in or read it; nil where none has it.
+    /// The context that took the object in or read it; nil if none has it.
     var _context: AnyObject? { get }
     /// Whether the next save of the context writes the object.
     var hasChanges: Bool { get }

@@ -71,10 +71,10 @@ public final class OwnValues: BackingData {
         host = backing.graph
     }
 
-    public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.takeIn(model) }
+    public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.insertIfChild(model) }
 
     private func set(_ key: String, _ value: Value) {
-        // An object that a context reads begins with the nil of its optional properties, which is let go of at once.
+        // An object that a context reads begins with the nil of its optional properties, which is released at once.
         if !value.isEmpty || !values.isEmpty && values[key] != nil { values[key] = value }
         if !refusals.isEmpty { refusals[key] = nil }
     }

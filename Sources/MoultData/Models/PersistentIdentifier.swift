@@ -46,7 +46,7 @@ extension PersistentIdentifier: Codable {
         var entityName: String
     }
 
-    /// - Throws: `DecodingError` where the URI is none, or the temporary one of another process.
+    /// - Throws: `DecodingError` if the URI is none, or the temporary one of another process.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let found = try container.decode(Implementation.self, forKey: .implementation)

@@ -28,7 +28,7 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         return standIn(key, of: backing)
     }
 
-    /// Nil where an optional is nil, and where a required value is missing altogether.
+    /// Nil if an optional is nil, and where a required value is missing altogether.
     private func value(_ key: String, of backing: any BackingData) throws -> Value? {
         let (reader, path) = (FormReader(backing: backing), form.start(key))
         if reader.isEmpty(form, path) {
@@ -105,8 +105,9 @@ extension MigrationError {
         _ type: Any.Type, _ key: String, of backing: any BackingData, _ error: any Error
     ) -> MigrationError {
         MigrationError(
-            .wrongType, "What the store holds is no \(type).", place: "\(backing.persistentModelID.entityName).\(key)",
-            remedy: "Let the type decode what its earlier versions wrote, or convert the values in a migration.",
+            .wrongType, "The value in the store is not of type \(type).",
+            place: "\(backing.persistentModelID.entityName).\(key)",
+            remedy: "Make the type decode what its earlier versions wrote, or convert the values in a migration.",
             cause: "\(error)")
     }
 }

@@ -52,7 +52,7 @@ public enum _PropertyShape: Sendable {
 
 extension _ModelProperty {
     /// What a property that cannot be empty shows where its backing data has no value that it could have: a getter
-    /// cannot throw. It is what the source gives new objects, else ``blank``; the next save throws the error.
+    /// cannot throw. It is what the source gives new objects, otherwise ``blank``; the next save throws the error.
     func standIn(_ key: String, of backing: any BackingData) -> Value {
         backing._noteUnreadable(key)
         if let initial = backing._initialValue(key) as? Value { return initial }
@@ -60,6 +60,6 @@ extension _ModelProperty {
         // A context hands out no object with such a value (ModelGraph.isShowable).
         preconditionFailure(
             "\(backing.persistentModelID.entityName).\(key) of \(backing.persistentModelID) has no value, and "
-                + "\(Value.self) can be made of nothing: give the property an initial value.")
+                + "\(Value.self) cannot be created without one: give the property an initial value.")
     }
 }

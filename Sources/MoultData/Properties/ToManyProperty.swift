@@ -4,7 +4,7 @@ import MoultModel
 public protocol RelationshipCollection {
     associatedtype PersistentElement: PersistentModel
     static var isOptionalRelationship: Bool { get }
-    /// `nil` where an optional relationship was never set.
+    /// `nil` if an optional relationship was never set.
     init(persistentElements: [PersistentElement]?)
     var persistentElements: [PersistentElement]? { get }
 }

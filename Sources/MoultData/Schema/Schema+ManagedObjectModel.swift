@@ -65,7 +65,7 @@ extension Schema {
         return described
     }
 
-    /// A to-one relationship that is not optional has minimum 0 all the same.
+    /// A to-one relationship that is not optional has minimum 0 anyway.
     private static func description(of relationship: Relationship) -> RelationshipDescription {
         RelationshipDescription(
             name: relationship.name, destinationEntityName: relationship.destination,

@@ -6,7 +6,7 @@ extension Schema {
         public let name: String
         public let originalName: String
         public let valueType: any Any.Type
-        /// What new objects begin with; nil where the source gives none.
+        /// What new objects begin with; nil if the source gives none.
         public let defaultValue: Any?
         public let options: [Option]
         public let hashModifier: String?
@@ -16,7 +16,7 @@ extension Schema {
         public var isOptional: Bool { stored.isOptional }
         /// The type in the store.
         package var type: AttributeType { stored.type }
-        /// Why SwiftData's form of this attribute is not known; nil where it is.
+        /// Why SwiftData's form of this attribute is not known; nil if it is.
         public var unknown: String? { stored.uncertainty }
         public var isAttribute: Bool { true }
         public var isUnique: Bool { options.contains(.unique) }
@@ -49,7 +49,7 @@ extension Schema.Attribute {
 
         /// No two objects of the entity have the same value.
         public static var unique: Option { Option(kind: .unique) }
-        /// Large data lies in a file beside the store.
+        /// Large data lies in a file next to the store.
         public static var externalStorage: Option { Option(kind: .externalStorage) }
         /// The history of a deleted object keeps the value.
         public static var preserveValueOnDeletion: Option { Option(kind: .preserveValueOnDeletion) }

@@ -10,7 +10,7 @@ extension Schema {
         package let declared: Declaration
         /// The Swift type of the property.
         package let valueType: any Any.Type
-        /// The value that the source gives, computed anew; nil where it gives none.
+        /// The value that the source gives, computed again; nil if it gives none.
         package let initialValue: (() -> Any)?
         /// Tells those who observe an object that the property changed without having been set: by the other side of a
         /// relationship, or by a context that reads the object again.

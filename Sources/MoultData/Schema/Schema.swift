@@ -25,7 +25,7 @@ public final class Schema: Sendable {
         faults = builder.faults
     }
 
-    /// - Throws: `DecodingError` where a class is not in this program.
+    /// - Throws: `DecodingError` if a class is not in this program.
     public convenience init(from decoder: any Decoder) throws {
         let encoded = try EncodedSchema(from: decoder)
         self.init(try encoded.types(decoder), version: encoded.version)
@@ -39,7 +39,7 @@ public final class Schema: Sendable {
         self.init(versionedSchema.models, version: versionedSchema.versionIdentifier)
     }
 
-    /// The entity of a model; nil where the schema does not have it.
+    /// The entity of a model; nil if the schema does not have it.
     public func entity(for type: any PersistentModel.Type) -> Entity? {
         let name = type.schemaMetadata.name
         guard types[name].map({ $0 == type }) ?? false else { return nil }

@@ -16,7 +16,7 @@ extension SchemaBuilder {
                 guard let (owner, inverse) = property(path, of: relationship.destination) else {
                     faults.append(
                         .modelInvalid(
-                            "\(place) names an inverse that is no relationship of \(relationship.destination).",
+                            "\(place) names an inverse that is not a relationship of \(relationship.destination).",
                             place: place, remedy: "Name a relationship of \(relationship.destination) as its inverse."))
                     continue
                 }

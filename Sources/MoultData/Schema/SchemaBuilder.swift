@@ -62,7 +62,7 @@ struct SchemaBuilder {
         guard names.count == paths.count else {
             faults.append(
                 .modelInvalid(
-                    "A #Unique or #Index of \(entity) names something that is no persisted property of it.",
+                    "A #Unique or #Index of \(entity) names something that is not a persisted property of it.",
                     place: entity, remedy: "Name stored properties of \(entity) only, one step long."))
             return nil
         }

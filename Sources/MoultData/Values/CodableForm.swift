@@ -69,7 +69,7 @@ enum CodableForm {
 
 /// An array whose values have columns of their own elsewhere.
 private protocol ArchivedArray {
-    /// The elements of an `NSArray`; nil where they stand in JSON instead.
+    /// The elements of an `NSArray`; nil if they stand in JSON instead.
     var archived: [PropertyList]? { get }
 }
 

@@ -12,7 +12,7 @@ public protocol PersistentValue: SendableMetatype {
     /// Whether a stored value is one of the type; nil is one of an optional.
     static func canBe(_ attribute: AttributeValue?) -> Bool
 
-    /// Nil where the attribute holds a value of another kind.
+    /// Nil if the attribute holds a value of another kind.
     init?(attribute: AttributeValue?)
     var attributeValue: AttributeValue? { get }
 }
@@ -33,7 +33,7 @@ extension Optional: PersistentValue where Wrapped: PersistentValue {
         attribute == nil || Wrapped.canBe(attribute)
     }
     @inlinable public init?(attribute: AttributeValue?) { self = Wrapped(attribute: attribute) }
-    // A key path of a generic type is made anew each time.
+    // A key path of a generic type is rebuilt each time.
     @inlinable public var attributeValue: AttributeValue? { flatMap { $0.attributeValue } }
 }
 

@@ -10,7 +10,7 @@ open class ValueTransformer {
 
     /// The data for a value; nil for none.
     open func transformedValue(_ value: Any?) -> Any? { value }
-    /// The value of the data; nil where it is none.
+    /// The value of the data; nil if it is none.
     open func reverseTransformedValue(_ value: Any?) -> Any? { value }
 
     private static let named = Mutex<[String: ValueTransformer.Type]>([:])
@@ -20,6 +20,6 @@ open class ValueTransformer {
         named.withLock { $0[name] = transformer }
     }
 
-    /// The transformer of that name; nil where there is none.
+    /// The transformer of that name; nil if there is none.
     public static func registered(forName name: String) -> ValueTransformer.Type? { named.withLock { $0[name] } }
 }

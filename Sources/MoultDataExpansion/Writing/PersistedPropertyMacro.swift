@@ -37,7 +37,7 @@ struct PersistedPropertyMacro: AccessorMacro, PeerMacro {
     }
 
     /// How the property is kept, chosen once; and a property of no size, which the initialiser of every class has to
-    /// set: so the compiler goes on to ask that every property has a value.
+    /// set: so the compiler continues to ask that every property has a value.
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext

@@ -16,8 +16,8 @@ extension TapeArchive {
         /// Unpacks files below a folder that exists; their paths, in the archive's order.
         ///
         /// - Parameter isWanted: is asked for each path; what is not wanted is passed over without being read.
-        /// - Throws: `backupInvalid` for an archive that is cut off or damaged, names a place outside of the folder, has
-        ///   a name twice, or holds links.
+        /// - Throws: `backupInvalid` for an archive that is cut off or damaged, names a place outside the folder, has a
+        ///   name twice, or holds links.
         @discardableResult
         package func unpack(into folder: String, where isWanted: (String) -> Bool = { _ in true }) throws -> [String] {
             var names: [String] = []
@@ -70,10 +70,10 @@ extension TapeArchive {
                 throw TapeArchive.invalid("\(entry.name) leads out of the folder.", path)
             }
             guard known.insert(entry.name).inserted else {
-                throw TapeArchive.invalid("it holds \(entry.name) twice.", path)
+                throw TapeArchive.invalid("it contains \(entry.name) twice.", path)
             }
             guard known.count <= TapeArchive.largestCount else {
-                throw TapeArchive.invalid("it holds more than \(TapeArchive.largestCount) files.", path)
+                throw TapeArchive.invalid("it contains more than \(TapeArchive.largestCount) files.", path)
             }
         }
 

@@ -8,7 +8,8 @@ extension TapeArchive {
         private let part: String
         private let system: any System
 
-        /// - Throws: `usage` where the path is taken, `locked` where another process writes there, `fileNotFound` where its folder is not there.
+        /// - Throws: `usage` if the path is taken, `locked` if another process writes there, `fileNotFound` if its
+        ///   folder is not there.
         package init(_ path: String, _ system: any System) throws {
             self.path = path
             self.system = system
@@ -22,7 +23,7 @@ extension TapeArchive {
             try system.append(contents + zeros(TapeArchive.padding(of: Int64(contents.count))), to: part)
         }
 
-        /// Adds the file at a path; what it grows by meanwhile is left out.
+        /// Adds the file at a path; what it grows by in the meantime is left out.
         package func add(file: String, as name: String) throws {
             let size = try system.status(of: file)?.size ?? 0
             try system.append(header(name, size), to: part)
@@ -30,7 +31,7 @@ extension TapeArchive {
             guard read == size else {
                 throw MigrationError(
                     .inputOutput, "\(file) became shorter while it was read.", place: file,
-                    remedy: "Run the command again when no process writes to it.")
+                    remedy: "Run the command again while no process writes to it.")
             }
             try system.append(zeros(TapeArchive.padding(of: size)), to: part)
         }

@@ -3,7 +3,7 @@ import MoultSystem
 
 /// An archive in POSIX's own format, which every `tar` reads (POSIX.1-2017, pax Interchange Format).
 ///
-/// Names and sizes that a plain header has no room for go into an extended header before it.
+/// Names and sizes that a plain header has no space for go into an extended header before it.
 package enum TapeArchive {
     static let blockSize = 512
 
@@ -41,7 +41,7 @@ package enum TapeArchive {
 
     static func invalid(_ message: String, _ path: String) -> MigrationError {
         MigrationError(
-            .backupInvalid, "\(path) is no whole archive: \(message)", place: path,
-            remedy: "Copy it again from where it came, or use another.")
+            .backupInvalid, "\(path) is not a complete archive: \(message)", place: path,
+            remedy: "Copy it again from its origin, or use another.")
     }
 }

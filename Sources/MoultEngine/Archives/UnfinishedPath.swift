@@ -1,10 +1,10 @@
 import MoultModel
 import MoultSystem
 
-/// Names for what is made beside a path until it is whole: `NAME.PID-START-UNIQUE.part`.
+/// Names for what is made next to a path until it is whole: `NAME.PID-START-UNIQUE.part`.
 ///
-/// Beside an archive or a folder of a person's own there is no lock. The name itself says which process makes it, by its
-/// number and its start, so that the files of a dead process differ from those of a living one.
+/// Beside an archive or a folder of a person's own there is no lock. The name itself says which process makes it, by
+/// its number and its start, so that the files of a dead process differ from those of a living one.
 package enum UnfinishedPath {
     static let suffix = ".part"
 
@@ -16,7 +16,7 @@ package enum UnfinishedPath {
 
     /// Removes what processes that are no more have left for a path, and names what is made until it is whole.
     ///
-    /// - Throws: `usage` where the path is taken, `locked` where another process makes it.
+    /// - Throws: `usage` if the path is taken, `locked` if another process makes it.
     static func begin(_ path: String, _ system: any System) throws -> String {
         try removeAbandoned(for: path, system)
         try checkUncontended(path, system)
@@ -48,7 +48,7 @@ package enum UnfinishedPath {
         }.map { Path.join(folder, $0) }
     }
 
-    /// - Throws: `locked` where another process that is running makes the same path.
+    /// - Throws: `locked` if another process that is running makes the same path.
     static func checkUncontended(_ path: String, _ system: any System) throws {
         let folder = Path.folder(of: path)
         guard try system.status(of: folder)?.kind == .folder else { return }
@@ -57,7 +57,7 @@ package enum UnfinishedPath {
                 process != system.processIdentifier, mark(ofProcess: process, system) == start
             else { continue }
             throw MigrationError(
-                .locked, "The process \(process) is making \(path).", place: path,
+                .locked, "The process \(process) is writing \(path).", place: path,
                 remedy: "Wait for it to end, or name another path.")
         }
     }

@@ -3,10 +3,10 @@ import MoultSQLite
 import MoultSystem
 
 extension BackupFolder {
-    /// Copies a backup out of the folder, proven before and after: into a folder, or an archive where the path ends with
-    /// `.tar`.
+    /// Copies a backup out of the folder, verified before and after: into a folder, or an archive where the path ends
+    /// with `.tar`.
     ///
-    /// - Throws: `usage` where the path is taken; `locked` where another process writes there; `backupInvalid`.
+    /// - Throws: `usage` if the path is taken; `locked` if another process writes there; `backupInvalid`.
     package func export(_ backup: StoreBackup, to path: String) throws {
         try verify(backup)
         guard path.hasSuffix(".tar") else { return try exportFolder(backup, to: path) }
@@ -16,7 +16,7 @@ extension BackupFolder {
             for file in backup.manifest.files + [StoreBackup.manifestName] {
                 try archive.add(file: Path.join(backup.folder, file), as: file)
             }
-            // Nothing has the name before it is proven.
+            // Nothing has the name before it is verified.
             try archive.finish { part in
                 try withUnpacked(part, in: UnfinishedPath.make(for: path, system)) { _ in }
             }
@@ -45,7 +45,7 @@ extension BackupFolder {
     ///   - version: the name of the version of a store that was copied by hand.
     ///   - wasClosed: whether the app had closed that store, so that a missing WAL is nothing that was left behind.
     /// What it makes under temporary names is removed by the next run; whoever calls it holds the lock of the store's
-    /// sidecar (``Migrator/takeIn(_:for:version:wasClosed:)``).
+    /// sidecar (``Migrator/importBackup(_:for:version:wasClosed:)``).
     ///
     /// - Throws: `backupInvalid` with the reason where it is not whole.
     package func take(_ path: String, version: String = "", wasClosed: Bool = false) throws -> StoreBackup {
@@ -99,7 +99,7 @@ extension BackupFolder {
 
     private func draftPath() -> String { Path.join(folder, ".\(system.uniqueName())\(Self.draftSuffix)") }
 
-    /// Proves what an archive holds, in a scratch folder.
+    /// Verifies what an archive holds, in a scratch folder.
     @discardableResult
     private func withUnpacked<Result>(
         _ archive: String, in scratch: String, _ body: (StoreBackup) throws -> Result

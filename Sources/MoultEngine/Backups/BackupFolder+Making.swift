@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultSystem
 
 extension BackupFolder {
-    /// A backup whose pages are copied, under a temporary name, not yet proven.
+    /// A backup whose pages are copied, under a temporary name, not yet verified.
     struct Draft {
         let folder: String
         let storeName: String
@@ -30,17 +30,17 @@ extension BackupFolder {
 
     static let draftSuffix = ".part"
 
-    /// Makes a backup of the store that a lock holds, and proves it.
+    /// Makes a backup of the store that a lock holds, and verifies it.
     package func make(
         of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason,
         _ observer: MigrationObserver = .none
     ) throws -> StoreBackup {
-        // Copying takes less than what proves the copy, which tells nothing of itself.
+        // Copying takes less than what verifies the copy, which tells nothing of itself.
         let copying = observer.spanning(0...RunEstimate.copyingShare)
         return try proven(try draft(of: lock, version: version, for: reason, copyingExternalData: true, copying))
     }
 
-    /// The backup that a draft becomes once it is proven; where it cannot be, nothing of it stays.
+    /// The backup that a draft becomes once it is verified; where it cannot be, nothing of it stays.
     func proven(_ draft: Draft) throws -> StoreBackup {
         do {
             return try finish(draft, try Self.prove(draft.store, system))
@@ -71,7 +71,7 @@ extension BackupFolder {
 
     /// - Parameters:
     ///   - storeName: what the file is called in the backup.
-    ///   - store: the path beside which the external data lie.
+    ///   - store: the path next to which the external data lie.
     func draft(
         of connection: Connection, named storeName: String, beside store: String, version: String,
         for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ observer: MigrationObserver
@@ -130,7 +130,7 @@ extension BackupFolder {
         try connection.checkSoundness(place: path)
     }
 
-    /// Gives a proven draft its manifest and its name.
+    /// Gives a verified draft its manifest and its name.
     func finish(_ draft: Draft, _ proof: Proof) throws -> StoreBackup {
         let files = try system.files(below: draft.folder).filter { $0 != draft.storeName }.map { path in
             let whole = Path.join(draft.folder, path)
@@ -170,7 +170,7 @@ extension BackupFolder {
 
     /// Removes what runs that died left unfinished. Only whoever holds the store's lock may call it.
     ///
-    /// - Parameter kept: the name of a draft that somebody goes on with.
+    /// - Parameter kept: the name of a draft that somebody continues with.
     func removeDrafts(except kept: String? = nil) throws {
         for path in try drafts(except: kept) { try system.removeTree(path) }
     }

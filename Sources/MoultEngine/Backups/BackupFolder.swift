@@ -49,7 +49,7 @@ package struct BackupFolder: Sendable {
         return newest
     }
 
-    /// Proves that a backup still is what its manifest says: size, SHA-256, soundness, version hashes, row counts and
+    /// Verifies that a backup still is what its manifest says: size, SHA-256, soundness, version hashes, row counts and
     /// external files.
     ///
     /// - Throws: `backupInvalid` that says what differs.
@@ -70,28 +70,28 @@ package struct BackupFolder: Sendable {
         }
         let state = try StoreState(connection)
         guard (state.hashes?.entities ?? [:]).mapValues(\.base64) == manifest.versionHashes else {
-            throw StoreBackup.invalid("The backup's version is not the one that its manifest names.", backup.store)
+            throw StoreBackup.invalid("The backup's version does not match its manifest.", backup.store)
         }
         guard try connection.rowCounts() == manifest.rows else {
-            throw StoreBackup.invalid("The backup's rows are not those that its manifest counts.", backup.store)
+            throw StoreBackup.invalid("The backup's row counts do not match its manifest.", backup.store)
         }
     }
 
     private func verify(_ file: String, in folder: String, size: Int64, sha256: String) throws {
         let path = Path.join(folder, file)
         guard let status = try system.status(of: path) else {
-            throw StoreBackup.invalid("The backup lacks \(file).", path)
+            throw StoreBackup.invalid("The file \(file) of the backup is missing.", path)
         }
         // A link would make a file of another place part of the backup; a pipe would never end.
         guard status.kind == .file, try system.resolve(path) == path else {
-            throw StoreBackup.invalid("\(path) is no plain file of the backup.", path)
+            throw StoreBackup.invalid("\(path) is not a plain file of the backup.", path)
         }
         guard status.size == size else {
             throw StoreBackup.invalid(
                 "\(path) has \(Quantity.count(status.size, "byte")); its manifest says \(Quantity.count(size)).", path)
         }
         guard try system.digest(of: path).hexadecimal == sha256 else {
-            throw StoreBackup.invalid("The contents of \(path) are not those that its manifest names.", path)
+            throw StoreBackup.invalid("The contents of \(path) do not match the manifest.", path)
         }
     }
 

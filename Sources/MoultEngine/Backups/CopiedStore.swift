@@ -3,10 +3,10 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// A store that somebody copied file by file, looked at before it is trusted.
+/// A store that was copied by hand, file by file, and is checked before it is used.
 ///
-/// A store in WAL mode is two files. Of the main file alone SQLite says that it is sound, and shows an old state, or
-/// none; beside a WAL of another state it shows a third.
+/// A store in WAL mode is two files. SQLite reports the main file alone as sound, but it shows an old state, or none.
+/// Next to a WAL of another state it shows a third.
 package struct CopiedStore {
     private let path: String
     private let system: any System
@@ -19,15 +19,15 @@ package struct CopiedStore {
         let log = try WriteAheadLog(beside: self.path, system)
         guard try log != nil || wasClosed || !Self.usesWAL(self.path, system) else {
             throw Self.invalid(
-                "\(path) was in WAL mode, and no \(Path.name(of: path))-wal is next to it: whatever the app wrote since "
-                    + "the last checkpoint is not in it.", path,
-                "Copy the -wal together with it, or let moult backup create make the backup. If the app had closed the "
-                    + "store before, say so with --was-closed.")
+                "\(path) was in WAL mode, and there is no \(Path.name(of: path))-wal next to it: what the app wrote since "
+                    + "the last checkpoint is missing.", path,
+                "Copy the -wal together with it, or use moult backup create. If the app had closed the "
+                    + "store before, pass --was-closed.")
         }
         if let reason = try log?.strangeness() {
             throw Self.invalid(
-                "The \(Path.name(of: path))-wal beside \(path) is not its own: \(reason)", path,
-                "Copy both files again at one moment, or let moult backup create make the backup.")
+                "The \(Path.name(of: path))-wal next to \(path) belongs to another file: \(reason)", path,
+                "Copy both files again at one moment, or use moult backup create.")
         }
     }
 

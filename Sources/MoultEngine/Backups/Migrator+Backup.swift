@@ -4,12 +4,12 @@ import MoultStore
 import MoultSystem
 
 extension Migrator {
-    /// Makes and proves a backup; the store is not changed.
+    /// Makes and verifies a backup; the store is not changed.
     ///
-    /// A store that another process has open, and writes to, is backed up all the same: one state of it, through
-    /// SQLite. What an earlier run left is healed where nobody has the store open.
+    /// A store that another process has open, and writes to, is backed up anyway: one state of it, through SQLite. What
+    /// an earlier run left is recovered where nobody has the store open.
     ///
-    /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not let go of it.
+    /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not released it.
     package func backUp(
         _ store: String, version: String, for reason: StoreBackup.Manifest.Reason = .request,
         _ observer: MigrationObserver = .none
@@ -24,10 +24,10 @@ extension Migrator {
         return backup
     }
 
-    /// Takes a backup in that was exported, or a store that was copied by hand, as a backup of a store that may be gone.
+    /// Imports an exported backup, or a store that was copied by hand, as a backup of a store that may be gone.
     ///
     /// - Throws: `locked` while another run of Moult changes the store; as ``BackupFolder/take(_:version:wasClosed:)``.
-    package func takeIn(
+    package func importBackup(
         _ path: String, for store: String, version: String = "", wasClosed: Bool = false
     ) throws -> StoreBackup {
         let sidecar = try sidecar(of: store)
@@ -38,12 +38,12 @@ extension Migrator {
             let folder = try backups(of: store)
             try folder.removeDrafts(of: sidecar)
             let backup = try folder.take(path, version: version, wasClosed: wasClosed)
-            MigrationLog(sidecar, system).append("Took in the backup \(backup.name).")
+            MigrationLog(sidecar, system).append("Imported the backup \(backup.name).")
             return backup
         }
     }
 
-    /// Nil where somebody has the store open.
+    /// Nil if somebody has the store open.
     private func exclusively(
         _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
     ) throws -> StoreBackup? {
@@ -59,7 +59,7 @@ extension Migrator {
     }
 
     /// Core Data writes a file before the row that names it is committed, and removes one after: the files of the state
-    /// that is copied are there when it begins, and the copy counts once none of them went away meanwhile.
+    /// that is copied are there when it begins, and the copy counts once none of them went away in the meantime.
     private func besideWriters(
         _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
     ) throws -> StoreBackup {
@@ -87,7 +87,7 @@ extension Migrator {
         }
         throw MigrationError(
             .locked, "Another process kept removing files of external data while they were copied.", place: path,
-            remedy: "Close the app that uses the store, or try again when it does less.")
+            remedy: "Close the app that uses the store, or try again when it is less busy.")
     }
 
     private func externalFiles(_ support: String) throws -> Set<String> {

@@ -4,10 +4,11 @@ import MoultStore
 import MoultSystem
 
 extension Migrator {
-    /// Makes and proves a backup of a store that is open, in this process or another: SQLite copies it beside those who
-    /// read, and those who write wait meanwhile. Only connections touch the file, so that nobody's locks are lost.
+    /// Makes and verifies a backup of a store that is open, in this process or another: SQLite copies it next to those
+    /// who read, and those who write wait in the meantime. Only connections touch the file, so that nobody's locks are
+    /// lost.
     ///
-    /// - Throws: `locked` where another run of Moult has the store, or somebody does not end writing.
+    /// - Throws: `locked` if another run of Moult has the store, or somebody does not end writing.
     package func backUpOpen(_ store: String, _ observer: MigrationObserver = .none) throws -> StoreBackup {
         let path = try system.resolve(store)
         let sidecar = Sidecar(store: path)

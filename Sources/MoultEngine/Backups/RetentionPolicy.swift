@@ -1,7 +1,7 @@
 import MoultSystem
 
-/// Which backups are kept: all of the last week, one a week up to a month, none older, but never fewer
-/// than ``minimumCount``, and never is the newest good one removed.
+/// Which backups are kept: all of the last week, then one per week up to a month, and never fewer than
+/// ``minimumCount``. The newest sound backup is never removed.
 package struct RetentionPolicy: Sendable, Equatable {
     package var keepAllDays: Int
     package var keepWeeklyDays: Int

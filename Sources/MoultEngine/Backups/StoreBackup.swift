@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// A whole store in a folder of its own, under its original names, so that the folder opens in Core Data as it stands.
+/// A complete store in its own folder, with its original file names, so that Core Data can open it there.
 package struct StoreBackup: Sendable, Equatable {
     /// The folder's path.
     package let folder: String
@@ -21,7 +21,7 @@ package struct StoreBackup: Sendable, Equatable {
         (manifest.createdAt, name.utf8.count, name) < (other.manifest.createdAt, other.name.utf8.count, other.name)
     }
 
-    /// What a backup holds, so that it can be proven years later without anything else.
+    /// What a backup holds, so that it can be verified years later without anything else.
     package struct Manifest: Sendable, Equatable {
         package var storeName: String
         /// The version's name as the run knew it.
@@ -70,9 +70,9 @@ package struct StoreBackup: Sendable, Equatable {
             case repair
             /// Another backup was about to take the store's place.
             case rollback
-            /// Somebody asked for it.
+            /// It was requested.
             case request
-            /// It was made elsewhere, or by hand, and taken in.
+            /// It was imported.
             case imported
         }
 
@@ -92,28 +92,29 @@ extension StoreBackup {
     /// The most bytes that a manifest may have: some 600,000 external files.
     static let largestManifest = 128 << 20
 
-    /// - Throws: `backupInvalid` where the folder holds no manifest that can be read, or one that is damaged, whatever
-    ///   the files beside it are.
+    /// - Throws: `backupInvalid` if the folder holds no manifest that can be read, or one that is damaged, whatever the
+    ///   files next to it are.
     package init(reading folder: String, _ system: any System) throws {
         let path = Path.join(folder, Self.manifestName)
         guard let status = try system.status(of: path) else {
             throw Self.invalid("\(folder) holds no manifest.", folder)
         }
         guard status.kind == .file, status.size <= Self.largestManifest else {
-            throw Self.invalid("The manifest of \(folder) is no file of at most \(Self.largestManifest) bytes.", path)
+            throw Self.invalid(
+                "The manifest of \(folder) is not a file of at most \(Self.largestManifest) bytes.", path)
         }
         let json = try JSONValue(
             parsing: try system.read(path, limit: Self.largestManifest, as: .backupInvalid), place: path,
             code: .backupInvalid)
         guard let manifest = Manifest(json) else {
-            throw Self.invalid("The manifest of \(folder) is none that Moult writes.", path)
+            throw Self.invalid("The manifest of \(folder) was not written by Moult.", path)
         }
         guard Manifest.isWhole(json) else {
             throw MigrationError(
                 .backupInvalid,
-                "The manifest of \(folder) is damaged: it is not what its own checksum says. Nothing is known of the files "
-                    + "beside it.", place: path,
-                remedy: "Use another backup, or take its store in as one that was copied by hand: moult backup import.")
+                "The manifest of \(folder) is damaged: it does not match its own checksum. Nothing is known about the files "
+                    + "next to it.", place: path,
+                remedy: "Use another backup, or import its store as one that was copied by hand: moult backup import.")
         }
         self.init(folder: folder, manifest: manifest)
     }

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultSystem
 
-/// A `-wal` file as bytes, to tell whether it belongs to the file that it lies beside (the WAL file format of SQLite,
+/// A `-wal` file as bytes, to tell whether it belongs to the file that it lies next to (the WAL file format of SQLite,
 /// sections 4.1 and 4.2).
 ///
 /// Only for files that this process has no connection to.
@@ -17,7 +17,7 @@ package struct WriteAheadLog {
     private static let headerSize: Int64 = 32
     private static let frameHeaderSize: Int64 = 24
 
-    /// Nil where there is none, or an empty one.
+    /// Nil if there is none, or an empty one.
     package init?(beside store: String, _ system: any System) throws {
         path = store + "-wal"
         guard let size = try system.status(of: path)?.size, size > 0 else { return nil }
@@ -30,11 +30,11 @@ package struct WriteAheadLog {
         salts = isWhole ? Array(header[16..<24]) : []
     }
 
-    /// Why it cannot be the store's own; nil where nothing speaks against it.
+    /// Why it cannot be the store's own; nil if nothing speaks against it.
     package func strangeness() throws -> String? {
         guard pageSize >= 512, !salts.isEmpty else { return "it does not begin like a WAL." }
         guard let own = try system.read(store, prefix: 18).databasePageSize else { return "the store has no header." }
-        guard own == pageSize else { return "its pages have \(pageSize) bytes, those of the store \(own)." }
+        guard own == pageSize else { return "its pages have \(pageSize) bytes, and those of the store have \(own)." }
         guard let main = try system.status(of: store), let log = try system.status(of: path),
             main.modified > log.modified
         else { return nil }
@@ -47,7 +47,7 @@ package struct WriteAheadLog {
         }
         let present = try system.bytes(of: store, from: (first.page - 1) * pageSize, count: pageSize)
         guard !versions.contains(present) else { return nil }
-        return "the store was written after it, and holds nothing of what it says of page \(first.page)."
+        return "the store was written after it, and page \(first.page) has none of its versions."
     }
 
     private struct Frame {

@@ -24,12 +24,12 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     package var calls = 0
     /// Of the whole, 0 to 1.
     package var fraction = 0.0
-    /// The backup whose pages are copied, until it has been proven and has its last name.
+    /// The backup whose pages are copied, until it has been verified and has its last name.
     var draft: CopiedPages?
     /// Whether its pages were checked, and what reading it once more has shown.
     var backupIsSound = false
     var proof: BackupFolder.Proof?
-    /// The name of the proven backup.
+    /// The name of the verified backup.
     var backup: String?
     var hasCopy = false
     /// Whether all statements have run.
@@ -87,7 +87,7 @@ extension MigrationCheckpoint {
         try system.writeAtomically(Array((json.indented + "\n").utf8), to: Self.path(sidecar, run: run), sidecar.rights)
     }
 
-    /// The checkpoint that a run has left beside its store; nil where there is none that can be read.
+    /// The checkpoint that a run has left next to its store; nil if there is none that can be read.
     package static func read(_ sidecar: Sidecar, _ system: any System) -> MigrationCheckpoint? {
         guard let journal = try? Journal.read(sidecar, system), journal.operation == .migrate,
             journal.state != .committing, journal.run.isPlainFileName
@@ -108,7 +108,7 @@ extension MigrationCheckpoint {
     static func facts(ofStore path: String, _ system: any System) throws -> JSONValue {
         var facts: [JSONValue] = []
         for name in [path, path + "-wal", path + "-journal"] {
-            // An empty log is as good as none: SQLite leaves either.
+            // An empty log is equivalent to none: SQLite leaves either.
             guard let status = try system.status(of: name), name == path || status.size > 0 else {
                 facts.append(.null)
                 continue
@@ -127,7 +127,7 @@ extension MigrationCheckpoint {
     /// File times move in steps of a few milliseconds.
     static let clockGrain = 0.02
 
-    /// What an earlier call has found in the rows; nil where the store was written to since, or the way is another.
+    /// What an earlier call has found in the rows; nil if the store was written to since, or the way is another.
     static func rowFacts(
         of store: String, _ plan: MigrationPlan, _ system: any System
     ) throws -> BoundPlan.RowFacts? {
@@ -138,7 +138,7 @@ extension MigrationCheckpoint {
         return checkpoint.rowFacts
     }
 
-    /// Why the work cannot go on from here, in one sentence; nil where it can.
+    /// Why the work cannot continue from here, in one sentence; nil if it can.
     ///
     /// - Parameter isDurable: whether nothing was written to the working files since they were synchronised.
     func obstacle(
@@ -148,21 +148,21 @@ extension MigrationCheckpoint {
             return "The store was written to since the last call."
         }
         guard script == migration.script.digest, from == migration.from, to == migration.to else {
-            return "The last call migrated from \(from) to \(to) in another way."
+            return "The last call migrated from \(from) to \(to) with another plan."
         }
         guard isDurable || boot == Self.boot(system) else {
-            return "The machine went down in the middle of the last call."
+            return "The machine stopped during the last call."
         }
         let source = sourceFolder(backups)
         var needed = [source].compactMap { $0 }
         if hasCopy { needed.append(Path.join(sidecar.work(run), sidecar.nameOfCopy)) }
         guard try (source != nil || !hasCopy) && needed.allSatisfy(system.exists) else {
-            return "Working files of the last call are gone."
+            return "Working files of the last call are missing."
         }
         return nil
     }
 
-    /// The folder of the backup, or of its draft; nil where neither was made.
+    /// The folder of the backup, or of its draft; nil if neither was made.
     func sourceFolder(_ backups: BackupFolder) -> String? {
         (backup ?? draft?.name).map { Path.join(backups.folder, $0) }
     }

@@ -2,9 +2,9 @@ import MoultModel
 import MoultStore
 import MoultSystem
 
-/// The time that one call has, and what the call has come to know of the machine's speed.
+/// The time of one call, and the speed of the machine so far.
 final class MigrationPace {
-    /// Thrown where the next unit has to wait for the next call.
+    /// Thrown if the next unit has to wait for the next call.
     struct Stop: Error {
         let next: MigrationUnit
     }
@@ -23,7 +23,7 @@ final class MigrationPace {
     /// Seconds that the last checkpoint took to write.
     var lastSave = 0.0
 
-    /// Whether an earlier call has left something to go on from.
+    /// Whether an earlier call has left something to continue from.
     let isResumed: Bool
 
     init(
@@ -80,7 +80,7 @@ final class MigrationPace {
         return result
     }
 
-    /// What is done beside a unit counts as one too.
+    /// What is done next to a unit counts as one too.
     func gain() { gained += 1 }
 
     /// - Parameter seconds: that a unit has taken.
@@ -98,7 +98,7 @@ final class MigrationPace {
     let isLate: @Sendable () -> Bool
 }
 
-/// How much of a migration one call may do, and what it goes on from.
+/// How much of a migration one call may do, and what it continues from.
 struct MigrationBudget {
     let limit: DeferredLimit
     /// When the call began, on the clock that never goes back.

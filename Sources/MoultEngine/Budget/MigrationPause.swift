@@ -1,6 +1,6 @@
 import MoultModel
 
-/// A migration that has used up the time of a call, and goes on at the next; the store is as it was.
+/// A migration that used up the budget of a call and continues at the next. The store is unchanged.
 package struct MigrationPause: Error, Sendable, Equatable {
     package var run: String
     package var from: String
@@ -13,11 +13,11 @@ package struct MigrationPause: Error, Sendable, Equatable {
     package var seconds: Double
     /// What the next call begins with.
     package var next: String
-    /// Why the work of earlier calls was thrown away and begun anew; nil where it was not.
+    /// Why the work of earlier calls was discarded; nil if it was not.
     package var startedOver: String?
 }
 
-/// What a call with a budget has come to.
+/// The result of a call with a budget.
 package enum BudgetOutcome: Sendable {
     /// The store was of the target version already.
     case nothingToDo

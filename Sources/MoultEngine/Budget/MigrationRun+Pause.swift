@@ -39,7 +39,7 @@ extension MigrationRun {
     }
 
     /// What the call ends with where its budget ended it, or whoever watches: a pause, or an error with the work kept;
-    /// nil where it was something else.
+    /// nil if it was something else.
     ///
     /// - Throws: where nothing of the work can be kept.
     func endOfCall(_ pace: MigrationPace, after error: any Error) throws -> (any Error)? {
@@ -66,13 +66,14 @@ extension MigrationRun {
 
     // MARK: - The last call
 
-    /// Whether what the commit has left in the log is written back in this call. Else whoever opens the store next does
-    /// that, as with every log: the commit has made it durable.
+    /// Whether what the commit has left in the log is written back in this call. Else the next process that opens the
+    /// store does that, as with every log: the commit has made it durable.
     var hasTimeToWriteBack: Bool {
         pace.map { $0.left >= $0.seconds(of: units.writeBack) * MigrationPace.margin } ?? true
     }
 
-    /// Whether expired backups can be looked for in this call, which may read a whole one; else the next run does it.
+    /// Whether expired backups can be looked for in this call, which may read a whole one; otherwise the next run does
+    /// it.
     var hasTimeToPrune: Bool {
         pace.map { $0.left > 2 * $0.seconds(of: units.soundness) + 2 * $0.seconds(of: units.digest) } ?? true
     }

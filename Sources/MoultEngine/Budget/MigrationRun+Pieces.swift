@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// A run that ends with its budget, and goes on at the next call from what its checkpoint says.
+/// A run that ends with its budget, and continues at the next call from what its checkpoint says.
 extension MigrationRun {
     /// The same as on a copy, unit by unit.
     ///
@@ -137,8 +137,8 @@ extension MigrationRun {
     func pathOfSource(_ pace: MigrationPace) throws -> String {
         guard let folder = pace.checkpoint.sourceFolder(backups) else {
             throw MigrationError(
-                .backupNotFound, "The backup of this migration is gone.", place: backups.folder,
-                remedy: "Run the command again; the store is as it was.")
+                .backupNotFound, "The backup of this migration is missing.", place: backups.folder,
+                remedy: "Run the command again. The store is unchanged.")
         }
         return Path.join(folder, Path.name(of: sidecar.store))
     }
@@ -148,8 +148,8 @@ extension MigrationRun {
     private func draft(of pace: MigrationPace) throws -> BackupFolder.Draft {
         guard let pages = pace.checkpoint.draft else {
             throw MigrationError(
-                .backupNotFound, "The backup of this migration is gone.", place: backups.folder,
-                remedy: "Run the command again; the store is as it was.")
+                .backupNotFound, "The backup of this migration is missing.", place: backups.folder,
+                remedy: "Run the command again. The store is unchanged.")
         }
         return draft(pages, try state())
     }

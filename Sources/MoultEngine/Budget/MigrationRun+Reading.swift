@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultSystem
 
-/// A unit that only reads: it may be done on the other core, beside others.
+/// A unit that only reads: it may be done on the other core, next to others.
 struct ReadingUnit: Sendable {
     let unit: MigrationUnit
     /// What the checkpoint has to say afterwards.

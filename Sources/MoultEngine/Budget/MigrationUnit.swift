@@ -1,4 +1,4 @@
-/// A piece of a migration that is done whole or not at all, and about how long it takes.
+/// A piece of a migration that is done completely or not at all, with its estimated time.
 package struct MigrationUnit: Sendable, Hashable {
     package var sentence: String
     /// By ``WorkCost``.

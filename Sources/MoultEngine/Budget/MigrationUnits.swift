@@ -1,19 +1,19 @@
 import MoultModel
 import MoultStore
 
-/// What a migration comes down to, for one that is done in several calls.
+/// The units of a migration that is done in several calls.
 package struct MigrationUnits: Sendable {
     /// Bytes of the store.
     let size: Int64
     /// Its objects.
     let rows: Int64
     let script: StoreScript
-    /// Why what comes between the backup and the commit cannot be done in pieces; nil where it can.
+    /// Why what comes between the backup and the commit cannot be done in pieces; nil if it can.
     package let reasonForOne: String?
     /// Whether what the commit has put into the log is written back by itself.
     private let usesWAL: Bool
     private let instances: Int64
-    /// The longest piece of the verification; nil where it has none.
+    /// The longest piece of the verification; nil if it has none.
     private let question: MigrationUnit?
 
     package init(_ migration: Migration, size: Int64, usesWAL: Bool) {
@@ -29,7 +29,7 @@ package struct MigrationUnits: Sendable {
 
     /// What the plan was made from; done before the call has a run.
     private var look: MigrationUnit {
-        MigrationUnit(sentence: "Look at the rows.", seconds: WorkCost.files + Double(rows) * WorkCost.look)
+        MigrationUnit(sentence: "Read the rows.", seconds: WorkCost.files + Double(rows) * WorkCost.look)
     }
     var backup: MigrationUnit { unit("Back the store up.", WorkCost.backup) }
     var soundness: MigrationUnit { unit("Check the pages of the backup.", WorkCost.soundness) }
@@ -38,7 +38,7 @@ package struct MigrationUnits: Sendable {
     var pages: MigrationUnit { unit("Check the pages of the new store.", WorkCost.soundness) }
     var commit: MigrationUnit {
         unit(
-            "Put the new store in place, in one transaction.",
+            "Commit the new store, in one transaction.",
             usesWAL ? WorkCost.commit - WorkCost.writeBack : WorkCost.commit)
     }
     var writeBack: MigrationUnit { unit("Write the log back.", WorkCost.writeBack) }
@@ -56,7 +56,7 @@ package struct MigrationUnits: Sendable {
         let statements = unit(of: script.statements[...]).seconds
         let others = copy.seconds + verification.seconds + commit.seconds + Double(instances) * WorkCost.object
         return MigrationUnit(
-            sentence: "Change and verify the copy, and put it in place: \(reasonForOne ?? "in one").",
+            sentence: "Change, verify and commit the copy, in one unit: \(reasonForOne ?? "it cannot be divided").",
             seconds: statements + others)
     }
 
@@ -100,12 +100,12 @@ package struct MigrationUnits: Sendable {
 }
 
 extension Migration {
-    /// Why the work on the copy has to be done at one stretch; nil where it can be done in pieces.
+    /// Why the work on the copy has to be done in one unit; nil if it can be done in pieces.
     fileprivate var reasonForOneUnit: String? {
-        if !code.isEmpty { return "a migration policy keeps a state of its own" }
-        if let step = steps.first { return "the step \(step.name) keeps a state of its own" }
-        if next != nil { return "the way takes several passes" }
-        if ruleLog != nil || !checks.isEmpty { return "rules are checked over all of it" }
+        if !code.isEmpty { return "a migration policy keeps its own state" }
+        if let step = steps.first { return "the step \(step.name) keeps its own state" }
+        if next != nil { return "the migration takes several passes" }
+        if ruleLog != nil || !checks.isEmpty { return "rules are checked over the whole store" }
         if !newExternalFiles.isEmpty { return "files of external data are written" }
         return nil
     }

@@ -3,11 +3,11 @@ import MoultStore
 import MoultSystem
 
 extension Migrator {
-    /// Runs as much of a prepared migration as there is time for, and goes on where the last such call has ended.
+    /// Runs as much of a prepared migration as there is time for, and continues where the last such call has ended.
     ///
-    /// The store is unchanged until the last call, whose end is the one commit. What calls before it have done lies in the
-    /// sidecar, durable at the end of each; a store that was written to in between is migrated from the start, and the
-    /// outcome says so.
+    /// The store is unchanged until the last call, whose end is the one commit. What calls before it have done lies in
+    /// the sidecar, durable at the end of each; a store that was written to in between is migrated from the start, and
+    /// the outcome says so.
     ///
     /// - Parameters:
     ///   - limit: the time of this call; or one unit, for tests and for whoever counts another way.
@@ -27,11 +27,11 @@ extension Migrator {
         if prepared.stopsAtEachVersion {
             throw MigrationError(
                 .usage, "A budget and a stop at each version exclude each other.", place: prepared.store,
-                remedy: "Leave one of them out: a call with a budget can be ended anywhere.")
+                remedy: "Omit one of them. A call with a budget may end anywhere.")
         }
         try limit.check(against: MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL).longest)
         if let outcome = try run(
-            migration, on: prepared.store, limit, started, mayStartOver: !prepared.goesOn, observer)
+            migration, on: prepared.store, limit, started, mayStartOver: !prepared.continuesEarlierCall, observer)
         {
             return outcome
         }
@@ -40,8 +40,8 @@ extension Migrator {
             ?? .nothingToDo
     }
 
-    /// - Parameter mayStartOver: whether the rows were looked at for this plan; where not, and the work cannot go on,
-    ///   nothing is done and nil is returned.
+    /// - Parameter mayStartOver: whether the rows were looked at for this plan; where not, and the work cannot
+    ///   continue, nothing is done and nil is returned.
     private func run(
         _ migration: Migration, on store: String, _ limit: DeferredLimit, _ started: UInt64, mayStartOver: Bool,
         _ observer: MigrationObserver
@@ -66,7 +66,7 @@ extension Migrator {
         }
     }
 
-    /// What the work can go on from; or why it cannot, where there is some.
+    /// What the work can continue from; or why it cannot, where there is some.
     private func checkpoint(
         of lock: StoreLock, for migration: Migration
     ) throws -> (checkpoint: MigrationCheckpoint?, obstacle: String?) {
@@ -126,7 +126,7 @@ extension DeferredLimit {
 }
 
 extension PreparedMigration {
-    /// The unit that a budget has to have room for; nil where there is nothing to do, or nothing that can be done.
+    /// The unit that a budget has to have room for; nil if there is nothing to do, or nothing that can be done.
     package var longestUnit: MigrationUnit? {
         (try? migration()).map { MigrationUnits($0, size: size, usesWAL: usesWAL).longest }
     }
@@ -134,7 +134,7 @@ extension PreparedMigration {
     /// The same, with every row looked at.
     fileprivate func lookingAgain() throws -> PreparedMigration {
         var options = options
-        options.goesOn = false
+        options.continuesEarlierCall = false
         return try PreparedMigration(store, versions: versions, to: plan.to.name, options: options, system: system)
     }
 }

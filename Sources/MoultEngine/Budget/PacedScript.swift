@@ -18,7 +18,7 @@ struct PacedScript {
     private struct Position {
         /// The statement that is next.
         var statement = 0
-        /// The highest key that is done of it; nil where none is.
+        /// The highest key that is done of it; nil if none is.
         var key: Int64?
         /// Rows of it that are done.
         var rows: Int64 = 0
@@ -123,7 +123,7 @@ private struct PieceSize {
         keys = max(1, Int64(Double(keys) * share))
     }
 
-    /// Long beside a transaction of the working copy, short beside a budget.
+    /// Long next to a transaction of the working copy, short next to a budget.
     private static let seconds = 0.1
 }
 

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultStore
 
-/// How much of what was put off is done in one call.
+/// How much of what was deferred is done in one call.
 package enum DeferredLimit: Sendable, Hashable {
     case all
     /// The next task.
@@ -25,6 +25,6 @@ extension MigrationError {
         return MigrationError(
             .budgetTooSmall,
             "A budget of \(budget) s is not enough: the longest piece that cannot be interrupted takes about \(needed) s. "
-                + sentence, remedy: "Give it \(needed) s or more, or no budget at all.")
+                + sentence, remedy: "Give a budget of \(needed) s or more, or none.")
     }
 }

@@ -1,12 +1,12 @@
 import MoultModel
 import MoultStore
 
-/// What has become of the work that a deferred migration had put off.
+/// The result of doing deferred work.
 package struct DeferredOutcome: Sendable, Equatable {
     package var done: [DeferredTask]
     /// What is still to be done.
     package var left: [DeferredTask]
-    /// Made before the first task that drops values; nil where there was none, or where one was made before.
+    /// Made before the first task that drops values; nil if there was none, or where one was made before.
     package var backup: StoreBackup?
     package var seconds: Double
     /// What the tasks have dropped, counted.

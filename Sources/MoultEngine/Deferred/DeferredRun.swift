@@ -4,7 +4,7 @@ import MoultStore
 import MoultSystem
 import MoultVerify
 
-/// One call that does tasks which a deferred migration has left, under the lock of their store.
+/// One call that does deferred tasks, under the lock of the store.
 final class DeferredRun {
     private let lock: StoreLock
     private let version: ModelVersion
@@ -41,7 +41,7 @@ final class DeferredRun {
 
     func perform(_ snapshot: StoreSnapshot) throws -> DeferredOutcome {
         guard snapshot.metadata.hasDeferredWork else {
-            try limit.check(against: (0, "Nothing waits in this store."))
+            try limit.check(against: (0, "There is no deferred work in this store."))
             return outcome(left: [])
         }
         let work = try DeferredWork(snapshot, version: version, measuredOver: connection)
@@ -117,14 +117,14 @@ extension DeferredRun {
             known = try connection.transaction { try perform(task, of: work, script, observer) }
             losses += lost
         } catch {
-            // A log whose synchronisation failed holds the commit all the same: the next process would find it there.
+            // A log whose synchronisation failed holds the commit anyway: the next process would find it there.
             try? lock.settle()
             throw error
         }
     }
 
-    /// The work of the store as it is. A task changes its own table alone, or is read anew itself, so only what
-    /// somebody else has changed is read anew here.
+    /// The work of the store as it is. A task changes its own table alone, or is read again itself, so only what
+    /// somebody else has changed is read again here.
     private func currentWork() throws -> DeferredWork {
         if let known, try connection.schemaVersion() == known.schema { return known.work }
         return try DeferredWork(StoreSnapshot(connection), version: version)
@@ -168,14 +168,14 @@ extension DeferredRun {
         try ScriptRunner(script: script, observer: observer, system: system).run(on: connection)
     }
 
-    /// The tables are those of a fresh store, word for word; then nothing is pending any more.
+    /// The tables are those of a new store, word for word; then nothing is pending any more.
     private func settle() throws {
         let work = try DeferredWork(StoreSnapshot(connection), version: version)
         let faults = try StoreVerifier(connection, shape: StoreShape(work.fresh, withObjects: true)).structure()
         if let fault = faults.first {
             throw MigrationError(
                 .verificationFailed, "The tables are not those of a new store. \(fault.message)", place: fault.place,
-                remedy: "The store is as it was before this task. Report this to Moult with the model.")
+                remedy: "This task changed nothing. Report this as a bug, with the model.")
         }
         var metadata = try StoreMetadata(from: connection)
         metadata.hasDeferredWork = false
@@ -187,7 +187,7 @@ extension DeferredRun {
     private static func unchanged(_ task: DeferredTask) -> MigrationError {
         MigrationError(
             .verificationFailed, "The task ran without effect: \(task.sentence)", place: task.name,
-            remedy: "The store is as it was before this task. Report this to Moult with the model.")
+            remedy: "This task changed nothing. Report this as a bug, with the model.")
     }
 
     /// The rows of a table are there twice, and pass through the log once more.
@@ -196,7 +196,7 @@ extension DeferredRun {
         let (folder, pageSize) = (Path.folder(of: connection.path), try StoreState(connection).pageSize)
         let log = SpaceRequirement.commitLog(pages: 2 * bytes / max(pageSize, 1), pageSize: pageSize)
         try SpaceRequirement(parts: [
-            .init(reason: "table made anew", folder: folder, bytes: bytes),
+            .init(reason: "rebuilt table", folder: folder, bytes: bytes),
             .init(reason: "commit log", folder: folder, bytes: log),
             .records(in: folder),
         ]).check(system)
@@ -207,8 +207,8 @@ extension DeferredRun {
             return .budgetTooSmall(budget, max(task.seconds, budget) * 2, task.sentence)
         }
         return MigrationError(
-            .cancelled, "The work was cancelled in the middle of a task, which is as it was: \(task.sentence)",
-            place: connection.path, remedy: "What was done before stays done; run the command again for the rest.",
+            .cancelled, "The work was cancelled. The current task changed nothing: \(task.sentence)",
+            place: connection.path, remedy: "Earlier tasks stay done. Run the command again for the rest.",
             cause: error.cause)
     }
 }
@@ -256,12 +256,12 @@ extension DeferredRun {
     }
 
     /// What was done is committed, so nothing may fail any more: a WAL that cannot be written back now is written back
-    /// by whoever opens the store next.
+    /// by the next process that opens the store.
     private func tidy() {
         do {
             try connection.writeBackLog()
         } catch {
-            MigrationLog(lock.sidecar, system).append("The work is done, but tidying up failed: ", error)
+            MigrationLog(lock.sidecar, system).append("The work is done, but the cleanup failed: ", error)
         }
     }
 

@@ -13,8 +13,8 @@ extension Migrator {
     /// The tasks that a deferred migration has left, measured; the store is not changed.
     ///
     /// - Parameter versions: those that the store may be of; the model that it carries otherwise.
-    /// - Throws: `storeUnknown` where neither tells its model; `deferredWork` where another tool has put work off in a
-    ///   way that is not known.
+    /// - Throws: `storeUnknown` if neither tells its model; `deferredWork` if another tool has put work off in a way
+    ///   that is not known.
     package func deferredTasks(of store: String, versions: ModelVersions? = nil) throws -> [DeferredTask] {
         try StoreProbe.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
@@ -27,7 +27,7 @@ extension Migrator {
     }
 
     /// Does what a deferred migration has left: each task is one transaction of the store, so that it is done whole or
-    /// not at all whatever happens, and whoever comes next goes on with what is left.
+    /// not at all whatever happens, and whoever comes next continues with what is left.
     ///
     /// Before the first task that drops values the store is backed up, unless the options are frugal. The last task
     /// takes the mark out of the metadata; the store is then as one that was migrated without putting anything off.
@@ -35,8 +35,9 @@ extension Migrator {
     /// - Parameters:
     ///   - versions: those that the store may be of; the model that it carries otherwise.
     ///   - limit: how much of it is done now.
-    /// - Throws: `budgetTooSmall` where a budget is shorter than the longest task; `cancelled`, with the tasks that were
-    ///   done still done; `locked`, `insufficientStorage`; `verificationFailed` with the store as it was before the task.
+    /// - Throws: `budgetTooSmall` if a budget is shorter than the longest task; `cancelled`, with the tasks that were
+    ///   done still done; `locked`, `insufficientStorage`; `verificationFailed` with the store as it was before the
+    ///   task.
     package func finishDeferred(
         _ store: String, versions: ModelVersions? = nil, _ limit: DeferredLimit = .all,
         _ observer: MigrationObserver = .none

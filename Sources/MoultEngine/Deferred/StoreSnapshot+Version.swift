@@ -2,9 +2,9 @@ import MoultModel
 import MoultStore
 
 extension StoreSnapshot {
-    /// The version of the store: one of `versions`, else the model that it carries.
+    /// The version of the store: one of `versions`, otherwise the model that it carries.
     ///
-    /// - Throws: `storeUnknown` where nothing says what model the store has.
+    /// - Throws: `storeUnknown` if nothing says what model the store has.
     package func version(in versions: ModelVersions?) throws -> ModelVersion {
         if let versions, let position = versions.position(matching: hashes, identifiers: metadata.versionIdentifiers) {
             return versions.versions[position]

@@ -27,8 +27,8 @@ extension DiagnosisCheck {
             findings.append(
                 site.finding(
                     "stale-wal", .error, place: site.path + "-wal",
-                    "The -wal beside the store is not its own: \(reason) SQLite mixes the two, and finds nothing wrong.",
-                    "Move it away (mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)) if the store was put there by hand; or "
+                    "The -wal next to the store belongs to another file: \(reason) SQLite mixes the two and reports no error.",
+                    "Move it away (mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)) if the store was copied there by hand; or "
                         + "moult rollback \(site.typed), which sets it aside."))
         }
         let sizes = try ["", "-wal"].map { try site.system.status(of: site.path + $0)?.size ?? 0 }
@@ -37,14 +37,15 @@ extension DiagnosisCheck {
                 site.finding(
                     "large-wal", .warning, place: site.path + "-wal",
                     "The -wal has \(Quantity.bytes(Int(clamping: sizes[1]))), the store "
-                        + "\(Quantity.bytes(Int(clamping: sizes[0]))): a reader that never ends keeps it from being "
+                        + "\(Quantity.bytes(Int(clamping: sizes[0]))): a reader that never ends prevents it from being "
                         + "written back, and every read is slow.", "Close every app that has the store open."))
         }
         if try site.system.status(of: site.path + "-journal")?.size ?? 0 > 0 {
             findings.append(
                 site.finding(
                     "hot-journal", .note, place: site.path + "-journal",
-                    "A writer died or is at work: whoever opens the store next takes back what it had not finished."))
+                    "A writer died or is active. The next program that opens the store rolls back what it had not finished."
+                ))
         }
         return findings
     }
@@ -69,7 +70,7 @@ extension DiagnosisCheck {
             findings.append(
                 site.finding(
                     "store-in-use", .warning, "\(names.joined(separator: ", ")) has the store open.",
-                    "Close it before a migration; moult backup create \(site.typed) works all the same."
+                    "Close it before a migration. moult backup create \(site.typed) works anyway."
                 ))
         }
         guard try site.system.exists(site.sidecar.lock), try site.system.lock(site.sidecar.lock) == nil else {
@@ -83,9 +84,9 @@ extension DiagnosisCheck {
         findings.append(
             site.finding(
                 isStopped ? "run-stopped" : "run-under-way", isStopped ? .error : .warning,
-                isStopped ? "\(who)\(since), and it is stopped: its lock is never taken from it." : "\(who)\(since).",
+                isStopped ? "\(who)\(since). It is stopped. Its lock is never taken from it." : "\(who)\(since).",
                 isStopped
-                    ? "kill -CONT \(process.map(String.init) ?? "") lets it go on; kill ends it, and the store stays whole."
+                    ? "kill -CONT \(process.map(String.init) ?? "") continues it; kill ends it, and the store stays whole."
                     : "Wait for it to end, then moult status \(site.typed)."))
         return findings
     }

@@ -7,7 +7,8 @@ extension DiagnosisCheck {
         guard site.snapshot != nil, !site.isSound else { return [] }
         return [
             site.finding(
-                "damaged-page", .error, "SQLite finds the database damaged. Nothing should write to it any more.",
+                "damaged-page", .error,
+                "SQLite reports that the database is damaged. Stop all programs that write to it.",
                 try site.remedyForDamage)
         ]
     }
@@ -29,7 +30,7 @@ extension DiagnosisCheck {
         return faults.map { site.finding($0, schema[$0.place]) } + found.remarks + others
     }
 
-    /// What a repair would find; nothing where the store must be left alone, whose rows are audited all the same.
+    /// What a repair would find; nothing where the store must be left alone, whose rows are audited anyway.
     private static func repairs(_ site: DiagnosisSite, _ version: ModelVersion) throws -> RepairReport {
         do {
             return try StoreRepair(site.path, at: version, system: site.system).found
@@ -50,8 +51,8 @@ extension DiagnosisCheck {
         return lost.map { changed in
             var finding = site.finding(
                 "fewer-objects", .warning, place: changed.entity,
-                "\(Quantity.count(changed.deleted, "object")) of \(changed.entity) that the backup \(backup.name) has "
-                    + "\(changed.deleted == 1 ? "is" : "are") gone.",
+                "\(Quantity.count(changed.deleted, "object")) of \(changed.entity) in the backup \(backup.name) "
+                    + "\(changed.deleted == 1 ? "is" : "are") not in the store.",
                 "moult rollback \(site.typed) --to \(backup.name.shellQuoted), if the app did not delete them")
             finding.keys = changed.deletedKeys
             return finding
@@ -70,7 +71,7 @@ extension DiagnosisCheck {
         guard pages > 1_000, free * 3 > pages else { return [] }
         return [
             site.finding(
-                "mostly-free", .note, "\(Quantity.count(free)) of \(Quantity.count(pages, "page")) hold nothing.",
+                "mostly-free", .note, "\(Quantity.count(free)) of \(Quantity.count(pages, "page")) are empty.",
                 "sqlite3 \(site.typed) VACUUM, when no app has it open")
         ]
     }
@@ -110,7 +111,7 @@ extension DiagnosisSite {
             let isCounter = fault.rule == .keyCounters
             var rows = finding(
                 "rows-\(fault.rule.rawValue)", .error, place: fault.place,
-                (isCounter ? error?.message : nil) ?? "\(Quantity.count(fault.count, "row")) at fault.", repair)
+                (isCounter ? error?.message : nil) ?? "\(Quantity.count(fault.count, "row")) affected.", repair)
             rows.keys = fault.keys
             return rows
         }

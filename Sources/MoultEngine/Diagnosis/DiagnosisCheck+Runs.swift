@@ -12,8 +12,8 @@ extension DiagnosisCheck {
             return [
                 site.finding(
                     "run-paused", .warning, place: site.sidecar.journal,
-                    "The migration from \(journal.from) to \(journal.to) waits for its next call. The store is as it "
-                        + "was.", "moult migrate \(site.typed) --model MODEL\(site.wanted) --budget 1min")
+                    "The migration from \(journal.from) to \(journal.to) waits for its next call. The store is "
+                        + "unchanged.", "moult migrate \(site.typed) --model MODEL\(site.wanted) --budget 1min")
             ]
         }
         let outside = journal.leftOutside.map { " \($0)" } ?? ""
@@ -21,9 +21,9 @@ extension DiagnosisCheck {
             return [
                 site.finding(
                     "run-unfinished", .warning, place: site.sidecar.journal,
-                    "The run \(journal.run), which was to restore the backup \(journal.backup ?? ""), began at "
-                        + "\(journal.startedAt) and has not ended. What is there is the restored store, or what was "
-                        + "there before.", "moult resume \(site.typed), which says which of them it is")
+                    "The run \(journal.run), which restores the backup \(journal.backup ?? ""), began at "
+                        + "\(journal.startedAt) and has not ended. The file is the restored store, or what was "
+                        + "there before.", "moult resume \(site.typed), which says which")
             ]
         }
         let attempts = try Attempts.deaths(
@@ -52,20 +52,20 @@ extension DiagnosisCheck {
                 site.finding(
                     "last-run-failed", .warning, place: site.sidecar.runs,
                     "The last run, from \(last.from) to \(last.to), \(last.result == .undone ? "died" : "failed")\(why) "
-                        + "The store is as it was.", "moult log \(site.typed)")
+                        + "The store is unchanged.", "moult log \(site.typed)")
             ]
         }
         let words =
             died == failed.count
-            ? "Something kills it, such as a watchdog: give it more time, or go in smaller pieces."
-            : "It will not get further by itself."
+            ? "Something kills it, such as a watchdog. Give it more time, or work in smaller pieces."
+            : "Running it again will not help."
         let isRefused =
             try Attempts.deaths(from: last.from, to: last.to, last.operation, site.sidecar, site.system)
             >= site.migrator.options.maximumAttempts
         return [
             site.finding(
                 "never-completes", .error, place: site.sidecar.runs,
-                "The last \(Quantity.count(failed.count, "run")) came to nothing, \(died) of them because the process died\(why) \(words)",
+                "The last \(Quantity.count(failed.count, "run")) failed, \(died) of them because the process died\(why) \(words)",
                 died > 0
                     ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --stop-at-each-version"
                         + (isRefused ? " --again" : "")
@@ -140,7 +140,7 @@ extension DiagnosisCheck {
                 isUseless
                     ? "moult backup create \(site.typed)"
                     : bad.contains { $0.0 == newest }
-                        ? "moult backup create \(site.typed), for the newest is among them"
+                        ? "moult backup create \(site.typed), because the newest is among them"
                         : "moult backup verify \(site.typed)")
         ]
     }
@@ -183,8 +183,9 @@ extension DiagnosisCheck {
             site.finding(
                 "insufficient-storage", .error, error.message,
                 fits
-                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --frugal needs less room and keeps no backup; or free some."
-                    : "moult backup prune \(site.typed), or free some space: there is no room even without a backup.")
+                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --frugal needs less space and keeps no backup; or free some space."
+                    : "moult backup prune \(site.typed), or free some space: there is not enough even without a backup."
+            )
         ]
     }
 }

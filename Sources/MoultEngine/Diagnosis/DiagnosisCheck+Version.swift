@@ -11,9 +11,9 @@ extension DiagnosisCheck {
                 site.finding(
                     "no-model", .note,
                     site.version == nil
-                        ? "No model was named, and the store carries none that fits: its version and rows are not checked."
-                        : "No model was named. The rows are checked by the model inside the store; whether it is behind "
-                            + "is not known.",
+                        ? "No model was named, and the store contains none that fits. Its version and rows are not checked."
+                        : "No model was named. The rows are checked with the model inside the store. It is not known whether the store is "
+                            + "behind.",
                     "Name the model of the newest version with --model.")
             ]
         }
@@ -26,7 +26,7 @@ extension DiagnosisCheck {
             return found + [
                 site.finding(
                     "ahead", .error,
-                    "\(recognition.status.sentence) A newer program has written it; an older one cannot open it.",
+                    "\(recognition.status.sentence) A newer program wrote it. An older one cannot open it.",
                     "moult downgrade \(site.typed) --model MODEL --to \(target.shellQuoted)")
             ]
         case .unknown:
@@ -34,7 +34,7 @@ extension DiagnosisCheck {
                 site.finding(
                     "unknown-version", .error,
                     "\(recognition.status.sentence) Core Data says: the model used to open the store is incompatible.",
-                    "moult inspect \(site.typed) shows the model it carries; moult diff and moult lock show which "
+                    "moult inspect \(site.typed) shows the model inside it; moult diff and moult lock show which "
                         + "released version was changed.")
             ]
         case .notCoreData(let reason): return [site.finding("not-core-data", .error, reason)]
@@ -56,7 +56,7 @@ extension DiagnosisCheck {
             if findings.allSatisfy({ $0.severity < .error }) {
                 findings.append(
                     site.finding(
-                        "can-migrate", .note, "The way to \(prepared.plan.to.name) is clear.",
+                        "can-migrate", .note, "The store can be migrated to \(prepared.plan.to.name).",
                         "moult migrate \(site.typed) --model MODEL\(site.wanted)"))
             }
             return findings
@@ -72,7 +72,7 @@ extension DiagnosisCheck {
                 ]
             case .cannotInfer:
                 command =
-                    "moult plan \(site.typed) --model MODEL\(site.wanted) says which change; a mapping model (--mapping) does it."
+                    "moult plan \(site.typed) --model MODEL\(site.wanted) shows the change; a mapping model (--mapping) can do it."
             // The version says it already.
             case .storeAhead, .storeUnknown: return []
             default: command = error.remedy
@@ -81,7 +81,7 @@ extension DiagnosisCheck {
             return [
                 site.finding(
                     isInferring ? "cannot-infer" : "cannot-plan", .error, place: error.place,
-                    isInferring ? "A lightweight migration cannot do it: \(error.message)" : error.message, command)
+                    isInferring ? "A lightweight migration is not possible: \(error.message)" : error.message, command)
             ]
         }
     }

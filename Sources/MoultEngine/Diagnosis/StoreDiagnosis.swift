@@ -7,16 +7,16 @@ import MoultSystem
 ///
 /// A check that cannot be done is a finding too: a store of which a part was not looked at is never called well.
 package struct StoreDiagnosis: Sendable {
-    /// The worst first; each remedy begins with the command that helps, with `MODEL` where the model's path belongs.
+    /// The worst first; each remedy begins with the command that helps, with `MODEL` if the model's path belongs.
     package let findings: [Finding]
-    /// The version's name; nil where it is not known.
+    /// The version's name; nil if it is not known.
     package let version: String?
 
     /// Whether nothing stands in the way of a migration, and nothing of the data is at risk.
     package var isWell: Bool { !findings.contains { $0.severity > .note } }
 
     /// - Parameters:
-    ///   - versions: of the model; nil where none was named.
+    ///   - versions: of the model; nil if none was named.
     ///   - target: the version to migrate to; the current one when nil.
     ///   - answers: what was recorded about the model.
     package init(
@@ -59,7 +59,7 @@ struct DiagnosisSite {
     let target: String?
     let answers: Answers
     let migrator: Migrator
-    /// Nil where the file can be read as a store.
+    /// Nil if the file can be read as a store.
     let obstacle: MigrationError?
     /// Whether SQLite finds every page sound.
     let isSound: Bool
@@ -98,7 +98,7 @@ struct DiagnosisSite {
             (isSound, snapshot) = (false, nil)
             obstacle =
                 error as? MigrationError
-                ?? MigrationError(.inputOutput, "\(error)", place: store, remedy: "Look into the cause.")
+                ?? MigrationError(.inputOutput, "\(error)", place: store, remedy: "Check the cause.")
         }
         let position = snapshot.flatMap { snapshot in
             versions?.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
@@ -114,12 +114,12 @@ struct DiagnosisSite {
         let tail = known.map(DiagnosisCheck.cause) ?? ""
         let finding = finding(
             "not-examined", .error, place: known.flatMap { $0.place.isEmpty ? nil : $0.place },
-            "A part of the store could not be examined, so nothing is known of it: \(cause)\(tail)",
-            known?.remedy ?? "Look into the cause, then run moult doctor \(typed) again.")
+            "A part of the store could not be examined: \(cause)\(tail)",
+            known?.remedy ?? "Check the cause, then run moult doctor \(typed) again.")
         return (finding, cause)
     }
 
-    /// What helps a damaged store: the newest sound backup, else what can still be read of it.
+    /// What helps a damaged store: the newest sound backup, otherwise what can still be read of it.
     var remedyForDamage: String {
         get throws { try newestGoodBackup().map { "moult rollback \(typed) --to \($0.name)" } ?? salvage }
     }

@@ -1,21 +1,21 @@
 import MoultModel
 import MoultSystem
 
-/// What one run on the way forward lost or put aside, which no way back by a mapping returns.
+/// What one earlier run lost or moved to the quarantine. A reverse mapping does not restore it.
 package struct EarlierLosses: Sendable, Equatable {
     package let run: RunRecord
-    /// The backup that the run made and that still holds what it lost; nil where there was none, or where it is gone or
+    /// The backup that the run made and that still holds what it lost; nil if there was none, or where it is gone or
     /// damaged.
     package let backup: StoreBackup?
 
-    /// What the run lost. What a deferred migration put off is not counted: it is lost when that work is done.
+    /// What the run lost. What a deferred migration left is not counted: it is lost when that work is done.
     package var losses: [MigrationLoss] { run.losses.filter { !$0.isPutOff } }
 
     /// Those of every run that led from a version to a newer one and is still in force, oldest first.
     ///
     /// - Parameters:
     ///   - goal: the version to go back to. What is lost since an older version is not on the way back to this one.
-    ///   - system: reads the history beside the store.
+    ///   - system: reads the history next to the store.
     /// - Throws: what reading the history or the list of backups throws.
     static func all(
         of store: String, since goal: ModelVersion, in versions: ModelVersions, _ migrator: Migrator
@@ -44,7 +44,7 @@ package struct EarlierLosses: Sendable, Equatable {
 }
 
 extension RunHistory {
-    /// The runs whose result the store still has: a rollback takes back those that came after its backup.
+    /// The runs whose result the store still has: a rollback undoes those that came after its backup.
     static func inForce(_ records: [RunRecord]) -> [RunRecord] {
         // What was in force before each record.
         var before: [[RunRecord]] = []

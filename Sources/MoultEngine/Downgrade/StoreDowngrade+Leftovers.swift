@@ -7,7 +7,7 @@ import MoultVerify
 
 extension StoreDowngrade {
     /// The way back while the work of a deferred migration is pending: its mapping the other way round, with what it
-    /// has left; nil where nothing is pending, or something is gone already.
+    /// has left; nil if nothing is pending, or something is gone already.
     ///
     /// Destinations that were deleted since are cleared, objects that were made since get default values; what has none
     /// and is required stands in the way when the migration runs.
@@ -39,7 +39,7 @@ extension StoreDowngrade {
         return migration
     }
 
-    /// - Throws: `dataConflict` where what was written since has no place in the older version.
+    /// - Throws: `dataConflict` if what was written since has no place in the older version.
     private static func requireSound(_ connection: Connection, _ goal: ModelVersion) throws {
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: goal.model)
         let verifier = StoreVerifier(connection, shape: StoreShape(layout, withObjects: false))
@@ -47,6 +47,6 @@ extension StoreDowngrade {
         throw MigrationError(
             .dataConflict,
             "What was written since the migration has no place in \(goal.name). \(first.finding.message)",
-            place: first.finding.place, remedy: "The store is as it was. \(first.finding.remedy)")
+            place: first.finding.place, remedy: "The store is unchanged. \(first.finding.remedy)")
     }
 }

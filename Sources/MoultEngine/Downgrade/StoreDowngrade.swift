@@ -4,8 +4,8 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// The way of a store back to an older version: by a mapping in the other direction where no value would be lost, else
-/// by the backup that was made before the store left that version, with what was written since.
+/// How a store goes back to an older version: by the reverse mapping if no value would be lost, otherwise by the backup
+/// from before the store left that version, with what was written since.
 package struct StoreDowngrade: Sendable {
     package enum Way: Sendable {
         /// It is of that version already.
@@ -28,7 +28,7 @@ package struct StoreDowngrade: Sendable {
     package let losses: [String]
     /// What the runs that led to the store's version lost: no way back by a mapping returns it.
     package let earlierLosses: [EarlierLosses]
-    /// Whether the history beside the store tells how it came to its version; what was lost on the way is not known
+    /// Whether the history next to the store tells how it came to its version; what was lost on the way is not known
     /// otherwise.
     package let isWayForwardKnown: Bool
 
@@ -77,7 +77,7 @@ package struct StoreDowngrade: Sendable {
         } catch let error as MigrationError
             where [.question, .cannotInfer, .noPath, .dataConflict].contains(error.code)
         {
-            losses = ["There is no mapping back: \(error.message)"]
+            losses = ["There is no reverse mapping: \(error.message)"]
         }
         let hashes = goal.hashes.entities.mapValues(\.base64)
         let backups = try migrator.backups(of: store)
@@ -111,7 +111,7 @@ package struct StoreDowngrade: Sendable {
         else { return }
         throw MigrationError(
             .usage, "The store is of \(source.name), which is older than \(goal.name).", place: store,
-            remedy: "Use moult migrate to go forward.")
+            remedy: "Use moult migrate.")
     }
 
     // MARK: - What would be lost

@@ -13,9 +13,9 @@ package struct MirrorStatus: Sendable, Equatable {
     package var means: MirrorMeans
     /// Transactions that are still to be taken over; nil without history.
     package var transactions: Int64?
-    /// Objects that were written since; nil where every row would have to be compared.
+    /// Objects that were written since; nil if every row would have to be compared.
     package var objects: Int64?
-    /// Why single objects cannot be followed, in a sentence; nil where they can.
+    /// Why single objects cannot be followed, in a sentence; nil if they can.
     package var reason: String?
 
     package var isBehind: Bool { objects != 0 || record.comparesAll }
@@ -58,13 +58,13 @@ extension StoreMirror {
 
     /// Says where the second store is now, after it was moved.
     ///
-    /// - Throws: `mirrorDiverged` where another store is at the path.
+    /// - Throws: `mirrorDiverged` if another store is at the path.
     package mutating func moveSecond(to path: String) throws {
         let path = try StoreProbe.checkFile(path, system)
         let mark = try StoreProbe.read(path, system: system) { MirrorMark(try StoreMetadata(from: $0.connection)) }
         guard mark?.identifier == record.identifier else {
             throw diverged(
-                "The store at this path is not the one that this mirror has made.", path,
+                "The store at this path is not the second store of this mirror.", path,
                 "Name the second store of this mirror.")
         }
         record.second = path

@@ -6,7 +6,7 @@ import MoultSystem
 extension StoreMirror {
     /// The mark of the store that follows, when it is the one that the mirror has left.
     ///
-    /// - Parameter overwriting: whether rows that somebody else has written there are to be given up.
+    /// - Parameter overwriting: whether rows that another user has written there are to be given up.
     /// - Throws: `fileNotFound`, `mirrorDiverged`.
     func checkReplica(_ route: MirrorRoute, overwriting: Bool) throws -> MirrorMark {
         try requireFile(route.replica)
@@ -17,13 +17,13 @@ extension StoreMirror {
         let snapshot = try StoreSnapshot(connection)
         guard let mark = MirrorMark(snapshot.metadata), mark.identifier == record.identifier else {
             throw diverged(
-                "The store at this path is not the one that this mirror has made.", route.replica,
-                "Put that one back, or stop the mirror and begin a new one.")
+                "The store at this path is not the second store of this mirror.", route.replica,
+                "Restore that store, or stop the mirror and start a new one.")
         }
         guard snapshot.hashes.isCompatible(with: route.to.hashes) else {
             throw diverged(
-                "The store that follows is not of version \(route.to.name) any more.", route.replica,
-                "Stop the mirror and begin a new one.")
+                "The store that follows is no longer of version \(route.to.name).", route.replica,
+                "Stop the mirror and start a new one.")
         }
         guard !isSeen, !overwriting else { return mark }
         // Somebody may have written to the file: its rows say whether it was anything but the mirror.
@@ -35,27 +35,27 @@ extension StoreMirror {
             throw diverged(
                 "Something other than the mirror has written to the store that follows, in "
                     + "\(changed.joined(separator: ", ")).", "\(route.replica): \(changed.joined(separator: ", "))",
-                "moult mirror verify lists the rows; moult mirror sync --overwrite gives them up.")
+                "moult mirror verify lists the rows; moult mirror sync --overwrite discards them.")
         }
         return mark
     }
 
-    /// - Throws: `mirrorDiverged` where the store that is followed is another one; what it is not in a state for.
+    /// - Throws: `mirrorDiverged` if the store that is followed is another one; what it is not in a state for.
     func checkPrimary(_ snapshot: StoreSnapshot, _ route: MirrorRoute) throws {
         try PreparedMigration.refuse(snapshot, options)
         guard snapshot.metadata.uuid == record.uuid else {
             throw diverged(
-                "The store is another one than the mirror was begun with: its UUID is \(snapshot.metadata.uuid), not "
+                "The store is not the one with which the mirror was started: its UUID is \(snapshot.metadata.uuid), not "
                     + "\(record.uuid).", route.primary,
-                "Put the store back, or stop the mirror and begin a new one.")
+                "Restore the store, or stop the mirror and start a new one.")
         }
         guard
             snapshot.hashes.isCompatible(with: route.from.hashes)
                 || route.from.configuration(matching: snapshot.hashes) != nil
         else {
             throw diverged(
-                "The store is not of version \(route.from.name) any more: it was migrated.", route.primary,
-                "Stop the mirror and begin a new one, of the version that the store has now.")
+                "The store is no longer of version \(route.from.name): it was migrated.", route.primary,
+                "Stop the mirror and start a new one from the store's current version.")
         }
     }
 
@@ -83,7 +83,7 @@ extension StoreMirror {
     func facts(of path: String) throws -> JSONValue {
         .array(
             try [path, path + "-wal", path + "-journal"].map { name in
-                // An empty log is as good as none: SQLite leaves either.
+                // An empty log is equivalent to none: SQLite leaves either.
                 guard let status = try system.status(of: name), name == path || status.size > 0 else { return .null }
                 return .array([
                     .integer(status.size), .integer(status.modified.seconds),

@@ -7,7 +7,7 @@ import MoultSystem
 extension StoreMirror {
     /// Copies a store that apps may write to, as it is at one moment, with its files of external data.
     ///
-    /// - Parameter external: the store beside which these files lie.
+    /// - Parameter external: the store next to which these files lie.
     func copy(_ path: String, besideDataOf external: String, to copy: String) throws {
         try requireFile(path)
         let source = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
@@ -28,10 +28,10 @@ extension StoreMirror {
         guard try !system.exists(path) else { return }
         let isFirst = path == store
         throw MigrationError(
-            .fileNotFound, "The \(isFirst ? "first" : "second") store of the mirror is not there.", place: path,
+            .fileNotFound, "The \(isFirst ? "first" : "second") store of the mirror is missing.", place: path,
             remedy: isFirst
-                ? "Put it back, or end the mirror: moult mirror stop."
-                : "Say where it is now: moult mirror sync STORE --at PATH; or stop the mirror and begin a new one.")
+                ? "Restore it, or end the mirror: moult mirror stop."
+                : "Name its new path: moult mirror sync STORE --at PATH; or stop the mirror and start a new one.")
     }
 
     /// Where a fresh migration is made, under the name of the store that follows.

@@ -7,14 +7,14 @@ import MoultSystem
 extension StoreMirror {
     /// Makes the second store and begins to follow the first.
     ///
-    /// The first store is only read, and may be open and written to meanwhile. When this throws, there is neither a second
-    /// store nor a mirror.
+    /// The first store is only read, and may be open and written to in the meantime. When this throws, there is neither
+    /// a second store nor a mirror.
     ///
     /// - Parameters:
     ///   - target: the version of the second store; nil for the current one.
     ///   - second: a path at which nothing is.
     ///   - input: what the caller has to be told again to find model and mapping.
-    /// - Throws: `usage` where there is a mirror, or something at the path; `insufficientStorage` before anything is made;
+    /// - Throws: `usage` if there is a mirror, or something at the path; `insufficientStorage` before anything is made;
     ///   what planning and the migration throw.
     package static func start(
         _ store: String, versions: ModelVersions, to target: String? = nil, at second: String,
@@ -26,7 +26,7 @@ extension StoreMirror {
         let prepared = try PreparedMigration(path, versions: versions, to: target, options: options, system: system)
         guard !prepared.plan.isEmpty else {
             throw MigrationError(
-                .usage, "The store is of version \(prepared.plan.to.name) already.", place: store,
+                .usage, "The store is already of version \(prepared.plan.to.name).", place: store,
                 remedy: "Name another version with --to.")
         }
         let uuid = try StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection).uuid }
@@ -36,7 +36,7 @@ extension StoreMirror {
             startedAt: system.now.iso8601, input: input)
         var mirror = StoreMirror(path, record, versions, options, system)
         mirror.isCancelled = isCancelled
-        // What is refused makes nothing beside the second path; a start that died is looked at under the lock.
+        // What is refused makes nothing next to the second path; a start that died is looked at under the lock.
         if try MirrorRecord.read(mirror.sidecar, system)?.state != .starting { try mirror.checkFree() }
         try mirror.checkSpace(prepared)
         try mirror.locked {
@@ -57,7 +57,7 @@ extension StoreMirror {
         let present = try MirrorRecord.read(sidecar, system)
         if let present, present.state != .starting {
             throw MigrationError(
-                .usage, "The store has a mirror already, at \(present.second).", place: store,
+                .usage, "The store already has a mirror, at \(present.second).", place: store,
                 remedy: "Use it, or end it first: moult mirror stop.")
         }
         if let present { try removeUnfinished(present) }
@@ -65,7 +65,7 @@ extension StoreMirror {
         for name in [record.second, support] + StoreProbe.sideFileSuffixes.map({ record.second + $0 })
         where try system.exists(name) {
             throw MigrationError(
-                .usage, "There is something at \(name) already.", place: name,
+                .usage, "There is already something at \(name).", place: name,
                 remedy: "Name a path that does not exist, or move what is there.")
         }
     }
@@ -149,7 +149,7 @@ extension StoreMirror {
         }
         guard try !system.exists(record.second) else {
             throw MigrationError(
-                .usage, "Something has been put at \(record.second) meanwhile.", place: record.second,
+                .usage, "Something was put at \(record.second) in the meantime.", place: record.second,
                 remedy: "Name a path that does not exist, or move what is there.")
         }
         try system.rename(copy, to: record.second)

@@ -4,13 +4,13 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// A second store, of another version or layout, that is kept in step with the first one.
+/// A second store, of another version or layout, that is kept up to date with the first one.
 ///
-/// The second store begins as a migration of the first, by the engine itself. From then on ``synchronise(all:overwriting:)``
-/// takes over what was inserted, updated and deleted: the keys come from persistent history, or from a scan of keys and
-/// lock counters; the rows are made by the statements that a migration would run, for these keys alone. The store that
-/// follows keeps in its own metadata how far it is, written in the transaction of the rows, so that each change is taken
-/// over once however often either process dies.
+/// The second store begins as a migration of the first, by the engine itself. From then on
+/// ``synchronise(all:overwriting:)`` takes over what was inserted, updated and deleted: the keys come from persistent
+/// history, or from a scan of keys and lock counters; the rows are made by the statements that a migration would run,
+/// for these keys alone. The store that follows keeps in its own metadata how far it is, written in the transaction of
+/// the rows, so that each change is taken over once however often either process dies.
 ///
 /// Nobody has to keep the stores open, and no trigger is put into either.
 package struct StoreMirror: Sendable {
@@ -41,7 +41,7 @@ package struct StoreMirror: Sendable {
     /// - Parameters:
     ///   - versions: those of the model that the mirror was begun with.
     ///   - options: the same answers, mapping models and code.
-    /// - Throws: `usage` where the store has no mirror; `planStale` where the mapping is not the one it was begun with.
+    /// - Throws: `usage` if the store has no mirror; `planStale` if the mapping is not the one it was begun with.
     package init(
         of store: String, versions: ModelVersions, options: PreparedMigration.Options = .init(),
         system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -55,23 +55,23 @@ package struct StoreMirror: Sendable {
     /// What is known of a store's mirror without its model.
     ///
     /// - Parameter isStarting: whether that of a start which died is meant too.
-    /// - Throws: `usage` where it has none.
+    /// - Throws: `usage` if it has none.
     package static func record(
         of store: String, _ system: any System = POSIXSystem(), isStarting: Bool = false
     ) throws -> (store: String, record: MirrorRecord) {
-        // A store that is gone has a mirror all the same.
+        // A store that is gone has a mirror anyway.
         let path = try Sidecar(of: store, system).store
         guard let record = try MirrorRecord.read(Sidecar(store: path), system) else {
             _ = try StoreProbe.checkFile(store, system)
             throw MigrationError(
                 .usage, "The store has no mirror.", place: store,
-                remedy: "Begin one: moult mirror start STORE --model MODEL --at PATH.")
+                remedy: "Start one: moult mirror start STORE --model MODEL --at PATH.")
         }
         guard record.state != .starting || isStarting else {
             throw MigrationError(
-                .usage, "The mirror was being made when the process died.", place: store,
+                .usage, "The process died while it made the mirror.", place: store,
                 remedy:
-                    "Run moult mirror start again, which begins anew; or moult mirror stop, which removes what is left."
+                    "Run moult mirror start again, which starts over; or moult mirror stop, which removes what is left."
             )
         }
         return (path, record)
@@ -91,7 +91,7 @@ extension StoreMirror {
     func checkCancelled() throws {
         guard isCancelled() else { return }
         throw MigrationError(
-            .cancelled, "The work on the mirror was cancelled; both stores are as they were.", place: store,
+            .cancelled, "The work on the mirror was cancelled. Both stores are unchanged.", place: store,
             remedy: "Run the command again when you want it done.")
     }
 }
@@ -113,9 +113,9 @@ extension StoreMirror {
         guard plan.digest.hexadecimal == record.plan else {
             throw MigrationError(
                 .planStale,
-                "The mapping from \(record.from) to \(record.to) is not the one that the mirror was begun with.",
+                "The mapping from \(record.from) to \(record.to) is not the one with which the mirror was started.",
                 place: store,
-                remedy: "Use the model and the mapping that it was begun with, or stop the mirror and begin a new one.")
+                remedy: "Use that model and mapping, or stop the mirror and start a new one.")
         }
         return MirrorRoute(
             plan, hasRules: !options.registry.rules.isEmpty, store: store, second: record.second)
@@ -127,7 +127,7 @@ extension StoreMirror {
         guard record.state == .cutOver else { return forward }
         guard !record.isOneWay, let mapping = forward.mapping else {
             throw MigrationError(
-                .unsupported, "The cut-over was made as one that is not taken back: the first store does not follow.",
+                .unsupported, "The cut-over was one-way: the first store does not follow.",
                 place: store, remedy: "Use the second store; moult mirror stop ends the mirror.")
         }
         return MirrorRoute(

@@ -128,7 +128,7 @@ package struct Quarantine: Sendable {
     /// it put back is still there.
     package func forEachEntry(_ body: (Entry) throws -> Void) throws { try read("ORDER BY id", [], body) }
 
-    /// The object of that number; nil where there is none.
+    /// The object of that number; nil if there is none.
     package func entry(_ id: Int64) throws -> Entry? {
         var found: Entry?
         try read("AND id = ?", [.integer(id)]) { found = $0 }
@@ -173,7 +173,7 @@ package struct Quarantine: Sendable {
 
     // MARK: - The file
 
-    /// What `body` makes of the file; nil where there is none.
+    /// What `body` makes of the file; nil if there is none.
     ///
     /// - Throws: `locked`, naming the process that is writing to it.
     @discardableResult
@@ -200,7 +200,7 @@ package struct Quarantine: Sendable {
         let format = try file.integer("PRAGMA user_version") ?? 0
         guard format <= Self.format else {
             throw MigrationError(
-                .unsupported, "The quarantine is of format \(format), which this Moult does not know.",
+                .unsupported, "The quarantine has format \(format), which this version of Moult does not know.",
                 place: sidecar.quarantine, remedy: "Use the version of Moult that wrote it.")
         }
         guard isNew else { return file }

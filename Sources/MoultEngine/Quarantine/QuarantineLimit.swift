@@ -35,10 +35,11 @@ enum QuarantineLimit {
     private static func refusal(_ entity: String, _ count: Int64, _ total: Int64) -> MigrationError {
         MigrationError(
             .quarantineTooLarge,
-            "\(count) of \(total) objects of \(entity) would go to the quarantine, more than a quarter. So many at once "
+            "\(count) of \(total) objects of \(entity) would go to the quarantine, more than a quarter. So many "
                 + "usually have one cause, such as a column of keys or entity numbers that was lost or overwritten.",
             place: entity,
             remedy: "Run moult validate with --values to see what they have in common. If the table is damaged: "
-                + MigrationError.damagedStoreRemedy + " If the objects are at fault, pass --allow-large-quarantine.")
+                + MigrationError.damagedStoreRemedy + " If the objects really are wrong, pass --allow-large-quarantine."
+        )
     }
 }

@@ -23,7 +23,7 @@ package final class Restoration: Sendable {
     ///   - entries: the numbers of the objects, or nil for all.
     ///   - run: only what this run has taken out.
     ///   - version: that of the store.
-    /// - Throws: `usage` where the quarantine has no such object; `cloudKit` and `deferredWork` for a store that must be
+    /// - Throws: `usage` if the quarantine has no such object; `cloudKit` and `deferredWork` for a store that must be
     ///   left alone.
     package init(
         of entries: [Int64]? = nil, run: String? = nil, into store: String, at version: ModelVersion,
@@ -48,7 +48,7 @@ package final class Restoration: Sendable {
             let what = missing.isEmpty ? "such object" : "object \(missing.map(String.init).joined(separator: ", "))"
             throw MigrationError(
                 .usage, "The quarantine has no \(what).", place: store,
-                remedy: "See moult quarantine list for the numbers and runs there are.")
+                remedy: "moult quarantine list shows the numbers and runs.")
         }
     }
 
@@ -57,7 +57,7 @@ package final class Restoration: Sendable {
 
     package var migration: Migration {
         var migration = Migration(
-            at: version, of: store, "restore", "Objects of the quarantine are put back.", system
+            at: version, of: store, "restore", "Objects from the quarantine are put back.", system
         ) { [self] in try run($0, $1) }
         migration.operation = .quarantine
         migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
@@ -81,7 +81,7 @@ package final class Restoration: Sendable {
                 "None of \(Quantity.count(report.refused.count, "object")) can be put back: of \(first.entityName) \(first.key), "
                     + first.reason,
                 place: "\(first.entityName) \(first.key)",
-                remedy: "Correct what stands in the way, or insert the object by the app; the store is as it was.")
+                remedy: "Correct the reason, or insert the object with the app. The store is unchanged.")
         }
         try ChangeVerifier(site.connection, objects.layout).verify()
     }

@@ -7,7 +7,7 @@ import MoultSystem
 package struct Journal: Sendable, Equatable {
     package enum Operation: String, Sendable {
         case migrate, rollback
-        /// Work that a deferred migration had put off.
+        /// Work that a deferred migration left.
         case finish
         /// The fixes of rules.
         case validate
@@ -21,10 +21,10 @@ package struct Journal: Sendable, Equatable {
             switch self {
             case .migrate: "migrating from \(from) to \(to)."
             case .rollback: "restoring a backup of \(to)."
-            case .finish: "doing work that was put off, at version \(to)."
+            case .finish: "doing deferred work, at version \(to)."
             case .validate: "applying the fixes of rules, at version \(to)."
             case .repair: "repairing, at version \(to)."
-            case .quarantine: "putting objects of the quarantine back, at version \(to)."
+            case .quarantine: "putting objects from the quarantine back, at version \(to)."
             case .downgrade: "downgrading from \(from) to \(to)."
             }
         }
@@ -33,7 +33,7 @@ package struct Journal: Sendable, Equatable {
     package enum State: String, Sendable {
         /// Backup and working copy are being made; the store is untouched.
         case started
-        /// The budget of a call was used up; the store is untouched, and the next call goes on
+        /// The budget of a call was used up; the store is untouched, and the next call continues
         /// (``MigrationCheckpoint``).
         case paused
         /// From here the store may be the old one or the new one.
@@ -65,12 +65,12 @@ package struct Journal: Sendable, Equatable {
     /// What the new store does not have, once all of it is counted.
     package var losses: [MigrationLoss] = []
 
-    /// What a process that died has left undone outside of the store, in one sentence; nil where no step could have
-    /// done anything there.
+    /// What a process that died has left undone outside the store, in one sentence; nil if no step could have done
+    /// anything there.
     package var leftOutside: String? {
         guard !steps.isEmpty else { return nil }
-        return "What its steps (\(steps.joined(separator: ", "))) may have done outside of the store was not undone; "
-            + "the next migration begins them again."
+        return "What its steps (\(steps.joined(separator: ", "))) may have done outside the store was not undone; "
+            + "the next migration runs them again."
     }
 }
 
@@ -81,16 +81,16 @@ extension Journal {
         try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.journal, sidecar.rights)
     }
 
-    /// The journal of a run that did not end; nil where there is none.
+    /// The journal of a run that did not end; nil if there is none.
     ///
-    /// - Throws: `metadataInvalid` where it cannot be read.
+    /// - Throws: `metadataInvalid` if it cannot be read.
     package static func read(_ sidecar: Sidecar, _ system: any System) throws -> Journal? {
         guard try system.exists(sidecar.journal) else { return nil }
         let bytes = try system.read(sidecar.journal, as: .metadataInvalid)
         let json = try JSONValue(parsing: bytes, place: sidecar.journal, code: .metadataInvalid)
         guard let journal = Journal(json) else {
             throw MigrationError(
-                .metadataInvalid, "The journal of the last run is of a form that this Moult does not know.",
+                .metadataInvalid, "The format of the journal of the last run is not known to this version of Moult.",
                 place: sidecar.journal, remedy: "Use the version of Moult that wrote it.")
         }
         return journal

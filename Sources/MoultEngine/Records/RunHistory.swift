@@ -5,7 +5,7 @@ import MoultSystem
 package struct RunRecord: Sendable, Equatable {
     package enum Result: String, Sendable {
         case done, failed, cancelled
-        /// It ended on its budget, for the next call to go on.
+        /// It ended on its budget, for the next call to continue.
         case paused
         /// It died before its commit, and the store stayed the old one.
         case undone

@@ -2,7 +2,7 @@ import MoultModel
 import MoultStore
 import MoultSystem
 
-/// The folder beside a store where Moult keeps everything that is not the store: `<name>.moult/`.
+/// The folder next to a store where Moult keeps everything that is not the store: `<name>.moult/`.
 package struct Sidecar: Sendable, Hashable {
     /// The store's path, without symbolic links.
     package let store: String
@@ -15,7 +15,7 @@ package struct Sidecar: Sendable, Hashable {
         rights = .like(other ?? store)
     }
 
-    /// What is kept beside the store at a path; one that is gone has that all the same.
+    /// What is kept next to the store at a path; one that is gone has that anyway.
     ///
     /// - Throws: `fileNotFound` where not even the store's folder is there.
     package init(of path: String, _ system: any System) throws {
@@ -44,7 +44,7 @@ package struct Sidecar: Sendable, Hashable {
     /// What file systems allow is 255 bytes.
     private static let longestName = 249
 
-    /// The store's name, for a copy beside which SQLite may put a `-journal`.
+    /// The store's name, for a copy next to which SQLite may put a `-journal`.
     package var nameOfCopy: String {
         let name = Path.name(of: store)
         return name.utf8.count + "-journal".utf8.count > 255 ? "store" : name
@@ -69,7 +69,7 @@ package struct Sidecar: Sendable, Hashable {
     /// The working folder of a run.
     package func work(_ run: String) -> String { Path.join(folder, "work-\(run)") }
 
-    /// Core Data's folder for a store's external data, beside the store or in a backup.
+    /// Core Data's folder for a store's external data, next to the store or in a backup.
     package static func supportName(ofStore name: String) -> String { ".\(Path.stem(of: name))_SUPPORT" }
 
     package var support: String { Path.join(Path.folder(of: store), Self.supportName(ofStore: Path.name(of: store))) }
@@ -86,7 +86,7 @@ package struct Sidecar: Sendable, Hashable {
             return try system.synchronise(Path.folder(of: folder))
         }
         guard try !system.isLink(folder) else { throw foreign("is a symbolic link") }
-        guard present.kind == .folder else { throw foreign("is no folder") }
+        guard present.kind == .folder else { throw foreign("is not a folder") }
         guard let owner = try system.status(of: store), present.owner != owner.owner else {
             return try restrict(present, system)
         }
@@ -106,7 +106,7 @@ package struct Sidecar: Sendable, Hashable {
 
     private func foreign(_ what: String) -> MigrationError {
         MigrationError(
-            .readOnly, "\(folder) \(what), and Moult writes nothing there.", place: folder,
-            remedy: "Find out who has put it there, and move it away; Moult keeps its own records of the store there.")
+            .readOnly, "\(folder) \(what). Moult writes nothing there.", place: folder,
+            remedy: "Find out what put it there, and move it away. Moult keeps its records of the store there.")
     }
 }

@@ -6,7 +6,7 @@ import MoultSQLite
 package struct StoreState: Sendable, Equatable {
     /// `NSStoreUUID`; empty where there is none.
     package var uuid: String
-    /// Nil where the metadata cannot be read.
+    /// Nil if the metadata cannot be read.
     package var hashes: VersionHashes?
     /// SQLite's own counter, which every change of a table and every copy over the store moves on.
     package var schemaVersion: Int64

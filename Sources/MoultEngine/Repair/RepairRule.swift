@@ -28,18 +28,19 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// What is done about it, in one sentence.
     package var remedy: String {
         switch self {
-        case .tables: "The table, or the entity's number, is made."
+        case .tables: "The table, or the entity's number, is created."
         case .columns: "The column is added, with the model's default value."
-        case .indexes: "The index is made; a unique one only where no value occurs twice."
-        case .history: "What is missing is made, without what it held; what leads to nothing ends."
-        case .numbers: "The number is set where only one can be right; else the object goes to the quarantine."
-        case .dangling: "The reference ends."
-        case .inverses: "The end that is free is set; else the one that the other does not answer ends."
+        case .indexes: "The index is created; a unique one only if no value occurs twice."
+        case .history:
+            "Missing tables and columns are created, without their former contents. References to nothing are cleared."
+        case .numbers: "The number is set if only one can be right; otherwise the object goes to the quarantine."
+        case .dangling: "The reference is cleared."
+        case .inverses: "The free end is set; otherwise the end without a counterpart is cleared."
         case .duplicates:
-            "The first object stays and gets what led to the others, which go to the quarantine."
-        case .orphans: "The object goes to the quarantine, with those that cannot be without it."
-        case .cycles: "One link of each cycle is cut, that of the object with the smallest key."
-        case .counts: "The count is made anew."
+            "The first object stays and gets the references to the others, which go to the quarantine."
+        case .orphans: "The object goes to the quarantine, with those that require it."
+        case .cycles: "One link of each cycle is removed: that of the object with the smallest key."
+        case .counts: "The count is computed again."
         case .keyCounters: "The counter is set to the highest key."
         }
     }

@@ -108,7 +108,7 @@ final class RepairRun {
                 .verificationFailed,
                 "\(Quantity.count(gone, "object has", plural: "objects have")) left the store; the quarantine has "
                     + "\(Quantity.count(quarantine.count)).",
-                place: connection.path, remedy: "The store is as it was. Report this to Moult.")
+                place: connection.path, remedy: "The store is unchanged. Report this as a bug.")
         }
     }
 

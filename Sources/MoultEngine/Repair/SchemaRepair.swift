@@ -83,7 +83,7 @@ struct SchemaRepair: Sendable {
         if let fault = try StoreVerifier(connection, shape: shape).pages().first {
             throw MigrationError(
                 .verificationFailed, "The new store is damaged. \(fault.message)", place: connection.path,
-                remedy: "The store is as it was. Report this to Moult.")
+                remedy: "The store is unchanged. Report this as a bug.")
         }
     }
 }

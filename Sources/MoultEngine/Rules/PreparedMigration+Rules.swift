@@ -55,7 +55,7 @@ extension PreparedMigration {
     }
 
     /// A pass of its own that repairs what breaks the rules before the migration, whose first pass is bound to what it
-    /// leaves; nil where nothing is mended.
+    /// leaves; nil if nothing is repaired.
     func mendingBefore(_ bound: BoundPlan, _ ledger: RunLedger) -> Migration? {
         let before = rules(.before)
         guard isMended(before) else { return nil }
@@ -132,7 +132,7 @@ extension PreparedMigration {
 }
 
 extension Migration {
-    /// A pass that leaves the version as it is and mends the objects; what it leaves is as sound as what it found.
+    /// A pass that leaves the version as it is and repairs the objects; what it leaves is as sound as what it found.
     ///
     /// - Parameters:
     ///   - version: that of the store, which the rules were checked against.

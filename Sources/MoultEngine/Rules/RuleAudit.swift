@@ -53,7 +53,7 @@ package struct RuleAudit: Sendable {
         self.system = system
     }
 
-    /// The run that mends what the rules have found; nil where no broken rule has a fix.
+    /// The run that repairs what the rules have found; nil if no broken rule has a fix.
     ///
     /// - Throws: `cloudKit` and `deferredWork` for a store that must be left alone.
     package func mending(allowsLargeQuarantine: Bool = false) throws -> Migration? {

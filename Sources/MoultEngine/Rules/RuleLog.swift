@@ -37,7 +37,7 @@ package final class RuleLog: Sendable {
     package var reports: [RuleReport] { state.withLock { $0.reports } }
 
     func add(_ report: RuleReport) {
-        // A run that is rehearsed first, or begun anew, says the same again.
+        // A run that is rehearsed first, or begun again, says the same again.
         state.withLock { state in
             state.reports.removeAll { $0.moment == report.moment }
             state.reports.append(report)

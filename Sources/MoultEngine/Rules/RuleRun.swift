@@ -6,7 +6,7 @@ import MoultSystem
 import MoultTransform
 import MoultVerify
 
-/// Rules at one moment of a run: checked, and mended where that was asked for.
+/// Rules at one moment of a run: checked, and repaired where that was asked for.
 struct RuleRun: Sendable {
     let rules: [ValidationRule]
     /// Such as `before the migration`.
@@ -15,7 +15,7 @@ struct RuleRun: Sendable {
     let log: RuleLog
     var allowsLargeQuarantine = false
 
-    /// - Throws: `rulesBroken` where a rule of severity error does not hold.
+    /// - Throws: `rulesBroken` if a rule of severity error does not hold.
     func check(_ connection: Connection, external: ExternalStorage, on system: any System) throws {
         let store = try ObjectStore(over: connection, model: model, external: external, on: system)
         let findings = try check(store).run()
@@ -25,7 +25,7 @@ struct RuleRun: Sendable {
 
     /// Applies the fixes and looks at what they left; the store's old state is the schema `source`.
     ///
-    /// - Throws: `rulesBroken` where a fix has not mended what its rule finds, or has broken another rule;
+    /// - Throws: `rulesBroken` if a fix has not repaired what its rule finds, or has broken another rule;
     ///   `verificationFailed` where more was changed than was meant to be; `quarantineTooLarge`.
     ///
     /// - Parameter isVerified: whether nothing else has changed the objects of this pass, so that every difference must
@@ -58,7 +58,7 @@ struct RuleRun: Sendable {
                 .rulesBroken,
                 "\(rule.name) was broken \(Quantity.count(old.count, "time")) before the fixes and is broken \(Quantity.count(new.count, "time")) after: "
                     + objects, place: new.examples.first?.id.description ?? rule.entityName,
-                remedy: "Correct the fixes, or the order of the rules; the store is as it was.")
+                remedy: "Correct the fixes, or the order of the rules. The store is unchanged.")
         }
     }
 }

@@ -7,8 +7,8 @@ extension Migration {
         /// What it does, in one sentence.
         package var sentence: String
         package var execute: @Sendable (MigrationSite) throws -> Void
-        /// Called on the copy that the step has changed, when it or anything after it fails; nil where nothing outside
-        /// of the store is to be undone.
+        /// Called on the copy that the step has changed, when it or anything after it fails; nil if nothing outside the
+        /// store is to be undone.
         package var undo: (@Sendable (MigrationSite) throws -> Void)?
 
         package init(

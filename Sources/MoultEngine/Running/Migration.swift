@@ -37,18 +37,18 @@ package struct Migration: Sendable {
     package var span: ClosedRange<Double> = 0...1
     /// How many working copies are kept until the end, because steps may have to be undone on them.
     package var keptCopies = 0
-    /// How much larger the store may become; nil where it keeps its size.
+    /// How much larger the store may become; nil if it keeps its size.
     var growth: StoreGrowth?
-    /// What was found in the rows when this was planned; nil where nobody looked.
+    /// What was found in the rows when this was planned; nil if nobody looked.
     package var rowFacts: BoundPlan.RowFacts?
     /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
     package var precondition: @Sendable (Connection) throws -> Void
     /// Throws where the new store is not what it should be: `main` is the new store, the schema `source` the old one.
     /// In place there is no `source`.
     package var verify: @Sendable (Connection) throws -> Void
-    /// `verify` piece by piece, but for the pages, for a run that may end between them: nil where it is all or nothing.
+    /// `verify` piece by piece, but for the pages, for a run that may end between them: nil if it is all or nothing.
     var verificationPieces: (@Sendable (Connection) throws -> [VerificationPiece])?
-    /// The longest of these pieces; nil where there are none.
+    /// The longest of these pieces; nil if there are none.
     var longestQuestion: MigrationUnit?
     /// The pages of the new store, which the pieces leave out; told a connection of its own.
     var verifyPages: @Sendable (Connection) throws -> Void = { _ in }
@@ -147,7 +147,7 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var space: SpaceRequirement
     /// Backups that the retention policy let go.
     package var pruned: [String]
-    /// Why something was left for the next run to tidy up, as on a full volume; nil where nothing was.
+    /// Why something was left for the next run to tidy up, as on a full volume; nil if nothing was.
     package var untidied: MigrationError?
     /// What became of the objects of entity mappings with migration policies, pass by pass.
     package var policies: [InstanceCounts] = []

@@ -24,7 +24,7 @@ package struct MigrationProgress: Sendable, Equatable {
 
 /// Who watches a run, and may end it.
 package struct MigrationObserver: Sendable {
-    /// Called on the thread of the run, or on that of a check beside it.
+    /// Called on the thread of the run, or on that of a check next to it.
     package var onProgress: @Sendable (MigrationProgress) -> Void
     /// Asked often; a run that is told true ends with the error `cancelled` and the store as it was. From the first
     /// page of the commit on it is not asked any more.
@@ -69,7 +69,7 @@ package struct MigrationObserver: Sendable {
 
     /// For what does one of several pieces of a pass's work.
     ///
-    /// - Parameter weights: how long each piece takes beside the others.
+    /// - Parameter weights: how long each piece takes next to the others.
     func piece(_ number: Int, of weights: [Double], in pass: Migration) -> MigrationObserver {
         let all = weights.reduce(0, +)
         guard all > 0, weights.indices.contains(number) else { return self }
@@ -109,7 +109,7 @@ package struct MigrationObserver: Sendable {
     /// Runs what tells nothing of itself, such as a verification: how far it is follows from the time, and cancelling
     /// ends the statement that runs on the connection.
     ///
-    /// - Parameter phase: nil where it is no phase of its own.
+    /// - Parameter phase: nil if it is no phase of its own.
     func watching<Result>(
         _ connection: Connection, as phase: MigrationProgress.Phase?, _ body: () throws -> Result
     ) rethrows -> Result {

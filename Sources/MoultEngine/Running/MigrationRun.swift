@@ -25,7 +25,7 @@ final class MigrationRun {
     /// The room that the run has made sure of.
     private var space = SpaceRequirement(parts: [])
     let trail: StepTrail
-    /// Files of external data that code has written, beside the working copy.
+    /// Files of external data that code has written, next to the working copy.
     private var stagedFiles: [String] = []
     /// Objects that this run has put into the quarantine.
     private var quarantined: Int64 = 0
@@ -117,7 +117,7 @@ extension MigrationRun {
     }
 
     func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
-        // The draft is proven on the other core while the script reads it; both only read.
+        // The draft is verified on the other core while the script reads it; both only read.
         let proof = BackgroundWork(isSequential: options.isSequential) { [system, path = draft.store] in
             try BackupFolder.prove(path, system)
         }
@@ -321,12 +321,12 @@ extension MigrationRun {
 extension MigrationRun {
     static func cancelled(_ store: String) -> MigrationError {
         MigrationError(
-            .cancelled, "The migration was cancelled; the store is as it was.", place: store,
+            .cancelled, "The migration was cancelled. The store is unchanged.", place: store,
             remedy: "Run the command again to migrate the store.")
     }
 
     func checkSpace() throws -> SpaceRequirement {
-        // An earlier call has made sure of the room, and has taken a part of it.
+        // An earlier call has made sure of the space, and has taken a part of it.
         if pace?.isResumed == true { return SpaceRequirement(parts: []) }
         try backups.makeFolder(sidecar.rights)
         let space = try SpaceRequirement(
@@ -359,9 +359,9 @@ extension MigrationRun {
         let known = error as? MigrationError
         return MigrationError(
             known?.code ?? .inputOutput,
-            "The disk failed during the commit. The store is either the whole old one or the whole new one. Which of them "
-                + "is known when the disk works again.", place: sidecar.store,
-            remedy: "Fix the disk, then run the command again. Nothing that either store needs was removed.",
+            "The disk failed during the commit. The store is the complete old one or the complete new one. Which one "
+                + "will be known when the disk works again.", place: sidecar.store,
+            remedy: "Repair the disk, then run the command again. No file that either store needs was removed.",
             cause: known?.cause ?? "\(error)")
     }
 
@@ -397,7 +397,7 @@ extension MigrationRun {
             if hasTimeToPrune { pruned = try backups.prune(options.retention) }
         } catch {
             untidied = error as? MigrationError
-            log.append("The store is the new one, but tidying up failed: ", error)
+            log.append("The store is the new one, but the cleanup failed: ", error)
         }
         for loss in migration.ledger.losses { log.append("Run \(identifier): \(loss.sentence)") }
         log.append("Run \(identifier): completed successfully in \(seconds) s.")
@@ -422,11 +422,11 @@ extension MigrationRun {
         try? RunHistory(sidecar, system).append(record(result, error))
         log.append("Run \(identifier): \(result.rawValue): ", error)
         do {
-            // Where they cannot be taken back now, the journal stays and the next run does it.
+            // Where they cannot be undone now, the journal stays and the next run does it.
             try Quarantine(sidecar, system).remove(run: identifier)
             try Journal.remove(sidecar, system)
         } catch {
-            log.append("Run \(identifier): tidying up failed: ", error)
+            log.append("Run \(identifier): the cleanup failed: ", error)
         }
     }
 

@@ -52,7 +52,7 @@ extension Migrator {
             throw MigrationError(
                 .stageFailed, "The rehearsal succeeded, but a step could not be undone afterwards. \(failed.sentence)",
                 place: failed.step,
-                remedy: "The store is as it was. Undo by hand what the step did outside of it.")
+                remedy: "The store is unchanged. Undo by hand what the step did outside the store.")
         }
     }
 

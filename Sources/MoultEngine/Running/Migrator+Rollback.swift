@@ -7,7 +7,7 @@ import MoultSystem
 package struct RollbackOutcome: Sendable, Equatable {
     package var run: String
     package var restored: StoreBackup
-    /// The backup of the state that was there before; nil where there was no store that could be read.
+    /// The backup of the state that was there before; nil if there was no store that could be read.
     package var saved: StoreBackup?
     /// Where the files of a store that could not be read were put.
     package var setAside: String?
@@ -17,11 +17,11 @@ package struct RollbackOutcome: Sendable, Equatable {
 extension Migrator {
     /// Puts a backup back in place of a store: by SQLite, into the same file, after backing up the present state.
     ///
-    /// The backup is proven first, and the rows of the restored store are counted against its manifest.
-    /// A store that is no database any more is set aside, never removed; one that is gone is made.
+    /// The backup is verified first, and the rows of the restored store are counted against its manifest. A store that
+    /// is no database any more is set aside, never removed; one that is gone is made.
     ///
     /// - Parameter currentVersion: the name of the present version, for the backup that is made of it.
-    /// - Throws: `backupInvalid` before anything is done; `verificationFailed` where the restored store differs.
+    /// - Throws: `backupInvalid` before anything is done; `verificationFailed` if the restored store differs.
     package func rollback(
         _ store: String, to backup: StoreBackup, currentVersion: String = "", _ observer: MigrationObserver = .none
     ) throws -> RollbackOutcome {
@@ -157,7 +157,7 @@ extension Migrator {
         } catch let error as MigrationError where error.code == .verificationFailed {
             throw error
         } catch {
-            MigrationLog(sidecar, system).append("The store is restored, but tidying up failed: ", error)
+            MigrationLog(sidecar, system).append("The store is restored, but the cleanup failed: ", error)
         }
     }
 
@@ -195,9 +195,9 @@ extension Migrator {
             try connection.rowCounts() == backup.manifest.rows
         else {
             throw MigrationError(
-                .verificationFailed, "The restored store is not what the backup's manifest says.",
+                .verificationFailed, "The restored store does not match the backup's manifest.",
                 place: connection.path,
-                remedy: "Restore another backup; \(backup.name) itself has been proven sound.")
+                remedy: "Restore another backup. \(backup.name) itself is sound.")
         }
     }
 

@@ -5,11 +5,11 @@ extension Migrator {
     /// Runs everything that a prepared migration needs: one run, or one for each version where it stops at each.
     ///
     /// A run that stops at each version and fails, or dies, leaves the store at the last version that it has reached,
-    /// whole; preparing it again goes on from there.
+    /// whole; preparing it again continues from there.
     ///
     /// - Returns: what each run has done; none where the store is of the target version already.
-    /// - Throws: what ``PreparedMigration/migration(inPlace:)`` and ``run(_:on:_:)`` throw; with stops, the message says
-    ///   which version the store has by then.
+    /// - Throws: what ``PreparedMigration/migration(inPlace:)`` and ``run(_:on:_:)`` throw; with stops, the message
+    ///   says which version the store has by then.
     package func run(
         _ prepared: PreparedMigration, _ observer: MigrationObserver = .none
     ) throws -> [MigrationOutcome] {
@@ -38,7 +38,7 @@ extension Migrator {
                         migration, on: prepared.store,
                         observer.part(number, of: count, since: started, system)))
             } catch var error as MigrationError where number > 0 {
-                error.message += " The store stays at \(edge.from), the last version that it has reached."
+                error.message += " The store stays at \(edge.from), the last version that it reached."
                 throw error
             }
         }
@@ -76,7 +76,7 @@ extension MigrationObserver {
 }
 
 extension MigrationOutcome {
-    /// What several runs after each other have done, as one; nil where there was none.
+    /// What several runs after each other have done, as one; nil if there was none.
     package init?(joining outcomes: [MigrationOutcome]) {
         guard let first = outcomes.first, let last = outcomes.last else { return nil }
         self = last

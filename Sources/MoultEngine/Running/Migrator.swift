@@ -3,8 +3,8 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// The only writer of schemas: changes a store by a script, so that it is the whole old store or the whole new one at
-/// every instant.
+/// The only writer of schemas: changes a store by a script, so that it is the complete old store or the complete new
+/// one at every instant.
 ///
 /// Lock, heal, preflight, backup, working copy, script, verification, commit, history: each step is one function, here
 /// and in `MigrationRun`.
@@ -19,9 +19,9 @@ package struct Migrator: Sendable {
 
     /// Runs a migration and returns what was done.
     ///
-    /// What an earlier run left is healed first. When this throws, the store is as it was, and the working files are
-    /// gone; a process that dies leaves them to the next run. No probe of the store may be open in this process: closing
-    /// it would drop the locks of the run (``StoreProbe``).
+    /// What an earlier run left is recovered first. When this throws, the store is as it was, and the working files are
+    /// gone; a process that dies leaves them to the next run. No probe of the store may be open in this process:
+    /// closing it would drop the locks of the run (``StoreProbe``).
     ///
     /// - Throws: `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and what `precondition`
     ///   throws before anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
@@ -39,8 +39,8 @@ package struct Migrator: Sendable {
         return try run.perform()
     }
 
-    /// Heals what a run that died left, without running anything; says what became of it. A migration that waits for its
-    /// next call goes on waiting.
+    /// Recovers what a run that died left, without running anything; says what became of it. A migration that waits for
+    /// its next call continues waiting.
     package func recover(_ store: String) throws -> Recovery.Outcome {
         let sidecar = try sidecar(of: store)
         if (try? Journal.read(sidecar, system))?.operation == .rollback {
@@ -61,22 +61,22 @@ package struct Migrator: Sendable {
         return outcome
     }
 
-    /// Whether a run died on that store and has not been healed yet.
+    /// Whether a run died on that store and has not been recovered yet.
     package func isUnfinished(_ store: String) throws -> Bool {
         let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.journal) else { return false }
         return (try? Journal.read(sidecar, system))?.state != .paused
     }
 
-    /// How far a migration has come that waits for its next call; nil where none does.
+    /// How far a migration has come that waits for its next call; nil if none does.
     package func paused(_ store: String) throws -> MigrationCheckpoint? {
         let sidecar = try sidecar(of: store)
         guard (try? Journal.read(sidecar, system))?.state == .paused else { return nil }
         return MigrationCheckpoint.read(sidecar, system)
     }
 
-    /// What the steps of a run that died, and has not been healed yet, may have left outside of the store; nil where
-    /// there is nothing of it.
+    /// What the steps of a run that died, and has not been recovered yet, may have left outside the store; nil if there
+    /// is nothing of it.
     package func leftOutside(_ store: String) throws -> String? {
         try? Journal.read(sidecar(of: store), system)?.leftOutside
     }
@@ -86,6 +86,6 @@ package struct Migrator: Sendable {
         BackupFolder(try options.backupFolder ?? sidecar(of: store).backups, system)
     }
 
-    /// What is kept beside a store; one that is gone has that all the same.
+    /// What is kept next to a store; one that is gone has that anyway.
     func sidecar(of store: String) throws -> Sidecar { try Sidecar(of: store, system) }
 }

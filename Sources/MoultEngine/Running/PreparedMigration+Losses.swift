@@ -8,7 +8,7 @@ package struct ForeseenLoss: Sendable, Hashable {
     /// The stage that loses it; nil for an inferred edge.
     package var stage: String?
     package var fate: Fate
-    /// The code to write; nil where the loss is allowed.
+    /// The code to write; nil if the loss is allowed.
     package var remedy: String?
 
     package enum Fate: String, Sendable {

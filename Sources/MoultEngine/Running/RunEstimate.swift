@@ -3,7 +3,7 @@ import MoultStore
 
 /// The seconds that each phase of a run is expected to take, from bytes and rows.
 ///
-/// Only their proportions count: how fast the machine is shows while the run goes on (``RunClock``).
+/// Only their proportions count: how fast the machine is shows while the run continues (``RunClock``).
 struct RunEstimate: Sendable, Equatable {
     let seconds: [MigrationProgress.Phase: Double]
     /// Whether an app's code does part of the phase `change`, whose pace says nothing of SQLite's.
@@ -32,7 +32,7 @@ struct RunEstimate: Sendable, Equatable {
 // MARK: - What is known before a run
 
 extension RunEstimate {
-    /// The part of a proven backup that is the copying of its pages.
+    /// The part of a verified backup that is the copying of its pages.
     static let copyingShare = WorkCost.backup / (WorkCost.backup + WorkCost.proof)
 
     /// A migration of a store of `size` bytes.

@@ -32,7 +32,8 @@ final class StepTrail {
     /// Whether a copy must stay because a step on it may have to be undone.
     func needs(_ path: String) -> Bool { entries.contains { $0.path == path && $0.step.undo != nil } }
 
-    /// What a step threw, with the step's name; that somebody ended the run is no failure, and a lack of room stays one.
+    /// What a step threw, with the step's name; that somebody ended the run is no failure, and a lack of space stays
+    /// one.
     func failure(of step: Migration.Step, _ error: any Error) -> any Error {
         let known = error as? MigrationError
         if let known, [.cancelled, .rulesBroken, .quarantineTooLarge, .verificationFailed].contains(known.code) {
@@ -42,7 +43,7 @@ final class StepTrail {
             known?.code == .insufficientStorage ? .insufficientStorage : .stageFailed,
             "The \(step.title) failed: \(known?.message ?? "It threw \(type(of: error)).")",
             place: known.flatMap { $0.place.isEmpty ? nil : $0.place } ?? step.name,
-            remedy: known?.remedy ?? "Correct what it says and run the migration again; the store is as it was.",
+            remedy: known?.remedy ?? "Correct this and run the migration again. The store is unchanged.",
             cause: known.map { "\($0.code)\($0.cause.map { ": \($0)" } ?? "")" } ?? "\(error)")
     }
 
@@ -91,7 +92,7 @@ extension StepTrail {
             error as? MigrationError
             ?? MigrationError(
                 .stageFailed, "The run failed: it threw \(type(of: error)).", place: store,
-                remedy: "The store is as it was.", cause: "\(error)")
+                remedy: "The store is unchanged.", cause: "\(error)")
         told.message += outcomes.map { " \($0.sentence)" }.joined()
         // What the app's code says of it may be a row's value: it is in the error, and is not kept.
         let causes = outcomes.compactMap { outcome in
@@ -100,7 +101,7 @@ extension StepTrail {
         if !causes.isEmpty { told.cause = ([told.cause].compactMap(\.self) + causes).joined(separator: " ") }
         let failed = outcomes.filter { $0.error != nil }.map(\.step)
         if !failed.isEmpty {
-            told.remedy += " Undo by hand what \(failed.joined(separator: " and ")) did outside of the store."
+            told.remedy += " Undo by hand what \(failed.joined(separator: " and ")) did outside the store."
         }
         return told
     }

@@ -5,9 +5,10 @@ import MoultSystem
 
 /// Puts a backup where no sound store is: what is there is damaged, or nothing is.
 ///
-/// A damaged file stays the same file. SQLite writes the whole backup over it in one transaction, which a process that has
-/// it open takes part in; a rename would leave that process with a file of which the next journal came to lie beside the
-/// restored store. Where nothing is, there is no process to lock out, and the store gets its name when it is whole.
+/// A damaged file stays the same file. SQLite writes the whole backup over it in one transaction, which a process that
+/// has it open takes part in; a rename would leave that process with a file of which the next journal came to lie next
+/// to the restored store. Where nothing is, there is no process to lock out, and the store gets its name when it is
+/// whole.
 struct StoreReplacement {
     let migrator: Migrator
     let backup: StoreBackup
@@ -24,7 +25,7 @@ struct StoreReplacement {
     private var aside: String { sidecar.aside(journal.run) }
     private var log: MigrationLog { MigrationLog(sidecar, system) }
 
-    /// - Returns: the lock of the restored store; nil where another process has opened it since.
+    /// - Returns: the lock of the restored store; nil if another process has opened it since.
     /// - Throws: with what was there as it was; where the disk does not tell what is there, the journal stays.
     func perform() throws -> StoreLock? {
         try journal.write(sidecar, system)
@@ -75,8 +76,8 @@ struct StoreReplacement {
         try system.synchronise(made)
         guard try !system.exists(store) else {
             throw MigrationError(
-                .locked, "A store has been made at this path meanwhile.", place: store,
-                remedy: "Close every app that uses it, and run the command again: what is there is backed up first.")
+                .locked, "A store was created at this path in the meantime.", place: store,
+                remedy: "Close every app that uses it, and run the command again. It is backed up first.")
         }
         try system.rename(made, to: store)
         try system.synchronise(Path.folder(of: store))
@@ -122,7 +123,7 @@ struct StoreReplacement {
                 try Journal.remove(sidecar, system)
             }
         } catch let obstacle {
-            log.append("Run \(journal.run): it is not known yet what is there: ", obstacle)
+            log.append("Run \(journal.run): it is not yet known which store is there: ", obstacle)
             throw error
         }
         guard outcome == .completed else {
@@ -147,7 +148,7 @@ struct StoreReplacement {
             return try StoreLock(store, system, patience: migrator.options.patience, owner: owner)
         } catch {
             // The store is restored; the journal stays, and the next run tidies up.
-            log.append("The store is restored, and could not be opened since: ", error)
+            log.append("The store is restored, but could not be opened: ", error)
             return nil
         }
     }

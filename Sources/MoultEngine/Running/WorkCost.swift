@@ -1,8 +1,9 @@
-/// About how many seconds each kind of work takes: for the phases of a whole run (``RunEstimate``), and for the units of
-/// one with a budget (``MigrationUnits``).
+/// About how many seconds each kind of work takes: for the phases of a whole run (``RunEstimate``), and for the units
+/// of one with a budget (``MigrationUnits``).
 ///
-/// Measured with optimisation on two slow cores, beside Documentation/Performance.md. A run finds out how fast its
-/// machine is (``RunClock``, ``MigrationPace``); what counts before it is how long one kind of work takes beside another.
+/// Measured with optimisation on two slow cores, next to Documentation/Performance.md. A run finds out how fast its
+/// machine is (``RunClock``, ``MigrationPace``); what counts before it is how long one kind of work takes next to
+/// another.
 enum WorkCost {
     // MARK: A byte of the store
 
@@ -13,7 +14,7 @@ enum WorkCost {
     static let digest = 1.0e-9
     static let proof = soundness + digest
     static let copy = 1.2e-9
-    /// All of the verification, its pages checked beside it.
+    /// All of the verification, its pages checked next to it.
     static let verify = 6.3e-9
     /// The pages through a log, synchronised, and from there into the store's own file.
     static let commit = 2.6e-9

@@ -11,10 +11,10 @@ final class WorkingCopy {
     let path: String
     let connection: Connection
     let source: String
-    /// The store that is migrated, beside which its external data lie.
+    /// The store that is migrated, next to which its external data lie.
     private let store: String
     private let system: any System
-    /// How long the pieces of the pass take beside each other.
+    /// How long the pieces of the pass take next to each other.
     private var weights: [Double] = []
 
     /// - Parameters:
@@ -104,14 +104,14 @@ final class WorkingCopy {
             report: { observer.report(.change, $0, $1) }, isCancelled: observer.isCancelled)
     }
 
-    /// Code may make a transaction that fails and go on: then there must be a way back.
+    /// Code may make a transaction that fails and continue: then there must be a way back.
     private func journalled(_ body: () throws -> Void) throws {
         try connection.execute("PRAGMA main.journal_mode = TRUNCATE")
         try body()
         guard !connection.isInTransaction else {
             throw MigrationError(
-                .stageFailed, "The code has left a transaction open.", place: store,
-                remedy: "End every transaction that it begins; the store is as it was.")
+                .stageFailed, "The code left a transaction open.", place: store,
+                remedy: "End every transaction that it begins. The store is unchanged.")
         }
         try connection.execute("PRAGMA main.journal_mode = OFF")
     }
@@ -173,8 +173,9 @@ struct ScriptRunner {
         // Outside of one it would be durable by itself.
         guard connection.isInTransaction else {
             throw MigrationError(
-                .migrationFailed, "SQLite has ended the transaction before: \(statement.sentence)",
-                place: connection.path, remedy: "Look for a lack of memory or room, and run the command again.")
+                .migrationFailed, "SQLite ended the transaction before: \(statement.sentence)",
+                place: connection.path, remedy: "Check whether memory or disk space ran out, and run the command again."
+            )
         }
         do {
             let compiled = try connection.prepare(statement.sql)
@@ -184,7 +185,7 @@ struct ScriptRunner {
         } catch let error as MigrationError where error.code == .sqlite {
             throw MigrationError(
                 .migrationFailed, "A step of the migration failed: \(statement.sentence)", place: connection.path,
-                remedy: "Look into the cause; the store is as it was.", cause: error.cause)
+                remedy: "Check the cause. The store is unchanged.", cause: error.cause)
         }
     }
 

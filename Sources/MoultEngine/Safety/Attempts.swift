@@ -11,14 +11,14 @@ enum Attempts {
         let last = try dead(from: migration.from, to: migration.to, migration.operation, sidecar, system)
         guard last.count >= limit, let newest = last.first else { return }
         // What is in use already is no advice.
-        let deferring = migration.script.isDeferred ? "" : "put work off (--deferred), or "
+        let deferring = migration.script.isDeferred ? "" : "defer work (--deferred), or "
         throw MigrationError(
             .tooManyAttempts,
-            "Of the last \(Quantity.count(last.count, "run")) from \(migration.from) to \(migration.to) none reached its "
-                + "end, the newest of \(newest.startedAt). The store is as it was.", place: sidecar.store,
+            "None of the last \(Quantity.count(last.count, "run")) from \(migration.from) to \(migration.to) reached its "
+                + "end; the newest started at \(newest.startedAt). The store is unchanged.", place: sidecar.store,
             remedy:
-                "Find out what ends them, such as a watchdog: give it more time, \(deferring)go in "
-                + "smaller pieces (--stop-at-each-version). Then begin once more with --again.")
+                "Find out what ends them, such as a watchdog. Give them more time, \(deferring)work in "
+                + "smaller pieces (--stop-at-each-version). Then start again with --again.")
     }
 
     /// How many of the last runs have died. One that was cancelled is neither a death nor a success.

@@ -3,8 +3,8 @@ import MoultStore
 import MoultSystem
 
 extension Migrator {
-    /// Heals what a run that died left, before a store is looked at for another: what is found then is what is there, and
-    /// where nothing is left to do, nothing of the dead run is left either.
+    /// Recovers what a run that died left, before a store is looked at for another: what is found then is what is
+    /// there, and where nothing is left to do, nothing of the dead run is left either.
     ///
     /// A store that another process has, or that cannot be written, stays as it is; what is done next refuses it.
     @discardableResult
@@ -41,9 +41,9 @@ extension Migrator {
         return try own + backups.drafts(except: kept?.draft?.name)
     }
 
-    /// The process that is changing the store now; nil where none is.
+    /// The process that is changing the store now; nil if none is.
     ///
-    /// - Returns: its number, nil where the system does not tell; and since when, where that is known.
+    /// - Returns: its number, nil if the system does not tell; and since when, where that is known.
     package func underWay(_ store: String) throws -> (process: Int32?, since: String?)? {
         let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.lock), try system.lock(sidecar.lock) == nil else { return nil }

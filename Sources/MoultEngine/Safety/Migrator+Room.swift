@@ -13,8 +13,9 @@ package struct RoomMade: Sendable, Equatable {
 }
 
 extension Migrator {
-    /// Runs something, and helps it on where the room is short: first what is Moult's own goes, the leftovers of runs that
-    /// died and the backups that the retention policy lets go; then it is done in the frugal mode, which keeps no backup.
+    /// Runs something, and helps it on where the space is short: first what is Moult's own goes, the leftovers of runs
+    /// that died and the backups that the retention policy lets go; then it is done in the frugal mode, which keeps no
+    /// backup.
     ///
     /// Any other failure is the caller's: the store is as it was, and the first error is the one that is thrown.
     ///
@@ -35,7 +36,7 @@ extension Migrator {
                 return (try body(self), made)
             } catch let error as MigrationError where error.code == .insufficientStorage {
                 MigrationLog(Sidecar(store: try system.resolve(store)), system).append(
-                    "There is no room for a backup: trying without one.")
+                    "There is no space for a backup. Trying without one.")
             }
         }
         made.isFrugal = true

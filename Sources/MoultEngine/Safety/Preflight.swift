@@ -12,13 +12,13 @@ package enum Preflight {
         guard status.links <= 1 else {
             throw MigrationError(
                 .hardLinked,
-                "The store has \(status.links) hard links: SQLite keeps its journals next to one name only.",
+                "The store has \(status.links) hard links. SQLite keeps its journals next to only one name.",
                 place: store, remedy: "Remove the other names, or copy the file and migrate the copy.")
         }
         let folder = Path.folder(of: store)
         for (path, what) in [(store, "store"), (folder, "store's folder")] where !system.isWritable(path) {
             throw MigrationError(
-                .readOnly, "The \(what) cannot be written by this user.", place: path,
+                .readOnly, "This user cannot write to the \(what).", place: path,
                 remedy: "Make it writable, or copy the store to a folder that is.")
         }
     }

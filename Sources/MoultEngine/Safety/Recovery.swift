@@ -4,8 +4,8 @@ import MoultSystem
 
 /// What became of a run that did not end, as a function of its journal and the store.
 ///
-/// SQLite has healed the store when the lock was taken, so that it is the whole old one or the whole new one; here it
-/// is found out which, what lies about is removed, and the history gets its entry.
+/// SQLite has recovered the store when the lock was taken, so that it is the complete old one or the complete new one;
+/// here it is found out which, what lies about is removed, and the history gets its entry.
 package enum Recovery {
     package enum Outcome: String, Sendable, Equatable {
         /// No run was left unfinished.
@@ -99,15 +99,15 @@ package enum Recovery {
 
     private static func sentence(about journal: Journal, _ outcome: Outcome, wasStopped: Bool) -> String {
         if outcome == .completed {
-            return "Run \(journal.run) had committed before it died; the store is the new one."
+            return "Run \(journal.run) had committed before it died. The store is the new one."
         }
         if outcome == .replaced {
-            return "Run \(journal.run) died; another store has been put in the place where it was to restore one."
+            return "Run \(journal.run) died. Another store is now at the path at which it was to restore one."
         }
         if journal.state == .paused {
-            return "Run \(journal.run) waited for its next call; what it had done was thrown away."
+            return "Run \(journal.run) waited for its next call. Its work was discarded."
         }
-        return "Run \(journal.run) \(wasStopped ? "was stopped" : "died") before its commit; the store is as it was."
+        return "Run \(journal.run) \(wasStopped ? "was stopped" : "died") before its commit. The store is unchanged."
             + (journal.leftOutside.map { " \($0)" } ?? "")
     }
 
@@ -132,7 +132,7 @@ package enum Recovery {
             try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
         } catch let error as MigrationError where [.backupNotFound, .backupInvalid].contains(error.code) {
             // The store is restored; that somebody has removed the backup since must not keep it from being used.
-            MigrationLog(sidecar, system).append("What went back from the quarantine since is not known: ", error)
+            MigrationLog(sidecar, system).append("It is not known what was restored from the quarantine since: ", error)
         }
     }
 
@@ -149,7 +149,7 @@ package enum Recovery {
 
     /// Working folders, marks and unfinished backups of every run that died: the lock says that no other is alive.
     ///
-    /// - Parameter checkpoint: of the migration whose next call goes on with its own.
+    /// - Parameter checkpoint: of the migration whose next call continues with its own.
     static func removeLeftovers(
         _ sidecar: Sidecar, _ backups: BackupFolder, keeping checkpoint: MigrationCheckpoint? = nil,
         _ system: any System

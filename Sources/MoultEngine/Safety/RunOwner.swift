@@ -4,9 +4,9 @@ import MoultSystem
 
 /// The process that holds the lock of a store's sidecar: one run of Moult at a time.
 struct RunOwner {
-    /// Nil where the system does not tell and the lock's file does not either.
+    /// Nil if the system does not tell and the lock's file does not either.
     var process: Int32?
-    /// When it began, as its record says; nil where the record is another's.
+    /// When it began, as its record says; nil if the record is another's.
     var since: String?
 
     /// Takes the lock and leaves this process's record in its file.
@@ -19,7 +19,7 @@ struct RunOwner {
             let who = owner.process.map { " (process \($0)\(since))" } ?? ""
             throw MigrationError(
                 .locked, "Another run of Moult\(who) is changing this store.", place: sidecar.store,
-                remedy: "Wait for it to end; a run that died holds nothing.")
+                remedy: "Wait for it to end. A run that died holds no lock.")
         }
         let record = JSONValue.object([
             .init("pid", .integer(Int64(system.processIdentifier))),

@@ -9,7 +9,7 @@ package struct SpaceRequirement: Sendable, Equatable {
     package struct Part: Sendable, Equatable {
         /// Such as "backup".
         package var reason: String
-        /// The folder whose volume has to have the room.
+        /// The folder whose volume has to have the space.
         package var folder: String
         package var bytes: Int64
 
@@ -23,7 +23,7 @@ package struct SpaceRequirement: Sendable, Equatable {
 
     package init(parts: [Part]) { self.parts = parts }
 
-    /// What a run is about to do, as far as it matters for the room.
+    /// What a run is about to do, as far as it matters for the space.
     package struct Work: Sendable, Equatable {
         /// The store as it is, what lies in a WAL included.
         package var pages: Int64
@@ -106,8 +106,8 @@ package struct SpaceRequirement: Sendable, Equatable {
         }
     }
 
-    /// - Parameter work: what needs the room.
-    /// - Throws: `insufficientStorage` that lists every number, for the first volume without the room.
+    /// - Parameter work: what needs the space.
+    /// - Throws: `insufficientStorage` that lists every number, for the first volume without the space.
     package func check(for work: String = "The migration", _ system: any System) throws {
         for (space, parts) in try volumes(system) {
             let needed = SpaceRequirement(parts: parts).total
@@ -118,11 +118,11 @@ package struct SpaceRequirement: Sendable, Equatable {
                     + "\(Quantity.count(space.available)) are free.",
                 place: parts.first?.folder ?? "",
                 remedy: "Free \(Quantity.count(needed - space.available, "byte")) more"
-                    + (keepsBackup ? ", or use the frugal mode (--frugal), which needs less." : "."))
+                    + (keepsBackup ? ", or use --frugal, which needs less." : "."))
         }
     }
 
-    /// The error of a volume that ran full all the same, with the numbers that were known before and what is free now.
+    /// The error of a volume that ran full anyway, with the numbers that were known before and what is free now.
     package func withNumbers(_ error: MigrationError, _ system: any System) -> MigrationError {
         guard error.code == .insufficientStorage, !parts.isEmpty, let volumes = try? volumes(system) else {
             return error
@@ -137,7 +137,7 @@ package struct SpaceRequirement: Sendable, Equatable {
         return error
     }
 
-    /// The parts by the volume that has to have the room.
+    /// The parts by the volume that has to have the space.
     private func volumes(_ system: any System) throws -> [(space: VolumeSpace, parts: [Part])] {
         var volumes: [(space: VolumeSpace, parts: [Part])] = []
         for part in parts {
@@ -176,7 +176,7 @@ extension SpaceRequirement {
             temporary: options.temporaryFolder ?? system.temporaryFolder)
     }
 
-    /// What the start of a mirror needs: a copy of the first store beside the second one, and a migration of that copy
+    /// What the start of a mirror needs: a copy of the first store next to the second one, and a migration of that copy
     /// without a backup.
     ///
     /// - Parameters:

@@ -39,9 +39,10 @@ package final class StoreLock {
 
     /// The right to read a store that another process has open, and writes to: one state of it, as long as it is held.
     ///
-    /// No run of Moult begins meanwhile. With a rollback journal writers wait at their commit; with a WAL they go on.
+    /// No run of Moult begins in the meantime. With a rollback journal writers wait at their commit; with a WAL they
+    /// continue.
     ///
-    /// - Throws: `locked` where another run of Moult is under way, or a writer is not done in `patience` milliseconds.
+    /// - Throws: `locked` if another run of Moult is under way, or a writer is not done in `patience` milliseconds.
     package init(reading store: String, _ system: any System, patience: Int32 = 5_000) throws {
         sidecar = Sidecar(store: store)
         self.system = system
@@ -85,7 +86,7 @@ package final class StoreLock {
             try connection.execute(
                 "PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = \(pageSize); BEGIN EXCLUSIVE; ROLLBACK")
             // SQLite has played back the journal of a writer that died. Any other is not this store's, and must not be
-            // beside the new one.
+            // next to the new one.
             if !isEmpty, try system.remove(store + "-journal") { try system.synchronise(Path.folder(of: store)) }
         } catch {
             connection.close()

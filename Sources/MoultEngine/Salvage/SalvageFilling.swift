@@ -42,7 +42,7 @@ struct SalvageFilling {
         if !foreign.isEmpty {
             remarks.append(
                 "The new store does not have what an app has made by itself: \(foreign.joined(separator: ", ")). "
-                    + "The definitions are kept beside it, in \(RecoveredDatabase.schema).")
+                    + "The definitions are kept next to it, in \(RecoveredDatabase.schema).")
         }
         if !placement.keepsAnything { _ = try system.remove(files.aside) }
         try connection.execute("PRAGMA main.synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")

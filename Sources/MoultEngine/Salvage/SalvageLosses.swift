@@ -101,7 +101,7 @@ extension DamagedStore {
         if !others.isEmpty {
             remarks.append(
                 "The store's metadata name another version of \(others.joined(separator: ", ")) than the model: what has no "
-                    + "place in the new store is kept beside it.")
+                    + "place in the new store is kept next to it.")
         }
         return remarks
     }

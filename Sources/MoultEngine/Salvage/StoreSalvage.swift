@@ -93,7 +93,7 @@ package struct StoreSalvage {
         func check() throws {
             guard isCancelled() else { return }
             throw MigrationError(
-                .cancelled, "The salvage was cancelled; the damaged store is as it was.",
+                .cancelled, "The salvage was cancelled; the damaged store is unchanged.",
                 remedy: "Run the command again when you want it done.")
         }
         func hints(_ cache: [UInt8]?) throws -> PageRecovery.Hints? {

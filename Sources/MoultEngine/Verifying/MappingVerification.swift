@@ -69,7 +69,7 @@ struct MappingVerification {
             let made = result?.entityName == to ? result : nil
             guard try takes(mapping, object) else {
                 if mapping.predicate != nil, made != nil, isAlone(mapping) {
-                    throw failure(to, key, "it fulfils no condition and is there all the same")
+                    throw failure(to, key, "it satisfies no condition but exists")
                 }
                 continue
             }
@@ -108,7 +108,7 @@ struct MappingVerification {
             guard ExpressionValue(expected).isSame(as: ExpressionValue(found), type: attribute.type) else {
                 throw failure(
                     "\(entity.name).\(name)", key,
-                    "\(expression.format) gives another value than the one that it has")
+                    "\(expression.format) gives another value than the stored one")
             }
         }
         for relationship in plan.destination.model.relationships(of: entity)
@@ -134,12 +134,12 @@ struct MappingVerification {
             guard !expected.isSame(as: ExpressionValue(found), type: attribute.type) else { continue }
             throw failure(
                 "\(entity.name).\(name)", made.key,
-                "the closure \(selector) gives another value for the same arguments now than the one that it has"
+                "the closure \(selector) gives another value for the same arguments than the stored one"
             )
         }
     }
 
-    /// Nil where a value is read in another form here than where the closure was called: bytes, and decimals that are
+    /// Nil if a value is read in another form here than where the closure was called: bytes, and decimals that are
     /// written with a power of ten.
     private func closureArguments(_ arguments: [Expression], _ object: ObjectID) throws -> [AttributeValue?]? {
         var values: [AttributeValue?] = []
@@ -260,8 +260,8 @@ struct MappingVerification {
     private func failure(_ place: String, _ key: Int64, _ what: String) -> MigrationError {
         MigrationError(
             .verificationFailed,
-            "The new store is not as its mapping says: of \(place) \(key), \(what).", place: "\(place) \(key)",
-            remedy: "The store is as it was. Report this to Moult with the plan.")
+            "The new store does not match its mapping: of \(place) \(key), \(what).", place: "\(place) \(key)",
+            remedy: "The store is unchanged. Report this as a bug, with the plan.")
     }
 }
 

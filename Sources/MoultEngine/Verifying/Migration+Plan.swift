@@ -9,12 +9,11 @@ extension Migration {
     /// the verification of what comes out.
     ///
     /// - Parameters:
-    ///   - store: the resolved path of the store, beside which its external data lies.
+    ///   - store: the resolved path of the store, next to which its external data lies.
     ///   - from: the name of the version that made the store.
-    ///   - workingCopy: the path of the copy that an earlier pass has made, beside which new external data may lie.
+    ///   - workingCopy: the path of the copy that an earlier pass has made, next to which new external data may lie.
     ///   - inPlace: whether to change the store itself; a plan that puts work off does in any case.
-    /// - Throws: `dataConflict` where the rows do not fit the new version; `unsupported` where the plan cannot run in
-    ///   place.
+    /// - Throws: `dataConflict` if the rows do not fit the new version; `unsupported` if the plan cannot run in place.
     package init(
         _ plan: BoundPlan, on store: String, from: String, workingCopy: String? = nil, inPlace: Bool = false,
         system: any System
@@ -114,7 +113,7 @@ struct StoreVerification: Sendable {
         guard metadata.hashes == VersionHashes(read: plan.target.hashes.entities),
             metadata.uuid == plan.binding.storeUUID
         else {
-            throw failure("The new store's metadata are not those of \(plan.target.name).", place: "Z_METADATA")
+            throw failure("The new store's metadata does not match \(plan.target.name).", place: "Z_METADATA")
         }
     }
 
@@ -160,8 +159,8 @@ struct StoreVerification: Sendable {
 
     private func failure(_ message: String, place: String) -> MigrationError {
         MigrationError(
-            .verificationFailed, "The new store is not as it should be, so it was not put in place. \(message)",
-            place: place, remedy: "The store is as it was. Report this to Moult with the plan.")
+            .verificationFailed, "The new store failed its verification and was not committed. \(message)",
+            place: place, remedy: "The store is unchanged. Report this as a bug, with the plan.")
     }
 
     private func externalFileExists(_ name: String, _ connection: Connection) throws -> Bool {
@@ -182,15 +181,15 @@ struct StoreVerification: Sendable {
 
     static func strangeFile(_ name: String, _ store: String) -> MigrationError {
         MigrationError(
-            .storeCorrupted, "A value refers to a file of external data by a name that cannot be one.", place: store,
+            .storeCorrupted, "A value refers to a file of external data by an invalid name.", place: store,
             remedy: MigrationError.damagedStoreRemedy, cause: name)
     }
 
-    /// - Throws: `planStale` where the store is no longer the one that something was planned over.
+    /// - Throws: `planStale` if the store is no longer the one that something was planned over.
     static func requireUnchanged(_ binding: BoundPlan.Binding, of store: String, _ connection: Connection) throws {
         guard try BoundPlan.Binding(StoreSnapshot(connection)) != binding else { return }
         throw MigrationError(
-            .planStale, "The store is not the one that the plan was made for: its version or its tables have changed.",
+            .planStale, "The store is not the one for which the plan was made: its version or its tables have changed.",
             place: store, remedy: "Make the plan again.")
     }
 }

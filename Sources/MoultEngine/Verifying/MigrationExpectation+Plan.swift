@@ -107,7 +107,7 @@ extension MigrationExpectation {
         }
     }
 
-    /// What is added to the keys of the objects that lie in the tables of two entities; nil where all are kept.
+    /// What is added to the keys of the objects that lie in the tables of two entities; nil if all are kept.
     private static func shifts(from old: EntityDescription, to new: EntityDescription, _ plan: ExpectedPlan)
         -> Pairs.KeyShifts?
     {
@@ -160,7 +160,7 @@ extension MigrationExpectation {
 /// A plan, with what is asked of all of its mappings for each relationship.
 private struct ExpectedPlan {
     let plan: BoundPlan
-    /// Whether every link leads to an object with the key that it had; else links are followed in memory
+    /// Whether every link leads to an object with the key that it had; otherwise links are followed in memory
     /// (``MappingVerification``).
     let keepsObjects: Bool
     /// Whether every object becomes one object, and its entity tells its new key: one moves into another hierarchy.

@@ -24,7 +24,7 @@ package struct ShortcutProof {
     /// - Parameters:
     ///   - store: stays as it is, every byte.
     ///   - target: nil for the current version.
-    /// - Throws: `usage` where no shortcut leads to the target; what either way throws.
+    /// - Throws: `usage` if no shortcut leads to the target; what either way throws.
     package func differences(on store: String, to target: String? = nil) throws -> [String] {
         let temporary = try TemporaryFolder("shortcut", system)
         let folder = temporary.path
@@ -98,7 +98,7 @@ extension ShortcutProof {
             }
             guard only != [0, 0] else { continue }
             differences.append(
-                "\(table): \(Quantity.count(only[0], "row is", plural: "rows are")) as only the shortcut makes them, \(only[1]) as only walking does."
+                "\(table): \(Quantity.count(only[0], "row is", plural: "rows are")) made only by the shortcut, \(only[1]) only by the single migrations."
             )
         }
         return differences

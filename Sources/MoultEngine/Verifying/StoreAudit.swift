@@ -60,8 +60,8 @@ package struct StoreAudit: Sendable {
     private static func strangeFile(_ path: String) -> Finding {
         Finding(
             code: "external-file-strange", severity: .error, place: path,
-            message: "Among the store's external data is something that is no plain file: \(Path.name(of: path)).",
-            remedy: "Put the file itself there, or remove what is there; Moult follows no link and reads no pipe.")
+            message: "The store's external data contains something that is not a plain file: \(Path.name(of: path)).",
+            remedy: "Replace it with the file itself, or remove it. Moult follows no links and reads no pipes.")
     }
 
     private static func rowCounts(

@@ -5,7 +5,7 @@ import MoultVerify
 extension StoreShape {
     /// What a store of this layout should be, in the words that verification understands.
     ///
-    /// - Parameter withObjects: whether to ask for the catalogue of a fresh store, word for word.
+    /// - Parameter withObjects: whether to ask for the catalogue of a new store, word for word.
     init(_ layout: StoreLayout, withObjects: Bool) {
         self.init(
             objects: withObjects ? Self.objects(of: layout) : [],
@@ -31,7 +31,7 @@ extension StoreShape {
         for join in layout.joinTables { addKeys(of: join, layout) }
     }
 
-    /// What the store of a plan should be: everything of a fresh store, and the objects of the old one that stay.
+    /// What the store of a plan should be: everything of a new store, and the objects of the old one that stay.
     init(of plan: BoundPlan) {
         self.init(plan.destination, withObjects: true)
         history = Self.history(of: plan.destination)

@@ -40,7 +40,7 @@ final class StoredObjects: ObjectValues {
 
     func object(_ entity: String, _ key: Int64) -> ObjectID { ObjectID(store: store, entityName: entity, key: key) }
 
-    /// The object with the key in the table of the entity, as what it is there; nil where there is none.
+    /// The object with the key in the table of the entity, as what it is there; nil if there is none.
     func find(_ key: Int64, in entity: String) throws -> ObjectID? {
         guard let table = layout.table(forEntity: entity)?.name else { return nil }
         let sql = "SELECT Z_ENT FROM \(schema).\(table.quotedName) WHERE Z_PK = ?"

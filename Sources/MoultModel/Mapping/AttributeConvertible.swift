@@ -1,6 +1,6 @@
 /// A Swift type that an attribute's values convert to and from, so that code need not name ``AttributeValue``'s cases.
 public protocol AttributeConvertible: SendableMetatype {
-    /// Nil where the value is of another type, or one that this type does not have.
+    /// Nil if the value is of another type, or one that this type does not have.
     init?(_ value: AttributeValue)
     var attributeValue: AttributeValue { get }
 }

@@ -6,7 +6,7 @@ public struct EntityMapping: Sendable, Hashable {
     /// Its objects are taken without those of its sub-entities, which have mappings of their own. Nil for an added
     /// entity.
     public var sourceEntityName: String?
-    /// The version hash (32 bytes) of the source entity that the mapping was made for; nil where it is not said.
+    /// The version hash (32 bytes) of the source entity that the mapping was made for; nil if it is not said.
     public var sourceEntityVersionHash: [UInt8]?
     /// Nil for a removed entity.
     public var destinationEntityName: String?
@@ -15,7 +15,7 @@ public struct EntityMapping: Sendable, Hashable {
     /// Which of the source entity's objects the mapping takes; all where it is nil. With the source entity's name it
     /// is what Core Data calls the source expression.
     public var sourcePredicate: Predicate?
-    /// The name of the `EntityMigrationPolicy` that makes the objects; nil where the expressions say everything.
+    /// The name of the `EntityMigrationPolicy` that makes the objects; nil if the expressions say everything.
     public var entityMigrationPolicyClassName: String?
     /// By destination attribute; one that has no mapping keeps its default value.
     public var attributeMappings: [PropertyMapping]
@@ -59,7 +59,7 @@ public struct EntityMapping: Sendable, Hashable {
 }
 
 extension EntityMapping {
-    /// What Core Data prints for the source expression: the fetch that gives the source objects; nil where the mapping
+    /// What Core Data prints for the source expression: the fetch that gives the source objects; nil if the mapping
     /// takes none.
     public var sourceExpressionFormat: String? {
         sourceEntityName.map { entity in

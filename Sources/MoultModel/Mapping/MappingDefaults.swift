@@ -1,4 +1,4 @@
-/// What a mapping means where its author said nothing: the rules by which Xcode compiles one.
+/// The defaults of a mapping: the rules by which Xcode completes one.
 package struct MappingDefaults: Sendable {
     private let source: ManagedObjectModel
     private let destination: ManagedObjectModel
@@ -12,7 +12,8 @@ package struct MappingDefaults: Sendable {
         self.entityMappings = entityMappings
     }
 
-    /// By what the mapping has: a policy, no source, no destination; else by whether the entity keeps its properties.
+    /// By what the mapping has: a policy, no source, no destination; otherwise by whether the entity keeps its
+    /// properties.
     package func type(of mapping: EntityMapping) -> EntityMappingType {
         if mapping.entityMigrationPolicyClassName != nil { return .custom }
         guard let from = mapping.sourceEntityName else { return .add }

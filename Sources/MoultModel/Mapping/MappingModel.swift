@@ -17,10 +17,10 @@ public struct MappingModel: Sendable, Hashable {
 }
 
 extension MappingModel {
-    /// The model that Core Data would have, where this one leaves things out: types that are `undefined`, version
-    /// hashes, and a mapping with its default expression for each property that an entity mapping does not name.
+    /// The completed mapping model, as Core Data completes one: types instead of `undefined`, version hashes, and a
+    /// default expression for each property that an entity mapping does not name.
     ///
-    /// To leave a property to its default value, name it with a `PropertyMapping` that has no expression.
+    /// To leave a property at its default value, name it with a `PropertyMapping` that has no expression.
     public func completed(from source: ModelVersion, to destination: ModelVersion) -> MappingModel {
         let defaults = MappingDefaults(from: source.model, to: destination.model, entityMappings)
         return MappingModel(

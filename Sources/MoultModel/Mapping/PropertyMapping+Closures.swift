@@ -63,7 +63,7 @@ extension PropertyMapping {
         guard let value = try arguments.value(position) else { return nil }
         if let converted = Value(value) { return converted }
         throw MigrationError(
-            .wrongType, "\(source) holds \(value), which is no \(Value.self).", place: source,
-            remedy: "Take it as the type that the model gives it.")
+            .wrongType, "\(source) holds \(value), which is not of type \(Value.self).", place: source,
+            remedy: "Declare the type that it has in the model.")
     }
 }

@@ -5,7 +5,7 @@ public struct PropertyMapping: Sendable, Hashable {
     /// Gives the value for one source object, which it calls `$source`. Nil leaves an attribute its default value and
     /// a relationship empty, unless its inverse fills it.
     public var valueExpression: Expression?
-    /// The closures that the expression calls, beside those of the entity's policy.
+    /// The closures that the expression calls, next to those of the entity's policy.
     public var transforms: [ValueTransform] = []
     public var userInfo: [String: String]
 
@@ -25,7 +25,7 @@ public struct PropertyMapping: Sendable, Hashable {
     }
 
     /// - Parameter format: the expression in Core Data's format language, such as `$source.name`.
-    /// - Throws: `modelInvalid` where it is none; the place is the property with the number of the character at fault.
+    /// - Throws: `modelInvalid` if it is none; the place is the property with the number of the character at fault.
     public init(_ name: String, _ format: String) throws(MigrationError) {
         do {
             self.init(name, try Expression(parsing: format))

@@ -1,4 +1,4 @@
-/// The arguments of one call of a closure, each read when it is asked for.
+/// The arguments of one call of a closure. Each is read when it is requested.
 @usableFromInline package protocol TransformArguments {
     /// The text of a String; nil for no value and for a value of any other type.
     func text(_ position: Int) -> String?

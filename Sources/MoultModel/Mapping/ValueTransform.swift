@@ -3,7 +3,7 @@
 /// An expression calls it as `FUNCTION($entityPolicy, "name", $source.first, $source.last)`, and so does a mapping made
 /// in code. Two transforms are equal where they are the same one.
 public final class ValueTransform: Sendable, Hashable {
-    /// What expressions call it; by custom a selector, such as `cleanTitle:`.
+    /// What expressions call it; usually a selector, such as `cleanTitle:`.
     public let name: String
     /// What the body is made of, for whoever has no array of values.
     package let call: @Sendable (any TransformArguments) throws -> AttributeValue?

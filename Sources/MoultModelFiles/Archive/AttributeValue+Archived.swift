@@ -30,7 +30,8 @@ extension Finding {
     static func defaultNotRead(_ text: String, of type: AttributeType, place: String) -> Finding {
         Finding(
             code: "default-not-read", severity: .warning, place: place,
-            message: "The default value \(text) is no value of type \(type.name); the attribute is read without one.",
+            message:
+                "The default value \(text) is not a value of type \(type.name); the attribute is read without one.",
             remedy: "Correct the default value or the type.")
     }
 }

@@ -5,7 +5,7 @@ import MoultPropertyList
 extension Expression {
     private static let depthLimit = 100
 
-    /// The archived `NSExpression`; nil where it is of a class that Moult does not know, or nested without end.
+    /// The archived `NSExpression`; nil if it is of a class that Moult does not know, or nested without end.
     init?(archived value: KeyedArchive.Value, depth: Int = 0) {
         guard depth < Self.depthLimit else { return nil }
         switch value.className {
@@ -61,7 +61,7 @@ extension Expression {
         }
     }
 
-    /// Nil where one of the expressions is not known.
+    /// Nil if one of the expressions is not known.
     private static func list(_ value: KeyedArchive.Value?, _ depth: Int) -> [Expression]? {
         guard let elements = value?.elements else { return [] }
         let expressions = elements.compactMap { Expression(archived: $0, depth: depth + 1) }
@@ -99,7 +99,7 @@ extension ExpressionValue {
 extension Predicate {
     private static let depthLimit = 100
 
-    /// The archived `NSPredicate`; nil where it or a part of it is of a class that Moult does not know.
+    /// The archived `NSPredicate`; nil if it or a part of it is of a class that Moult does not know.
     init?(archived value: KeyedArchive.Value, depth: Int = 0) {
         guard depth < Self.depthLimit else { return nil }
         switch value.className {

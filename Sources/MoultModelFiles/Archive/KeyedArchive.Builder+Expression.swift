@@ -31,8 +31,9 @@ extension KeyedArchive.Builder {
                 ["NSExpressionType": .integer(14), "NSCollection": list])
         case .subquery, .conditional:
             throw MigrationError(
-                .unsupported, "\(expression.format) has no known form in a compiled model.", place: expression.format,
-                remedy: "Write the store without a model cache, or say it without SUBQUERY and TERNARY.")
+                .unsupported, "The form of \(expression.format) in a compiled model is not known.",
+                place: expression.format,
+                remedy: "Write the store without a model cache, or avoid SUBQUERY and TERNARY.")
         }
     }
 
@@ -162,7 +163,7 @@ extension KeyedArchive.Builder {
     mutating func add(decimal digits: String, place: String) throws(MigrationError) -> PropertyList {
         guard let number = DecimalNumber(digits) else {
             throw .modelInvalid(
-                "\(digits) is no decimal number of up to 38 digits.", place: place, remedy: "Correct the number.")
+                "\(digits) is not a decimal number of up to 38 digits.", place: place, remedy: "Correct the number.")
         }
         return object(
             classes: ["NSDecimalNumberPlaceholder", "NSDecimalNumber", "NSNumber", "NSValue", "NSObject"],

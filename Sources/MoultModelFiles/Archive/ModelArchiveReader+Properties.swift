@@ -123,7 +123,7 @@ extension ModelArchiveReader {
 
     // MARK: Fetch requests
 
-    /// What a fetch request says beside its entity and predicate, where it differs from a new request.
+    /// What a fetch request says next to its entity and predicate, where it differs from a new request.
     mutating func options(of request: KeyedArchive.Value, place: String) -> [String: String] {
         var options: [String: String] = [:]
         for (key, name, usual) in FetchRequestOption.numbers {

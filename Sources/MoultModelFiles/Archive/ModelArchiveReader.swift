@@ -16,7 +16,7 @@ struct ModelArchiveReader {
     mutating func model() throws -> ManagedObjectModel {
         guard let root = archive.root, let entries = root["NSEntities"]?.entries else {
             throw MigrationError.modelInvalid(
-                "The archive holds no managed object model.", place: archive.root?.className ?? "the archive's root",
+                "The archive contains no managed object model.", place: archive.root?.className ?? "the archive's root",
                 remedy: "Give a compiled model (.mom) or a model bundle.")
         }
         reportUnknown(in: root, place: "")
@@ -137,7 +137,7 @@ struct ModelArchiveReader {
 
     // MARK: What all have
 
-    /// Nil where it is the name itself, which is what Core Data writes when a model gives none.
+    /// Nil if it is the name itself, which is what Core Data writes when a model gives none.
     func renamingIdentifier(of value: KeyedArchive.Value, name: String) -> String? {
         value["NSRenamingIdentifier"]?.string.flatMap { $0 == name ? nil : $0 }
     }
@@ -152,7 +152,7 @@ struct ModelArchiveReader {
             } else if key == AttributeDescription.enumCasesKey, let cases = entry.elements {
                 userInfo[key] = cases.compactMap(\.string).joined(separator: ",")
             } else {
-                report("The user info \(key) of \(place) is no string.", place: place)
+                report("The user info \(key) of \(place) is not a string.", place: place)
             }
         }
         return userInfo
@@ -187,7 +187,7 @@ struct ModelArchiveReader {
         guard let known = ModelArchive.knownKeys[className] else { return }
         for key in value.keys where !known.contains(key) && value[key] != nil {
             guard reported.insert("\(className).\(key)").inserted else { continue }
-            report("The compiled model says \(key) of \(className), which Moult does not know.", place: place)
+            report("The compiled model has the key \(key) in \(className), which Moult does not know.", place: place)
         }
     }
 
@@ -195,6 +195,6 @@ struct ModelArchiveReader {
         findings.append(
             Finding(
                 code: "unknown-element", severity: .warning, place: place, message: message,
-                remedy: "Check whether the part of the model that is left out matters for this store."))
+                remedy: "Check whether the omitted part of the model matters for this store."))
     }
 }

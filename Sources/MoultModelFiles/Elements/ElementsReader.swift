@@ -17,7 +17,7 @@ extension ManagedObjectModel {
     init(modelDocument root: KeyedArchive.Value, findings: inout [Finding]) throws {
         guard let entities = root["_xd_rootPackage"]?["XDBucketForClassesstorage"]?.entries else {
             throw MigrationError.modelInvalid(
-                "The archive holds no model of Xcode's editor.", place: root.className ?? "the archive's root",
+                "The archive contains no model of Xcode's editor.", place: root.className ?? "the archive's root",
                 remedy: "Give the elements file of an .xcdatamodel folder.")
         }
         var reader = ElementsReader()
@@ -162,7 +162,7 @@ struct ElementsReader {
             if let text = entry.string {
                 userInfo[key] = text
             } else {
-                report("The user info \(key) of \(place) is no string.", place: place)
+                report("The user info \(key) of \(place) is not a string.", place: place)
             }
         }
         return userInfo
@@ -172,6 +172,6 @@ struct ElementsReader {
         findings.append(
             Finding(
                 code: "unknown-element", severity: .warning, place: place, message: message,
-                remedy: "Check whether the part of the model that is left out matters for this store."))
+                remedy: "Check whether the omitted part of the model matters for this store."))
     }
 }

@@ -45,7 +45,7 @@ extension AttributeValue {
         } else if let bytes = fields.member("transformable")?.bytes {
             self = .transformable(bytes)
         } else {
-            throw fields.invalid("is no value")
+            throw fields.invalid("is not a value")
         }
     }
 }

@@ -24,7 +24,7 @@ struct JSONFields {
 
     func text(_ key: String) throws -> String? {
         try member(key).map { member in
-            guard let text = member.string else { throw invalid("has a \(key) that is no string") }
+            guard let text = member.string else { throw invalid("has a \(key) that is not a string") }
             return text
         }
     }
@@ -44,7 +44,7 @@ struct JSONFields {
     func integer(_ key: String) throws -> Int? {
         try member(key).map { member in
             guard let number = member.integer.flatMap({ Int(exactly: $0) }) else {
-                throw invalid("has a \(key) that is no whole number")
+                throw invalid("has a \(key) that is not a whole number")
             }
             return number
         }
@@ -52,7 +52,7 @@ struct JSONFields {
 
     func texts(_ key: String) throws -> [String] {
         try elements(key).map { element in
-            guard let text = element.string else { throw invalid("has a \(key) with something that is no string") }
+            guard let text = element.string else { throw invalid("has a \(key) with something that is not a string") }
             return text
         }
     }
@@ -60,7 +60,7 @@ struct JSONFields {
     func textLists(_ key: String) throws -> [[String]] {
         try elements(key).map { list in
             guard let texts = list.array?.map(\.string), !texts.contains(nil) else {
-                throw invalid("has a \(key) with something that is no list of strings")
+                throw invalid("has a \(key) with something that is not a list of strings")
             }
             return texts.compactMap(\.self)
         }
@@ -70,7 +70,9 @@ struct JSONFields {
         guard let member = member(key) else { return [:] }
         var entries: [String: String] = [:]
         for entry in try JSONFields(member, place: "\(place).\(key)").value.members ?? [] {
-            guard let text = entry.value.string else { throw invalid("has a \(key) whose \(entry.key) is no string") }
+            guard let text = entry.value.string else {
+                throw invalid("has a \(key) whose \(entry.key) is not a string")
+            }
             entries[entry.key] = text
         }
         return entries
@@ -88,7 +90,7 @@ struct JSONFields {
 
     private func elements(_ key: String) throws -> [JSONValue] {
         guard let member = member(key) else { return [] }
-        guard let elements = member.array else { throw invalid("has a \(key) that is no list") }
+        guard let elements = member.array else { throw invalid("has a \(key) that is not a list") }
         return elements
     }
 

@@ -24,12 +24,12 @@ extension ManagedObjectModel {
         let document = try JSONFields(
             JSONValue(parsing: bytes, place: file, code: .modelInvalid), place: file)
         guard let format = try document.integer("format"), let model = try document.object("model") else {
-            throw document.invalid("has no format and model, so it is not a model of Moult's")
+            throw document.invalid("has no format and model, so it is not one of Moult's models")
         }
         guard format == Self.jsonFormat else {
             throw MigrationError.modelInvalid(
-                "The model is in form \(format); this Moult reads form \(Self.jsonFormat).", place: file,
-                remedy: "Use a newer Moult.")
+                "The model has format \(format). This version of Moult reads format \(Self.jsonFormat).", place: file,
+                remedy: "Use a newer version of Moult.")
         }
         var unknown = UnknownMembers()
         unknown.inspect(

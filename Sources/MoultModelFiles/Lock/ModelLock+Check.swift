@@ -13,7 +13,7 @@ extension ModelLock {
             return [
                 Finding(
                     code: "model-not-locked", severity: .note, place: Self.path(besideModelAt: modelPath),
-                    message: "The lock file does not speak of \(modelPath.fileName).",
+                    message: "The lock file has no entry for \(modelPath.fileName).",
                     remedy: "Run moult lock when its versions are released.")
             ]
         }
@@ -38,8 +38,8 @@ extension ModelLock {
     private static func missing(_ released: Version, place: String) -> Finding {
         Finding(
             code: "released-version-missing", severity: .warning, place: place,
-            message: "The released version \(released.name) is no longer there.",
-            remedy: "Put it back: stores of that version cannot be migrated without it.")
+            message: "The released version \(released.name) is missing.",
+            remedy: "Restore it: stores of that version cannot be migrated without it.")
     }
 
     private static func changed(_ released: Version, to version: Version, place: String) -> Finding {
@@ -49,17 +49,17 @@ extension ModelLock {
         let unhashed = differing(released, version, \.fingerprint).filter { !hashed.contains($0) }
         let parts = [
             list(hashed, "changed"), list(added, "added"), list(removed, "removed"),
-            list(unhashed, "changed in what the version hash leaves out"),
+            list(unhashed, "changed in parts that the version hash does not cover"),
         ].compactMap(\.self)
         let what = parts.isEmpty ? "its configurations, composites or fetch requests" : parts.joined(separator: "; ")
         let isHashed = released.checksum != version.checksum
         return Finding(
             code: isHashed ? "released-version-changed" : "released-version-changed-unhashed",
             severity: isHashed ? .error : .warning, place: place,
-            message: "The released version \(released.name) is not what was locked: \(what).",
+            message: "The released version \(released.name) differs from the locked one: \(what).",
             remedy: isHashed
-                ? "Undo the change and make it in a new version; if that version never left your desk, lock it again."
-                : "Stores of that version open without a migration, so that the change does not reach them; "
+                ? "Undo the change and make it in a new version. If this version was never released, lock it again."
+                : "Stores of that version open without a migration, so the change does not reach them: "
                     + "make it in a new version, or lock it again.")
     }
 

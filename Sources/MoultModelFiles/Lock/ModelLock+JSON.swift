@@ -36,7 +36,7 @@ extension ModelLock {
             let document = try JSONFields(
                 JSONValue(parsing: bytes, place: place, code: .lockFileMismatch), place: place)
             guard try document.integer("format") == Self.format else {
-                throw document.invalid("has a format that this Moult does not know")
+                throw document.invalid("has a format that this version of Moult does not know")
             }
             var models: [String: [Version]] = [:]
             let members = try document.object("models")
@@ -68,7 +68,7 @@ extension ModelLock.Version {
 
     private static func bytes(_ key: String, of fields: JSONFields) throws -> [UInt8] {
         guard let data = Data(base64Encoded: try fields.required(key)) else {
-            throw fields.invalid("has a \(key) that is no base64")
+            throw fields.invalid("has a \(key) that is not base64")
         }
         return [UInt8](data)
     }

@@ -53,7 +53,7 @@ package struct ModelLock: Sendable, Equatable {
 
     init(models: [String: [Version]]) { self.models = models }
 
-    /// The versions that are locked of the model at a path, in their order; nil where the lock does not speak of it.
+    /// The versions that are locked of the model at a path, in their order; nil if the lock does not speak of it.
     package func versions(of modelPath: String) -> [Version]? { models[Self.key(of: modelPath)] }
 
     /// Pins every version of a bundle as it is now, in place of what was pinned of it.
@@ -72,7 +72,7 @@ extension ModelLock {
         isPlainFolder(modelPath) ? modelPath + "/" + fileName : folder(of: modelPath) + "/" + fileName
     }
 
-    /// The lock file beside a model; nil where there is none.
+    /// The lock file next to a model; nil if there is none.
     ///
     /// - Throws: `MigrationError` with code `lockFileMismatch` for a file that is no lock file.
     package init?(besideModelAt modelPath: String) throws {

@@ -3,13 +3,13 @@ import MoultPropertyList
 
 extension Expression {
     /// The value expression of a property mapping.
-    /// - Throws: `unsupported` with the class and the selector where it is not known; `modelInvalid` where it is
-    ///   nested in itself or without end.
+    /// - Throws: `unsupported` with the class and the selector where it is not known; `modelInvalid` if it is nested in
+    ///   itself or without end.
     init(mapped value: KeyedArchive.Value, place: String) throws(MigrationError) {
         guard ArchivedExpression(value).isSmall else {
             throw .modelInvalid(
-                "The value expression is nested without end.", place: place,
-                remedy: "Write the expression anew, shorter.")
+                "The value expression is nested too deeply.", place: place,
+                remedy: "Write a shorter expression.")
         }
         guard let expression = Expression(archived: value) else {
             throw MigrationError(

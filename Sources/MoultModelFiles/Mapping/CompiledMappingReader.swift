@@ -10,7 +10,7 @@ struct CompiledMappingReader {
             let elements = root["NSEntityMappings"]?.elements
         else {
             throw .modelInvalid(
-                "The archive holds no mapping model.", place: archive.root?.className ?? "the archive's root",
+                "The archive contains no mapping model.", place: archive.root?.className ?? "the archive's root",
                 remedy: "Give a compiled mapping model (.cdm).")
         }
         var mappings: [EntityMapping] = []
@@ -43,7 +43,7 @@ struct CompiledMappingReader {
         return mapping
     }
 
-    /// What the fetch of a source expression asks for; nil where it is all objects.
+    /// What the fetch of a source expression asks for; nil if it is all objects.
     private func sourcePredicate(
         _ value: KeyedArchive.Value?, of entity: String?, place: String
     ) throws(MigrationError) -> Predicate? {
@@ -56,8 +56,8 @@ struct CompiledMappingReader {
         else {
             throw MigrationError(
                 .unsupported,
-                "The source expression of \(place) is no fetch of its source entity: \(ArchivedExpression(value)).",
-                place: place, remedy: "Say with a predicate in the mapping model which objects it takes.")
+                "The source expression of \(place) is not a fetch of its source entity: \(ArchivedExpression(value)).",
+                place: place, remedy: "Use a predicate in the mapping model to select its objects.")
         }
         do {
             let predicate = try Predicate(parsing: format)
@@ -95,7 +95,7 @@ struct CompiledMappingReader {
             if let text = entry.string {
                 userInfo[key] = text
             } else {
-                report("The user info \(key) is no string and is not read.", place: place)
+                report("The user info \(key) is not a string and is not read.", place: place)
             }
         }
         return userInfo
@@ -104,7 +104,7 @@ struct CompiledMappingReader {
     private func hash(_ value: KeyedArchive.Value?, place: String) throws(MigrationError) -> [UInt8]? {
         guard let value else { return nil }
         guard let bytes = value.data, bytes.count == 32 else {
-            throw invalid("A version hash is not of 32 bytes", place)
+            throw invalid("A version hash does not have 32 bytes", place)
         }
         return bytes
     }
@@ -118,6 +118,6 @@ struct CompiledMappingReader {
         findings.append(
             Finding(
                 code: "unknown-element", severity: .warning, place: place, message: message,
-                remedy: "Check whether what is left out matters for this mapping."))
+                remedy: "Check whether the omitted part matters for this mapping."))
     }
 }

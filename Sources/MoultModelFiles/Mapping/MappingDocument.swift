@@ -36,14 +36,14 @@ struct MappingDocument {
             guard objects.updateValue(object, forKey: object.id) == nil else {
                 throw .modelInvalid(
                     "Two objects have the id \(object.id).", place: "\(file):\(object.line)",
-                    remedy: "Restore the file; a merge that kept both sides looks so.")
+                    remedy: "Restore the file. A merge that kept both sides has this effect.")
             }
             if object.type == Self.mappingModel { roots.append(object) }
         }
         guard let root = roots.first, roots.count == 1 else {
             throw .modelInvalid(
-                "The file holds \(roots.count) mapping models instead of one.", place: file,
-                remedy: "Restore the file, or make the mapping model anew in Xcode.")
+                "The file contains \(roots.count) mapping models instead of one.", place: file,
+                remedy: "Restore the file, or create the mapping model again in Xcode.")
         }
         (self.file, self.root, self.objects) = (file, root, objects)
     }
@@ -55,7 +55,7 @@ struct MappingDocument {
         var seen: Set<String> = []
         for id in owner.relationships[relationship] ?? [] where seen.insert(id).inserted {
             guard let object = objects[id], object.type == type else {
-                throw invalid("\(relationship) refers to \(id), which is no \(type).", in: owner)
+                throw invalid("\(relationship) refers to \(id), which is not of type \(type).", in: owner)
             }
             found.append(object)
         }
@@ -64,7 +64,7 @@ struct MappingDocument {
 
     func invalid(_ message: String, in object: Object) -> MigrationError {
         .modelInvalid(
-            message, place: place(of: object), remedy: "Restore the file, or make the mapping model anew in Xcode.")
+            message, place: place(of: object), remedy: "Restore the file, or create the mapping model again in Xcode.")
     }
 
     func place(of object: Object) -> String { "\(file):\(object.line): \(object.type) \(object.id)" }
@@ -76,7 +76,7 @@ extension MappingDocument.Object {
         guard let type = element.attribute("type"), let id = element.attribute("id") else {
             throw .modelInvalid(
                 "An object has no type or no id.", place: "\(file):\(element.line)",
-                remedy: "Restore the file, or make the mapping model anew in Xcode.")
+                remedy: "Restore the file, or create the mapping model again in Xcode.")
         }
         var attributes: [String: String] = [:]
         var relationships: [String: [String]] = [:]

@@ -32,7 +32,7 @@ struct MappingDocumentReader {
     /// One of the two models that the mapping holds whole.
     private mutating func version(_ side: String) throws -> ModelVersion {
         guard let bytes = try data("\(side)modeldata", of: document.root) else {
-            throw document.invalid("The mapping model does not hold its \(side) model.", in: document.root)
+            throw document.invalid("The mapping model does not contain its \(side) model.", in: document.root)
         }
         let path = document.root.attributes["\(side)modelpath"] ?? ""
         let name = path.isEmpty ? side : path.fileStem
@@ -89,7 +89,7 @@ struct MappingDocumentReader {
             if let text = value.string {
                 userInfo[key] = text
             } else {
-                report("The user info \(key) is no string and is not read.", in: object)
+                report("The user info \(key) is not a string and is not read.", in: object)
             }
         }
         return userInfo
@@ -172,7 +172,7 @@ struct MappingDocumentReader {
         guard let text = object.attributes[key] else { return nil }
         let digits = String(decoding: text.utf8.filter { $0 > UInt8(ascii: " ") }, as: UTF8.self)
         guard let bytes = [UInt8](base64: digits) else {
-            throw document.invalid("\(key) is no base64.", in: object)
+            throw document.invalid("\(key) is not base64.", in: object)
         }
         return bytes
     }
@@ -181,6 +181,6 @@ struct MappingDocumentReader {
         findings.append(
             Finding(
                 code: "unknown-element", severity: .warning, place: document.place(of: object), message: message,
-                remedy: "Check whether what is left out matters for this mapping."))
+                remedy: "Check whether the omitted part matters for this mapping."))
     }
 }

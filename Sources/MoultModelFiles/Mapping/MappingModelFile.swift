@@ -28,14 +28,14 @@ package struct MappingModelFile: Sendable {
         }
         guard Self.isMappingModel(path) else {
             throw MigrationError(
-                .modelNotFound, "This is no mapping model.", place: path,
+                .modelNotFound, "This is not a mapping model.", place: path,
                 remedy: "Give an .xcmappingmodel folder or a compiled .cdm.")
         }
         let bytes = try ModelFolder.bytes(at: file)
         guard !bytes.isEmpty else {
             throw MigrationError.modelInvalid(
                 "The mapping model is an empty file.", place: file,
-                remedy: "Delete it, or make it anew in Xcode; an empty one maps nothing.")
+                remedy: "Delete it, or create it again in Xcode; an empty one maps nothing.")
         }
         do {
             let content = try Content(bytes, isCompiled: file.fileExtension == "cdm", file: file)

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// The optimised form of a compiled model beside it, an `.omo` in a `.momd`: Core Data's own copy of the `.mom` of the
+/// The optimised form of a compiled model next to it, an `.omo` in a `.momd`: Core Data's own copy of the `.mom` of the
 /// same name, which it loads faster.
 ///
 /// The `.mom` is read, whose form is known in full; this form is compared with it.
@@ -13,13 +13,13 @@ struct OptimisedModel {
         bytes = try ModelFolder.bytes(at: path)
     }
 
-    /// The `.mom` beside it.
+    /// The `.mom` next to it.
     static func model(of path: String) -> String { "\(path.parentFolder)/\(path.fileStem).mom" }
 
-    /// The optimised form beside a `.mom`.
+    /// The optimised form next to a `.mom`.
     static func form(of path: String) -> String { "\(path.parentFolder)/\(path.fileStem).omo" }
 
-    /// Nil where it is the optimised form of that model.
+    /// Nil if it is the optimised form of that model.
     ///
     /// One that cannot be read must hold the version hashes of the model's entities.
     static func finding(at path: String, against version: ModelVersion) -> Finding? {
@@ -37,11 +37,11 @@ struct OptimisedModel {
         } else if OptimisedModelLayout.isOptimised(bytes) {
             others = version.hashes.entities.filter { !bytes.holds($0.value) }.keys.sorted()
         } else {
-            return differs("The file is no optimised model.")
+            return differs("The file is not an optimised model.")
         }
         guard !others.isEmpty else { return nil }
         return differs(
-            "The optimised model is not the \(version.name) of the .mom beside it: \(others.joined(separator: ", ")).")
+            "The optimised model is not the \(version.name) of the .mom next to it: \(others.joined(separator: ", ")).")
     }
 
     /// What the two say of indexes is not compared: compilers have named the same ones in different ways.
@@ -58,7 +58,7 @@ struct OptimisedModel {
             remedy: "Core Data may load this form where Moult reads the .mom; compile the bundle again.")
     }
 
-    /// An optimised model that was read because the `.mom` beside it cannot be.
+    /// An optimised model that was read because the `.mom` next to it cannot be.
     static func inPlace(of model: String, _ path: String, _ cause: MigrationError) -> Finding {
         Finding(
             code: "optimised-model-read", severity: .warning, place: model,
@@ -71,7 +71,7 @@ struct OptimisedModel {
         Finding(
             code: "optimised-model-alone", severity: .warning, place: path,
             message: "The .mom that this optimised model was made of is not in the bundle. \(cause.message)",
-            remedy: "Add the .mom, which the compiler writes beside it.")
+            remedy: "Add the .mom, which the compiler writes next to it.")
     }
 }
 

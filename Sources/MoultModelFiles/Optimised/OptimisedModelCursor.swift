@@ -17,7 +17,7 @@ struct OptimisedModelCursor {
 
     mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
         guard position <= bytes.count, count <= bytes.count - position else {
-            throw refused("it ends before its parts do")
+            throw refused("it ends before its parts")
         }
         defer { position += count }
         return bytes[position..<position + count]
@@ -76,13 +76,13 @@ struct OptimisedModelCursor {
     }
 
     func notKnown(_ owner: String, at place: Int? = nil) -> MigrationError {
-        refused("\(owner) says what is not known to Moult", at: place)
+        refused("\(owner) has parts that Moult does not know", at: place)
     }
 
     /// - Parameter place: the byte of the file; the present one if nil.
     func refused(_ what: String, at place: Int? = nil) -> MigrationError {
         .modelInvalid(
             "The optimised model cannot be read: \(what).", place: "byte \(place ?? position)",
-            remedy: "Give the .mom that the compiler wrote beside it, or the model's source.")
+            remedy: "Give the .mom that the compiler wrote next to it, or the model's source.")
     }
 }

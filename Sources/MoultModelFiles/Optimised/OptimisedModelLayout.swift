@@ -1,6 +1,6 @@
 /// The layouts of an optimised model that are known, one for each generation of the compiler.
 ///
-/// Each was worked out from files that lie beside the `.mom` of the same model. The file is big-endian; numbers of
+/// Each was worked out from files that lie next to the `.mom` of the same model. The file is big-endian; numbers of
 /// eight bytes lie at multiples of eight. After the signature come the offset and count of each section, in the order
 /// of ``OptimisedModelSections``.
 struct OptimisedModelLayout: Sendable {
@@ -15,7 +15,7 @@ struct OptimisedModelLayout: Sendable {
     let reserved: Int
     /// Relationships have the indexed flag, whatever the model says.
     let marksRelationships: Bool
-    /// Whether fetch indexes and uniqueness constraints are listed; else the number of zeros where they would be.
+    /// Whether fetch indexes and uniqueness constraints are listed; otherwise the number of zeros where they would be.
     let lists: Lists
 
     enum Lists: Equatable {

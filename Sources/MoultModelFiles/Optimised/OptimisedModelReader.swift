@@ -156,7 +156,7 @@ private struct OptimisedModelReader {
             case .attribute(let attribute): description.attributes.append(attribute)
             case .relationship(var relationship, let destination, let inverse):
                 guard entities.indices.contains(destination) else {
-                    throw place.refused("the relationship \(relationship.name) leads to no entity")
+                    throw place.refused("the relationship \(relationship.name) has no destination entity")
                 }
                 relationship.destinationEntityName = entities[destination].name
                 if let inverse {
@@ -177,7 +177,7 @@ private struct OptimisedModelReader {
         let others = entities.filter { hashes[$0.name] != $0.versionHash }.map(\.name)
         guard others.isEmpty else {
             throw OptimisedModelCursor(bytes: sections.bytes, position: sections.entities.offset)
-                .refused("what it says is not what its version hashes were made of (\(others.joined(separator: ", ")))")
+                .refused("its contents do not match its version hashes (\(others.joined(separator: ", ")))")
         }
     }
 }

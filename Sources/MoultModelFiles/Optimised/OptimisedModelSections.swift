@@ -28,7 +28,7 @@ struct OptimisedModelSections {
     init(_ bytes: [UInt8]) throws {
         let begin = OptimisedModelCursor(bytes: bytes, position: 0)
         guard let layout = OptimisedModelLayout.known.first(where: { bytes.starts(with: $0.signature) }) else {
-            throw begin.refused("it is of a compiler that Moult does not know")
+            throw begin.refused("it was written by a compiler that Moult does not know")
         }
         var header = OptimisedModelCursor(bytes: bytes, position: layout.signature.count)
         func section() throws -> Section { Section(offset: try header.word(), count: try header.word()) }
@@ -60,7 +60,7 @@ struct OptimisedModelSections {
             guard
                 let text = String(
                     validating: pairs.map { UInt16(units[$0]) | UInt16(units[$0 + 1]) << 8 }, as: UTF16.self)
-            else { throw cursor.refused("a wide text is no UTF-16") }
+            else { throw cursor.refused("a wide text is not UTF-16") }
             return text
         }
         texts = try Self.pool(
@@ -68,7 +68,7 @@ struct OptimisedModelSections {
             before: data.offset
         ).map { units, cursor in
             guard let text = String(validating: units, as: UTF8.self) else {
-                throw cursor.refused("a text is no UTF-8")
+                throw cursor.refused("a text is not UTF-8")
             }
             return text
         }

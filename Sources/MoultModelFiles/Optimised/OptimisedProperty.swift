@@ -88,7 +88,7 @@ struct OptimisedProperty {
         case .string: return .string(try use.wideText(cursor.word(), sections, cursor))
         case .decimal:
             guard let number = DecimalNumber(try use.text(cursor.word(), sections, cursor)) else {
-                throw cursor.refused("the default of \(name) is no decimal number", at: cursor.position - 4)
+                throw cursor.refused("the default of \(name) is not a decimal number", at: cursor.position - 4)
             }
             return .decimal(number.text)
         case .integer32, .integer64, .float, .boolean:

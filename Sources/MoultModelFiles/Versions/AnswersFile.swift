@@ -1,4 +1,4 @@
-/// The file beside a model that holds the recorded answers to its questions: `Forum.answers.json` for
+/// The file next to a model that holds the recorded answers to its questions: `Forum.answers.json` for
 /// `Forum.xcdatamodeld`, `moult.answers.json` inside a plain folder of versions.
 package enum AnswersFile {
     static let suffix = ".answers.json"

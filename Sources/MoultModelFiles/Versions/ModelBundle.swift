@@ -16,8 +16,8 @@ package struct ModelBundle: Sendable {
     /// Reads every version of a model: an `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, a model as JSON, or a
     /// folder of versions. The versions are read on all cores.
     ///
-    /// Their order is that of `order` if given, else of `moult.lock`, else the natural one of their names; versions
-    /// that an order leaves out come after the others.
+    /// Their order is that of `order` if given, otherwise of `moult.lock`, otherwise the natural one of their names;
+    /// versions that an order leaves out come after the others.
     ///
     /// - Throws: `MigrationError` with code `fileNotFound`, `fileNotReadable`, `modelNotFound`, `modelInvalid`;
     ///   `lockFileMismatch` for a lock file that cannot be read; `usage` for an order that names what is not there.
@@ -59,7 +59,7 @@ package struct ModelBundle: Sendable {
         findings = (lock?.check(self.versions, of: path) ?? []) + versions.findings
     }
 
-    /// One version that lies in no model file, such as the one inside a store, with the lock file beside it.
+    /// One version that lies in no model file, such as the one inside a store, with the lock file next to it.
     ///
     /// - Throws: `usage` for an order that names another; `lockFileMismatch` for a lock file that cannot be read.
     package init(_ version: ModelVersion, at path: String, order: [String] = []) throws {
@@ -71,7 +71,7 @@ package struct ModelBundle: Sendable {
         findings = lock?.check(versions, of: path) ?? []
     }
 
-    /// Of a compiled version whose file cannot be read, the optimised form beside it is read, where that can be.
+    /// Of a compiled version whose file cannot be read, the optimised form next to it is read, where that can be.
     private static func read(_ file: ModelFile) throws -> (model: ManagedObjectModel, findings: [Finding]) {
         do {
             return try file.read()
@@ -82,7 +82,7 @@ package struct ModelBundle: Sendable {
         }
     }
 
-    /// Where the optimised forms are not those of the versions beside them.
+    /// Where the optimised forms are not those of the versions next to them.
     private static func optimisedFindings(_ optimised: [String], against versions: [ModelVersion]) -> [Finding] {
         optimised.compactMap { path in
             guard let version = versions.first(where: { $0.name == path.fileStem }) else { return nil }
@@ -95,7 +95,7 @@ package struct ModelBundle: Sendable {
         if let unknown = order.first(where: { !names.contains($0) }) {
             let known = names.sorted { $0.precedesNaturally($1) }.joined(separator: ", ")
             throw MigrationError(
-                .usage, "The order names \(unknown), which is no version of the model.", place: path,
+                .usage, "The order names \(unknown), which is not a version of the model.", place: path,
                 remedy: "Its versions are: \(known).")
         }
         if let twice = order.first(where: { name in order.count { $0 == name } > 1 }) {

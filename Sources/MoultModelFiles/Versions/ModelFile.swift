@@ -63,7 +63,7 @@ struct ModelFile: Sendable {
 }
 
 extension ModelFile {
-    /// The model in an `.xcdatamodel` folder, or nil where it holds none.
+    /// The model in an `.xcdatamodel` folder, or nil if it holds none.
     init?(modelFolder path: String) {
         let name = path.fileStem
         let contents = path + "/contents"
@@ -81,9 +81,9 @@ extension ModelFile {
     /// The optimised form of a version, where the `.mom` that it was made of is not at hand.
     init(optimised path: String) { self.init(name: path.fileStem, path: path, form: .optimised) }
 
-    /// A version by the name of what lies at `path`, or nil where that is none.
+    /// A version by the name of what lies at `path`, or nil if that is none.
     init?(at path: String) {
-        // What else Moult keeps beside a model as JSON.
+        // What else Moult keeps next to a model as JSON.
         guard ![AnswersFile.suffix, ".rules.json"].contains(where: path.hasSuffix) else { return nil }
         switch path.fileExtension {
         case "xcdatamodel": self.init(modelFolder: path)

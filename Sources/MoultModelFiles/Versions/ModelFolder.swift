@@ -31,7 +31,7 @@ enum ModelFolder {
         guard fstat(descriptor, &record) == 0 else { throw unreadable(path) }
         guard record.st_mode & S_IFMT == S_IFREG else {
             throw MigrationError(
-                .modelInvalid, "This is no plain file, such as a folder, a pipe or a device.", place: path,
+                .modelInvalid, "This is not a plain file, such as a folder, a pipe or a device.", place: path,
                 remedy: "Give the path of a model.")
         }
         guard record.st_size <= greatestSize else {
@@ -70,7 +70,7 @@ enum ModelFolder {
         }
     }
 
-    /// Whether a folder is at the path; nil where nothing is.
+    /// Whether a folder is at the path; nil if nothing is.
     static func isFolder(_ path: String) -> Bool? {
         // Foundation and FoundationEssentials spell their own question differently; this one they share.
         guard FileManager.default.fileExists(atPath: path) else { return nil }

@@ -71,7 +71,7 @@ extension ModelSource {
     private static func lone(_ path: String) throws -> ModelSource {
         if path.fileExtension == "omo" { return try loneOptimised(path) }
         guard let file = ModelFile(at: path) else {
-            let what = path.fileExtension == "xcdatamodel" ? "The .xcdatamodel holds no contents" : "This is no model"
+            let what = path.fileExtension == "xcdatamodel" ? "The .xcdatamodel has no contents" : "This is not a model"
             throw MigrationError(
                 .modelNotFound, "\(what).", place: path,
                 remedy:
@@ -103,7 +103,7 @@ extension ModelSource {
                 Finding(
                     code: "current-version-missing", severity: .warning, place: marker,
                     message:
-                        "The current version it names (\(current ?? "none that can be read")) is not in the bundle.",
+                        "The current version that it names (\(current ?? "none that can be read")) is not in the bundle.",
                     remedy: "Choose the current version in Xcode again."))
             source.currentName = nil
         }
@@ -158,7 +158,7 @@ extension ModelSource {
         default:
             throw MigrationError(
                 .modelNotFound,
-                "The folder holds \(bundles.count) model bundles: \(bundles.map(\.fileName).joined(separator: ", ")).",
+                "The folder contains \(bundles.count) model bundles: \(bundles.map(\.fileName).joined(separator: ", ")).",
                 place: path, remedy: "Give the path of one of them.")
         }
     }
@@ -167,7 +167,7 @@ extension ModelSource {
         let files = try ModelFolder.entries(of: path).compactMap(ModelFile.init(at:))
         guard !files.isEmpty else {
             throw MigrationError(
-                .modelNotFound, "The folder holds no version of a model.", place: path,
+                .modelNotFound, "The folder contains no version of a model.", place: path,
                 remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, .omo, a model as JSON, or a folder of them.")
         }
         return ModelSource(path: path, files: files)

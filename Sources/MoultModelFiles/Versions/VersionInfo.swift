@@ -18,7 +18,7 @@ package struct VersionInfo: Sendable, Equatable {
         checksums = (list["NSManagedObjectModel_VersionChecksums"]?.dictionary ?? [:]).compactMapValues(\.string)
     }
 
-    /// Where the list and the models beside it disagree.
+    /// Where the list and the models next to it disagree.
     ///
     /// - Parameter place: what the findings call the list.
     func findings(against versions: [ModelVersion], place: String) -> [Finding] {

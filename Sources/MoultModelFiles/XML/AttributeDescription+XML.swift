@@ -11,7 +11,7 @@ extension AttributeDescription {
     ]
 
     /// Stores prove how composite attributes are compiled; no model source with one has been seen.
-    static let unseenSpelling = "is a composite attribute of a model source, whose spelling is not proven"
+    static let unseenSpelling = "is a composite attribute in a model source, whose form is not verified"
 
     /// Reads `<attribute>` of an entity or a composite.
     init(_ element: ModelElement, noting unknown: inout UnknownMarkup) throws {
@@ -48,7 +48,7 @@ extension AttributeDescription {
     func write(to writer: inout MarkupWriter) throws {
         guard validation.rules.isEmpty else {
             throw MigrationError.modelInvalid(
-                "The attribute \(name) has validation rules that only code can give; XML has no form for them.",
+                "The attribute \(name) has validation rules that only code can set; XML has no form for them.",
                 place: name, remedy: "Keep the model as JSON.")
         }
         let isDate = type == .date

@@ -9,7 +9,7 @@ import MoultModel
 extension AttributeValue {
     /// The default value that `<attribute>` declares, typed by the attribute's type.
     ///
-    /// Nil, with a finding, for a text that is no value of that type: to Core Data, such a model is one all the same.
+    /// Nil, with a finding, for a text that is no value of that type: to Core Data, such a model is one anyway.
     init?(defaultOf element: ModelElement, type: AttributeType, noting unknown: inout UnknownMarkup) {
         let key = type == .date ? ModelKey.defaultDateTimeInterval : .defaultValueString
         guard let text = element.node[key] else {
@@ -22,14 +22,14 @@ extension AttributeValue {
         }
         guard !text.isEmpty || type == .string else {
             unknown.add(
-                "default-not-read", element, "The default value is empty, which is no value of type \(type.name).",
+                "default-not-read", element, "The default value is empty, which is not a value of type \(type.name).",
                 remedy: "Give a value, or remove defaultValueString.")
             return nil
         }
         guard let value = AttributeValue(modelFileText: text, type: type) else {
             unknown.add(
                 "default-not-read", element,
-                "The default value \"\(text)\" is no value of type \(type.name); the attribute is read without one.",
+                "The default value \"\(text)\" is not a value of type \(type.name); the attribute is read without one.",
                 remedy: "Correct the default value or the type.")
             return nil
         }

@@ -68,7 +68,7 @@ extension FetchIndexDescription.Subject {
 }
 
 extension ModelElement {
-    /// One of a few words; nil where the attribute is absent.
+    /// One of a few words; nil if the attribute is absent.
     fileprivate func word<Value>(_ key: ModelKey, _ meanings: [String: Value]) throws(MigrationError) -> Value? {
         guard let text = text(key) else { return nil }
         guard let meaning = meanings[text] else {

@@ -105,7 +105,7 @@ extension ModelElement {
                 guard model.lineage(of: destination).contains(where: { $0.name == inverseEntity }) else {
                     unknown.add(
                         "inverse-entity-not-read", relationship,
-                        "The inverse \(inverseName) is said to belong to \(inverseEntity), and the destination is "
+                        "inverseEntity of the inverse \(inverseName) is \(inverseEntity), but the destination is "
                             + "\(destination.name); inverseEntity is not read.",
                         remedy: "Make inverseEntity and destinationEntity the same.")
                     continue

@@ -58,7 +58,9 @@ extension XMLElement {
             throw .modelInvalid(
                 "The file is not a well-formed XML model: \(error.message).",
                 place: "\(file):\(error.line):\(error.column)",
-                remedy: "Restore the file, or correct it there; an open merge conflict or a cut file often looks so.")
+                remedy:
+                    "Restore the file, or correct it there; often the cause is an unresolved merge conflict or a truncated file."
+            )
         }
     }
 }

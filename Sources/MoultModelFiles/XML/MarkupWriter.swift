@@ -49,7 +49,7 @@ struct MarkupWriter {
             case "\n", "\r", "\t": escaped += "&#\(scalar.value);"
             case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}":
                 throw MigrationError.modelInvalid(
-                    "The text \(value.debugDescription) holds a character that XML has no form for.",
+                    "The text \(value.debugDescription) contains a character that XML cannot represent.",
                     place: "character U+\(String(scalar.value, radix: 16, uppercase: true))",
                     remedy: "Remove the control character, or keep the model as JSON.")
             default: escaped.unicodeScalars.append(scalar)

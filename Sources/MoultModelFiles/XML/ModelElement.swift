@@ -42,7 +42,7 @@ extension ModelElement {
         return text
     }
 
-    /// `YES` or `NO`, in any case; nil where the attribute is absent. Any other text means `NO`, and is a finding.
+    /// `YES` or `NO`, in any case; nil if the attribute is absent. Any other text means `NO`, and is a finding.
     func switchIfPresent(_ key: ModelKey, noting unknown: inout UnknownMarkup) -> Bool? {
         guard let text = node[key] else { return nil }
         switch text.lowercased() {
@@ -60,12 +60,12 @@ extension ModelElement {
         switchIfPresent(key, noting: &unknown) ?? false
     }
 
-    /// A count; nil where the attribute is absent or, which is a finding, is no count.
+    /// A count; nil if the attribute is absent or, which is a finding, is no count.
     func count(_ key: ModelKey, noting unknown: inout UnknownMarkup) -> Int? {
         guard let text = text(key) else { return nil }
         if let number = Int32(text), number >= 0 { return Int(number) }
         unknown.add(
-            "count-not-read", self, "\(key) is \"\(text)\", which is no count; it is not read.",
+            "count-not-read", self, "\(key) is \"\(text)\", which is not a count; it is not read.",
             remedy: "Write a whole number, or remove \(key).")
         return nil
     }

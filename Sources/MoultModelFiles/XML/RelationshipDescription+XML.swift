@@ -17,7 +17,7 @@ extension RelationshipDescription {
         if maxCount != 0, minCount > maxCount {
             unknown.add(
                 "counts-contradict", element,
-                "No object has \(Quantity.count(minCount, "destination")) or more and at most \(maxCount), as minCount and maxCount ask.",
+                "minCount and maxCount contradict each other: at least \(Quantity.count(minCount, "destination")) and at most \(maxCount).",
                 remedy: "Correct minCount or maxCount; a maxCount of 0 is no limit.")
         }
         self.init(

@@ -29,7 +29,7 @@ package struct FetchLowering {
     package init(_ fetch: ObjectFetch, layout: StoreLayout, store: UUID, now: Double) throws {
         guard let entity = layout.model.entity(fetch.entityName), let table = layout.table(for: entity) else {
             throw MigrationError(
-                .usage, "The store holds no objects of \(fetch.entityName).", place: fetch.entityName,
+                .usage, "The store contains no objects of \(fetch.entityName).", place: fetch.entityName,
                 remedy: "Use one of: \(layout.model.entities.map(\.name).joined(separator: ", ")).")
         }
         self.fetch = fetch
@@ -97,7 +97,7 @@ package struct FetchLowering {
         case .object(let row): return "\(row.key)\(direction)"
         case .constant: return "NULL"
         case .value, .collection, .composite, .elements:
-            throw format.refuse(term.keyPath, "objects can only be sorted by a value that each of them has one of")
+            throw format.refuse(term.keyPath, "objects can only be sorted by a single value of each")
         }
     }
 }

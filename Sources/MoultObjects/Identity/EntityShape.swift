@@ -60,7 +60,7 @@ package final class EntityShape: Sendable {
         return positions[name]
     }
 
-    /// Whether the path names a composite attribute, or one inside of another: its elements are properties.
+    /// Whether the path names a composite attribute, or one inside another: its elements are properties.
     package func isComposite(_ path: String) -> Bool {
         guard position(of: path) == nil else { return false }
         let start = path + "."

@@ -6,7 +6,7 @@ package enum ObjectValue: Sendable, Hashable {
     case attribute(AttributeValue?)
     /// Indirect, because an identity is twice as large as any other value and most properties are attributes.
     indirect case toOne(ObjectID?)
-    /// In the order of an ordered relationship, else by key.
+    /// In the order of an ordered relationship, otherwise by key.
     case toMany([ObjectID])
 
     /// What kind of value it is; messages never say the value itself.

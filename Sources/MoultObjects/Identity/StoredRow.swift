@@ -7,14 +7,14 @@ import MoultStore
     import Foundation
 #endif
 
-/// The values of one row in one piece of memory; each is made when somebody asks for it.
+/// The values of one row in one block of memory. Each value is made when it is requested.
 ///
-/// Most values of most objects that a fetch finds are never looked at. An object whose values are pieces of their own
-/// takes half as much memory again, and far longer to be let go of.
+/// Most values of most fetched objects are never requested. An object with a separate block for each value takes half as
+/// much memory again, and far longer to release.
 struct StoredRow: @unchecked Sendable {
-    // Sendable because it is never written to once it is made.
-    /// A word for each value, a letter for each that says what its word means, and the bytes of texts and blobs, of
-    /// which the word says where among them they begin and how many they are.
+    // Sendable because it is never changed after it was made.
+    /// A word and a tag for each value, then the bytes of texts and blobs. The tag says what the word means. For texts
+    /// and blobs the word is the offset and the number of their bytes.
     private let memory: ManagedBuffer<Header, UInt8>
 
     private struct Header {
@@ -34,9 +34,9 @@ struct StoredRow: @unchecked Sendable {
         }
     }
 
-    /// What a word means. Letters above these say that it is the key of a destination, and by how much they are above
-    /// says of which entity.
-    fileprivate enum Letter: UInt8 {
+    /// What a word means. From ``firstDestination`` on, a tag means the key of a destination, and the difference is the
+    /// number of the destination's entity.
+    fileprivate enum ValueTag: UInt8 {
         /// No value, for one of the reasons of ``ObjectSnapshot/values``.
         case missing
         case null, noDestination
@@ -57,22 +57,22 @@ struct StoredRow: @unchecked Sendable {
 
     /// Whether there is a value, which is known without making it.
     func presence(at position: Int) -> PositionedValues.Presence {
-        switch letter(at: position) {
-        case Letter.missing.rawValue: .missing
-        case Letter.null.rawValue, Letter.noDestination.rawValue: .empty
+        switch tag(at: position) {
+        case ValueTag.missing.rawValue: .missing
+        case ValueTag.null.rawValue, ValueTag.noDestination.rawValue: .empty
         default: .present
         }
     }
 
     subscript(position: Int) -> ObjectValue? {
-        let letter = letter(at: position)
-        guard letter < Self.firstDestination else {
+        let tag = tag(at: position)
+        guard tag < Self.firstDestination else {
             let destinations = memory.header.destinations
-            let name = destinations.entityNames[Int(letter - Self.firstDestination)]
+            let name = destinations.entityNames[Int(tag - Self.firstDestination)]
             return .toOne(
                 ObjectID(store: destinations.store, entityName: name, key: Int64(bitPattern: word(at: position))))
         }
-        return switch Letter(rawValue: letter) ?? .missing {
+        return switch ValueTag(rawValue: tag) ?? .missing {
         case .missing: nil
         case .null: .attribute(nil)
         case .noDestination: .toOne(nil)
@@ -93,13 +93,13 @@ struct StoredRow: @unchecked Sendable {
 
     private func made(_ plain: PlainValue) -> ObjectValue { .attribute(AttributeValue(plain)) }
 
-    private func letter(at position: Int) -> UInt8 {
+    private func tag(at position: Int) -> UInt8 {
         let count = memory.header.count
         precondition(position >= 0 && position < count)
         return memory.withUnsafeMutablePointerToElements { $0[count * 8 + position] }
     }
 
-    /// The position is one that ``letter(at:)`` was asked for.
+    /// The word at a position that ``tag(at:)`` has checked.
     private func word(at position: Int) -> UInt64 {
         memory.withUnsafeMutablePointerToElements {
             UnsafeRawPointer($0).loadUnaligned(fromByteOffset: position * 8, as: UInt64.self)
@@ -118,11 +118,11 @@ struct StoredRow: @unchecked Sendable {
 }
 
 extension StoredRow {
-    /// Puts a row together; one serves row after row.
-    struct Maker {
+    /// Builds rows, one after the other.
+    struct Builder {
         private let destinations: Destinations
         private var words: [UInt64] = []
-        private var letters: [UInt8] = []
+        private var tags: [UInt8] = []
         private var bytes: [UInt8] = []
         private var others: [ObjectValue] = []
 
@@ -150,12 +150,12 @@ extension StoredRow {
 
         /// - Parameter index: of the entity, among ``Destinations/entityNames``.
         mutating func addDestination(_ index: Int, _ key: Int64) {
-            guard let letter = UInt8(exactly: index + Int(firstDestination)) else {
+            guard let tag = UInt8(exactly: index + Int(firstDestination)) else {
                 let name = destinations.entityNames[index]
                 return add(other: .toOne(ObjectID(store: destinations.store, entityName: name, key: key)))
             }
             words.append(UInt64(bitPattern: key))
-            letters.append(letter)
+            tags.append(tag)
         }
 
         /// A value that was made already.
@@ -172,14 +172,14 @@ extension StoredRow {
             others.append(value)
         }
 
-        private mutating func add(_ letter: Letter, _ word: UInt64 = 0) {
+        private mutating func add(_ tag: ValueTag, _ word: UInt64 = 0) {
             words.append(word)
-            letters.append(letter.rawValue)
+            tags.append(tag.rawValue)
         }
 
-        private mutating func add(_ letter: Letter, _ more: UnsafeRawBufferPointer, _ value: PlainValue) {
+        private mutating func add(_ tag: ValueTag, _ more: UnsafeRawBufferPointer, _ value: PlainValue) {
             guard more.count <= longest else { return add(other: .attribute(AttributeValue(value))) }
-            add(letter, UInt64(bytes.count) | UInt64(more.count) << 32)
+            add(tag, UInt64(bytes.count) | UInt64(more.count) << 32)
             bytes.append(contentsOf: more)
         }
 
@@ -187,16 +187,16 @@ extension StoredRow {
         mutating func row() -> StoredRow {
             defer {
                 words.removeAll(keepingCapacity: true)
-                letters.removeAll(keepingCapacity: true)
+                tags.removeAll(keepingCapacity: true)
                 bytes.removeAll(keepingCapacity: true)
                 if !others.isEmpty { others = [] }
             }
-            return StoredRow(words, letters, bytes, others, destinations)
+            return StoredRow(words, tags, bytes, others, destinations)
         }
     }
 
     private init(
-        _ words: [UInt64], _ letters: [UInt8], _ bytes: [UInt8], _ others: [ObjectValue], _ destinations: Destinations
+        _ words: [UInt64], _ tags: [UInt8], _ bytes: [UInt8], _ others: [ObjectValue], _ destinations: Destinations
     ) {
         let count = words.count
         memory = ManagedBuffer.create(minimumCapacity: count * 9 + bytes.count) { _ in
@@ -205,7 +205,7 @@ extension StoredRow {
         memory.withUnsafeMutablePointerToElements { start in
             let start = UnsafeMutableRawPointer(start)
             words.withUnsafeBytes { start.copyMemory(from: $0) }
-            letters.withUnsafeBytes { (start + count * 8).copyMemory(from: $0) }
+            tags.withUnsafeBytes { (start + count * 8).copyMemory(from: $0) }
             bytes.withUnsafeBytes { (start + count * 9).copyMemory(from: $0) }
         }
     }

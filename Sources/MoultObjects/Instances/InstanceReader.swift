@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 
 /// Reads the objects of one entity, without those of its sub-entities, in batches by their keys: however many there
-/// are, one row is in memory, and a value is decoded when somebody asks for it.
+/// are, one row is in memory, and a value is decoded when it is requested.
 package final class InstanceReader {
     package let entity: EntityColumns
     /// The key of the present row; nil before the first and after the last of a batch.
@@ -99,7 +99,7 @@ extension InstanceReader {
         case .toOne(let choice, let column, _):
             if row.isNull(column) { return .toOne(nil) }
             return choice.reference(row, key: column, entity: column + 1).map(PropertyValue.toOne)
-                ?? .undecodable(UndecodableValue(reason: "a destination that is no object of the store", bytes: []))
+                ?? .undecodable(UndecodableValue(reason: "a destination that is not an object of the store", bytes: []))
         }
     }
 

@@ -16,7 +16,7 @@ package struct ObjectChanges: Sendable {
 
     package struct Insertion: Sendable {
         package var id: ObjectID
-        /// One for each property of the entity's ``EntityShape``; nil where there is no value or an empty list. What is
+        /// One for each property of the entity's ``EntityShape``; nil if there is no value or an empty list. What is
         /// given for a derived or transient attribute is not stored.
         package var values: [ObjectValue?]
 
@@ -77,8 +77,8 @@ package struct SaveConflicts: Error, Sendable {
     package enum Conflict: Sendable, Hashable {
         /// The object was saved by somebody else since (`NSMergeConflict`); nil for one that is gone.
         case version(ObjectID, expected: Int64, stored: ObjectSnapshot?)
-        /// Objects that would have the same values of a uniqueness constraint (`NSConstraintConflict`). `stored` is
-        /// the one that the store holds, nil where all of them are in the save.
+        /// Objects that would have the same values of a uniqueness constraint (`NSConstraintConflict`). `stored` is the
+        /// one that the store holds, nil if all of them are in the save.
         case constraint(properties: [String], objects: [ObjectID], stored: ObjectSnapshot?)
         /// A relationship leads to an object that the store does not have, because somebody else deleted it or this
         /// very save does.

@@ -14,7 +14,7 @@ extension ObjectSave {
                 throw MigrationError(
                     .internal,
                     "\(Quantity.count(insertion.values.count, "value was", plural: "values were")) given for \(Quantity.count(entity.places.count, "property", plural: "properties")).",
-                    place: id.description, remedy: "Report this to Moult.")
+                    place: id.description, remedy: "Report this as a bug.")
             }
             let key: Int64
             if !id.isTemporary {
@@ -45,7 +45,7 @@ extension ObjectSave {
         guard rows.updateValue(state, forKey: row) == nil else {
             throw MigrationError(
                 .internal, "An object is named twice in one save.", place: id.description,
-                remedy: "Report this to Moult.")
+                remedy: "Report this as a bug.")
         }
     }
 

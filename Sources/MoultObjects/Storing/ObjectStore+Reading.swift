@@ -23,7 +23,7 @@ extension ObjectStore {
 
     /// The destinations of a relationship for each of the owners, whose entities may differ.
     ///
-    /// - Returns: an entry for each owner, in the order of an ordered relationship, else by key.
+    /// - Returns: an entry for each owner, in the order of an ordered relationship, otherwise by key.
     /// - Throws: `usage` for a relationship that is not stored.
     package func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]] {
         var found = Dictionary(owners.map { ($0, [ObjectID]()) }, uniquingKeysWith: { first, _ in first })
@@ -32,7 +32,7 @@ extension ObjectStore {
                 guard let stored = try columns(of: entityName).relationship(relationship) else {
                     let place = "\(entityName).\(relationship)"
                     throw MigrationError(
-                        .usage, "\(place) is no stored relationship.", place: place,
+                        .usage, "\(place) is not a stored relationship.", place: place,
                         remedy: "Name a relationship of \(entityName) that is not transient.")
                 }
                 try writer.forEachRow(destinationsQuery(of: stored), keys: try owners.map(key)) { row in

@@ -37,8 +37,8 @@ extension ObjectStore {
     /// throws. Inside of another, what `body` does is a part of that.
     ///
     /// - Parameters: who writes, for persistent history, which `body` tells ``history`` what it changes.
-    /// - Throws: `readOnly`; `storeAhead` where another process has migrated the store; `locked` where another
-    ///   connection wrote for longer than the busy timeout.
+    /// - Throws: `readOnly`; `storeAhead` if another process has migrated the store; `locked` if another connection
+    ///   wrote for longer than the busy timeout.
     package func writing<Result>(
         author: String? = nil, contextName: String? = nil, _ body: () throws -> Result
     ) throws -> Result {

@@ -12,8 +12,8 @@ import MoultSystem
 /// One open store: `NSPersistentStore`.
 ///
 /// It has one connection and is used by one thread at a time. Every read sees one state of the store; every write is
-/// one transaction, which ends with everything written or nothing. Another process may migrate the store meanwhile:
-/// then the next read or write throws `storeAhead`.
+/// one transaction, which ends with everything written or nothing. Another process may migrate the store in the
+/// meantime: then the next read or write throws `storeAhead`.
 package final class ObjectStore {
     /// Without symbolic links; empty for a store in memory.
     package let path: String
@@ -63,7 +63,7 @@ package final class ObjectStore {
     /// - Parameters:
     ///   - configuration: the name of the configuration whose entities the store holds; nil for all of the model.
     ///   - busyTimeout: milliseconds to wait for another connection that writes.
-    /// - Throws: `storeAhead` where the model is not the one that made the store, naming the entities that differ;
+    /// - Throws: `storeAhead` if the model is not the one that made the store, naming the entities that differ;
     ///   `fileNotFound`, `notAStore`, `metadataInvalid`, `storeCorrupted` for what is no usable store.
     package convenience init(
         _ path: String, model: ManagedObjectModel, configuration: String? = nil, isReadOnly: Bool = false,
@@ -75,7 +75,7 @@ package final class ObjectStore {
         }
         guard status.kind == .file else {
             throw MigrationError(
-                .notAStore, "\(path) is no file.", place: path, remedy: "Name the file of a Core Data store.")
+                .notAStore, "\(path) is not a file.", place: path, remedy: "Name the file of a Core Data store.")
         }
         let resolved = try system.resolve(path)
         let connection = try Connection(

@@ -32,7 +32,8 @@ struct OpenedStore {
         }
         guard let identifier = UUID(uuidString: snapshot.metadata.uuid) else {
             throw MigrationError(
-                .metadataInvalid, "The store's UUID is \"\(snapshot.metadata.uuid)\", which is none.", place: path,
+                .metadataInvalid, "The store's UUID is \"\(snapshot.metadata.uuid)\", which is not a UUID.",
+                place: path,
                 remedy: MigrationError.damagedStoreRemedy)
         }
         self.identifier = identifier
@@ -58,7 +59,7 @@ struct OpenedStore {
         }
         throw MigrationError(
             .storeAhead,
-            "The model is not the one that the store was made with; these entities differ: "
+            "The model is not the one of the store. These entities differ: "
                 + "\(list.joined(separator: ", ")).", place: path,
             remedy: "Open the store with the model of its version, or migrate it first.")
     }
@@ -67,7 +68,7 @@ struct OpenedStore {
 extension ObjectStore {
     /// Checks, inside a transaction, that the tables are those that the store was opened with.
     ///
-    /// - Throws: `storeAhead` where another process has migrated the store.
+    /// - Throws: `storeAhead` if another process has migrated the store.
     func checkSchema() throws {
         let statement = try writer.statement("PRAGMA schema_version")
         let version = try statement.step() ? statement.integer(0) : 0

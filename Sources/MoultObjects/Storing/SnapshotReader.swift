@@ -21,7 +21,7 @@ package final class SnapshotReader {
     private let variants: [Int64: Variant]
     private let decoders: [AttributeDecoder]
     private let choices: [EntityChoice]
-    private var maker: StoredRow.Maker
+    private var builder: StoredRow.Builder
     /// Of the names of entities, among those of the rows' destinations.
     private let places: [String: Int]
 
@@ -92,7 +92,7 @@ package final class SnapshotReader {
         self.choices = choices
         self.places = places
         self.store = store.identifier
-        maker = StoredRow.Maker(.init(store: store.identifier, entityNames: names))
+        builder = StoredRow.Builder(.init(store: store.identifier, entityNames: names))
         selectList = list.columns.joined(separator: ", ")
         columnCount = list.columns.count
         table = entities.first?.table ?? ""
@@ -115,41 +115,41 @@ package final class SnapshotReader {
                     + "belong there.", place: table, remedy: MigrationError.damagedStoreRemedy)
         }
         let id = ObjectID(store: store, entityName: variant.entityName, key: key)
-        let values = PositionedValues(made(of: variant.fields, row, first, &maker))
+        let values = PositionedValues(made(of: variant.fields, row, first, &builder))
         return ObjectSnapshot(id: id, version: row.integer(first + 2), values: values)
     }
 
     private func made(
-        of fields: [Field], _ row: Statement, _ first: Int, _ maker: inout StoredRow.Maker
+        of fields: [Field], _ row: Statement, _ first: Int, _ builder: inout StoredRow.Builder
     ) -> StoredRow {
-        for field in fields { add(field, row, first, to: &maker) }
-        return maker.row()
+        for field in fields { add(field, row, first, to: &builder) }
+        return builder.row()
     }
 
     /// Nothing too for what cannot be what the model declares: one bad value does not hide the others of its object.
-    private func add(_ field: Field, _ row: Statement, _ first: Int, to maker: inout StoredRow.Maker) {
+    private func add(_ field: Field, _ row: Statement, _ first: Int, to builder: inout StoredRow.Builder) {
         switch field {
         case .none:
-            maker.addNothing()
+            builder.addNothing()
         case .attribute(let type, let isExternal, let column, let decoder):
             let cell = row.cell(first + column)
             let storage = cell.storageClass
-            if storage == .null { return maker.addNull() }
+            if storage == .null { return builder.addNull() }
             if let plain = AttributeDecoder.plain(cell, storage, type, isExternal: isExternal) {
-                return maker.add(plain)
+                return builder.add(plain)
             }
             switch decoders[decoder].value(row, first + column) {
-            case .attribute(let value): maker.add(value)
-            case .toOne, .toMany, .undecodable: maker.addNothing()
+            case .attribute(let value): builder.add(value)
+            case .toOne, .toMany, .undecodable: builder.addNothing()
             }
         case .toOne(let column, let only, let choice):
             switch (row.storageClass(first + column), only) {
-            case (.null, _): maker.addNoDestination()
-            case (.integer, let only?): maker.addDestination(only, row.integer(first + column))
+            case (.null, _): builder.addNoDestination()
+            case (.integer, let only?): builder.addDestination(only, row.integer(first + column))
             default:
                 let reference = choices[choice].reference(row, key: first + column, entity: first + column + 1)
-                guard let reference, let place = places[reference.entityName] else { return maker.addNothing() }
-                maker.addDestination(place, reference.primaryKey)
+                guard let reference, let place = places[reference.entityName] else { return builder.addNothing() }
+                builder.addDestination(place, reference.primaryKey)
             }
         }
     }

@@ -38,7 +38,7 @@ struct UniqueColumns: Hashable {
         return found
     }
 
-    /// The position of each column's property in the shape of an entity; nil where it has not all of them.
+    /// The position of each column's property in the shape of an entity; nil if it has not all of them.
     func positions(in entity: EntityColumns) -> [Int]? {
         let positions = columns.compactMap { column in entity.position(ofColumn: column.name) }
         return positions.count == columns.count ? positions : nil

@@ -45,7 +45,7 @@ struct DerivedKeeper {
                 Finding(
                     code: "derived-not-kept", severity: .warning, place: "\(entity.name).\(attribute.name)",
                     message: "How to compute \(derivation.expression) is not known; "
-                        + "the stored value stays as it is when objects change.",
+                        + "the stored value does not change when objects change.",
                     remedy: "Core Data computes the value when it next saves the object."))
             return
         }

@@ -40,7 +40,7 @@ struct DerivedTarget {
         }
     }
 
-    /// Nil where the derivation leads to nothing that is stored.
+    /// Nil if the derivation leads to nothing that is stored.
     func triggers(for shape: DerivedShape) -> [String]? {
         events(for: shape)?.enumerated().map { trigger($1, number: $0) }
     }

@@ -8,7 +8,7 @@ import MoultSystem
     import Foundation
 #endif
 
-/// Writes large values into files beside the store and says what the column holds.
+/// Writes large values into files next to the store and says what the column holds.
 ///
 /// The files follow the transaction: what was written is on the disk before it commits and goes when it does not; what
 /// it replaced goes after it.

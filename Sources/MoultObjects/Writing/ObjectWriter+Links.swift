@@ -11,7 +11,7 @@ extension ObjectWriter {
         guard let stored = rows.columns(of: object.entityName)?.relationship(relationship) else {
             let place = "\(object.entityName).\(relationship)"
             throw MigrationError(
-                .usage, "\(place) is no stored relationship.", place: place,
+                .usage, "\(place) is not a stored relationship.", place: place,
                 remedy: "Name a relationship of \(object.entityName) that is not transient.")
         }
         try check(destinations, for: stored)

@@ -26,7 +26,7 @@ package final class ObjectWriter {
     }
 
     /// - Parameter layout: the layout of that very store.
-    /// - Throws: `sqlite` or `locked` where the store cannot be opened for writing.
+    /// - Throws: `sqlite` or `locked` if the store cannot be opened for writing.
     package init(
         store path: String, layout: StoreLayout, speed: Speed = .safe, on system: some System = POSIXSystem()
     ) throws {

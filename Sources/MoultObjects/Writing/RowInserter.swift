@@ -104,7 +104,7 @@ extension RowInserter.Slot {
         case .none, .toMany:
             let place = entity.place(position)
             throw MigrationError(
-                .usage, "\(place) is no stored attribute or to-one relationship.", place: place,
+                .usage, "\(place) is not a stored attribute or to-one relationship.", place: place,
                 remedy: "Name another property of \(entity.shape.entity.name); link to-many relationships afterwards.")
         }
     }

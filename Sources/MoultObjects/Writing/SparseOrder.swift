@@ -4,7 +4,7 @@ enum SparseOrder {
     /// The places for members in their order.
     ///
     /// As many as possible keep theirs. The others take places in the gaps, those behind the last every 1024; where a
-    /// gap has no room, all begin anew at 2048.
+    /// gap has no space, all begin again at 2048.
     /// - Parameter present: the place that each member has; nil for a new one.
     static func places(for present: [Int64?]) -> [Int64] {
         let kept = longestAscent(present)
@@ -32,7 +32,7 @@ enum SparseOrder {
         (0..<count).map { ListPlaces.first &+ ListPlaces.step &* Int64($0) }
     }
 
-    /// Places in a gap, evenly; nil where it is too small. Without an end the gap is open.
+    /// Places in a gap, evenly; nil if it is too small. Without an end the gap is open.
     private static func fill(_ count: Int, after start: Int64, before end: Int64?, isFirst: Bool) -> [Int64]? {
         guard let end else {
             if isFirst { return fresh(count) }

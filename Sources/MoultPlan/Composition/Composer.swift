@@ -1,13 +1,13 @@
 import MoultModel
 
-/// Joins two mappings that follow each other into one, where one can do what the two do.
+/// Composes two consecutive mappings into one, if a single mapping can do what both do.
 struct Composer {
     let source: ResolvedModel
     let middle: ResolvedModel
     let destination: ResolvedModel
     private let first: [String: ResolvedEntityMapping]
     private let second: [String: ResolvedEntityMapping]
-    /// The second mapping by the entity of the version between.
+    /// The second mapping by the entity of the intermediate version.
     private let heirs: [String: ResolvedEntityMapping]
     private let removed: [ResolvedEntityMapping]
 
@@ -87,18 +87,18 @@ extension Composer {
     )
         -> Joint<AttributeSource>
     {
-        if case .expression = next { return .apart("\(entity).\(name) is computed from the version between") }
+        if case .expression = next { return .apart("\(entity).\(name) is computed from the intermediate version") }
         guard case .attribute(let middleName, let later) = next else { return .joined(next) }
         let type = destination[entity]?.attributes[name]?.type ?? .undefined
         switch before?.attributes[middleName] {
         case .attribute(let oldName, let earlier)?:
-            // What the first step fills is filled when the second one looks.
+            // An attribute that the first mapping fills has a value in the second.
             return .joined(.attribute(oldName, ifNil: earlier?.widened(to: type) ?? later))
         case .constant(let value)?:
             return .joined(.constant(value?.widened(to: type) ?? later))
-        case .expression?: return .apart("\(entity).\(name) takes what was computed for the version between")
+        case .expression?: return .apart("\(entity).\(name) uses what was computed for the intermediate version")
         case nil:
-            return .apart("\(entity).\(name) takes what \(middleName) derived in the version between")
+            return .apart("\(entity).\(name) uses what \(middleName) derived in the intermediate version")
         }
     }
 }
@@ -109,7 +109,7 @@ extension Composer {
     private func compose(
         _ next: RelationshipSource, for name: String, of entity: String, after before: ResolvedEntityMapping?
     ) -> Joint<RelationshipSource> {
-        if case .path = next { return .apart("\(entity).\(name) follows a path through the version between") }
+        if case .path = next { return .apart("\(entity).\(name) follows a path through the intermediate version") }
         guard case .relationship(let middleName) = next, let before, let middleEntity = before.destinationEntityName
         else { return .joined(.empty) }
         switch before.relationships[middleName] {
@@ -121,22 +121,22 @@ extension Composer {
                 between != LinkShape(name, of: entity, in: destination)
                     || !bothEndsStay(middleName, of: middleEntity)
             {
-                return .apart("\(entity).\(name) was narrowed in the version between, and changes again")
+                return .apart("\(entity).\(name) was narrowed in the intermediate version, and changes again")
             }
             return .joined(.relationship(oldName))
-        case .path?: return .apart("\(entity).\(name) takes what a path gave the version between")
+        case .path?: return .apart("\(entity).\(name) uses what a path gave the intermediate version")
         case .empty?, nil:
             guard before.sourceEntityName != nil, isFilledByInverse(middleName, of: middleEntity) else {
                 return .joined(.empty)
             }
-            // In the version between its inverse filled it; so it does now, if it still leads back.
+            // Its inverse filled it in the intermediate version, and fills it now if it still leads back.
             return inverseGoesAlong(middleName, of: middleEntity, to: name, of: entity)
-                ? .joined(.empty) : .apart("\(entity).\(name) was filled by its inverse in the version between")
+                ? .joined(.empty) : .apart("\(entity).\(name) was filled by its inverse in the intermediate version")
         }
     }
 
-    /// Whether the second mapping carries on every link of a relationship: where the first one has to choose among
-    /// links, the choice must not fall on one that the second one drops.
+    /// Whether the second mapping keeps every link of a relationship. If the first one has to choose among links, it
+    /// must not choose one that the second one drops.
     private func bothEndsStay(_ name: String, of entity: String) -> Bool {
         guard let owner = middle[entity], let relationship = owner.relationships[name] else { return false }
         let owners = middle.family(of: owner.declaringEntity(of: name))

@@ -1,17 +1,17 @@
 import MoultModel
 
 extension ResolvedMapping {
-    /// What comes of joining two mappings.
+    /// The result of composing two mappings.
     package enum Composition: Sendable, Equatable {
         case joined(ResolvedMapping)
         /// The two must run one after the other, for the reason given.
         case apart(reason: String)
     }
 
-    /// This mapping and then `next`, as one mapping that a store goes through once.
+    /// This mapping followed by `next`, as one mapping that takes a single pass over a store.
     ///
-    /// The result does to every store what the two do one after the other. Where no single mapping can, such as for a
-    /// relationship that is to-one only in the version between, the two stay apart.
+    /// The result does to every store what the two mappings do one after the other. If no single mapping can, for
+    /// example for a relationship that is to-one only in the intermediate version, the two stay apart.
     package func composed(
         with next: ResolvedMapping, from source: ManagedObjectModel, through middle: ManagedObjectModel,
         to destination: ManagedObjectModel
@@ -21,10 +21,11 @@ extension ResolvedMapping {
         ).compose()
     }
 
-    /// The mapping that leaves every object as it is.
+    /// The mapping that keeps every object unchanged.
     package init(identityOf model: ManagedObjectModel) { self.init(identityOf: ResolvedModel(model)) }
 
-    /// The mapping that leaves every object as it is, derived attributes included, so that what follows can read them.
+    /// The mapping that keeps every object unchanged, including derived attributes, so that the next mapping can read
+    /// them.
     init(identityOf model: ResolvedModel) {
         self.init(
             entityMappings: model.model.entities.compactMap { model[$0.name] }.map { entity in

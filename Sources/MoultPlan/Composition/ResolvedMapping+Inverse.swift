@@ -1,10 +1,9 @@
 import MoultModel
 
 extension ResolvedMapping {
-    /// The mapping back to the version that this one begins with; nil where it does more than to keep, rename, add and
-    /// remove.
+    /// The reverse mapping; nil if this mapping does more than keep, rename, add and remove.
     ///
-    /// What it removes it cannot give back: that begins with its default value, or with nothing.
+    /// The reverse mapping cannot restore what this one removes: it starts with its default value, or empty.
     package func inverse(to source: ManagedObjectModel) -> ResolvedMapping? {
         var back: [ResolvedEntityMapping] = []
         for mapping in entityMappings {

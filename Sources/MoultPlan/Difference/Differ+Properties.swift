@@ -85,7 +85,7 @@ extension Differ {
         guard stays else { return }
         for attribute in entity.attributes {
             let fate = fates[PropertyID(entity: entity.name, name: attribute.name)] ?? Fate()
-            guard !fate.goesOn else { continue }
+            guard !fate.isCarried else { continue }
             report(
                 ModelChange(
                     .attributeRemoved, entity: name, member: attribute.name, old: attribute.type.name,
@@ -93,7 +93,7 @@ extension Differ {
         }
         for relationship in entity.relationships {
             let fate = fates[PropertyID(entity: entity.name, name: relationship.name)] ?? Fate()
-            guard !fate.goesOn else { continue }
+            guard !fate.isCarried else { continue }
             report(
                 ModelChange(
                     .relationshipRemoved, entity: name, member: relationship.name, old: description(relationship),

@@ -1,10 +1,10 @@
 import MoultModel
 
-/// Walks a correspondence and writes down each difference, entity by entity.
+/// Lists every difference between two corresponding models, entity by entity.
 struct Differ {
     let correspondence: Correspondence
     private(set) var changes: [ModelChange] = []
-    /// For each property that the source declares: where it went.
+    /// For each property that the source declares: what it becomes.
     private(set) var fates: [PropertyID: Fate] = [:]
     /// For each property that the destination declares: the properties it comes from.
     private(set) var origins: [PropertyID: Set<PropertyID>] = [:]
@@ -17,7 +17,7 @@ struct Differ {
     }
 
     struct Fate {
-        var goesOn = false
+        var isCarried = false
         /// The entities, by their names in the destination, whose objects lose its values.
         var losers: [String] = []
         /// Whether objects of some entity lose its values.
@@ -52,7 +52,7 @@ struct Differ {
 
     mutating func report(_ change: ModelChange) { changes.append(change) }
 
-    /// Compares what two subjects say, fact by fact.
+    /// Compares the facts of two entities, attributes or relationships.
     mutating func compare<Subject>(
         _ old: Subject, _ new: Subject, by facts: [Fact<Subject>], entity: String, member: String? = nil,
         isHashed: (ModelChange.Kind) -> Bool = { _ in true }
@@ -85,14 +85,14 @@ struct Differ {
                     if holdsData(property, in: source) { fates[id, default: Fate()].losers.append(name) }
                     continue
                 }
-                fates[id, default: Fate()].goesOn = true
+                fates[id, default: Fate()].isCarried = true
                 let goalID = PropertyID(entity: pair.destination.declaringEntity(of: goal), name: goal)
                 origins[goalID, default: []].insert(id)
             }
         }
     }
 
-    /// Whether nothing about an entity outside any hierarchy changes, what its relationships lead to included.
+    /// Whether an entity without a hierarchy is unchanged, including the destinations of its relationships.
     private func isUntouched(_ pair: Correspondence.Pair) -> Bool {
         let entity = pair.source.description
         guard pair.source === pair.destination, entity.superentityName == nil,

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// One thing that a model says of an entity, attribute or relationship, and what it means when that changes.
+/// One fact about an entity, attribute or relationship, and what a change of it means.
 struct Fact<Subject: Sendable>: Sendable {
     var kind: ModelChange.Kind
     /// Whether the version hash contains it.
@@ -12,7 +12,7 @@ struct Fact<Subject: Sendable>: Sendable {
 }
 
 extension [String: String] {
-    /// In the order of names: `a = 1, b = 2`; nil where empty.
+    /// In the order of names: `a = 1, b = 2`; nil if empty.
     var listed: String? {
         isEmpty
             ? nil

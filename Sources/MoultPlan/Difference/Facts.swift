@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Everything a model says of an attribute beside its name.
+/// All facts about an attribute except its name.
 let attributeFacts: [Fact<AttributeDescription>] = [
     .init(
         kind: .type, isHashed: true, read: { $0.type.name },
@@ -43,7 +43,7 @@ let attributeFacts: [Fact<AttributeDescription>] = [
     .init(kind: .syncable, read: { $0.isSyncable ? "syncable" : "not syncable" }),
 ]
 
-/// Everything a model says of a relationship beside its name, its destination and its inverse.
+/// All facts about a relationship except its name, its destination and its inverse.
 let relationshipFacts: [Fact<RelationshipDescription>] = [
     .init(
         kind: .cardinality, isHashed: true, read: { $0.isToMany ? "to-many" : "to-one" },
@@ -75,7 +75,7 @@ let relationshipFacts: [Fact<RelationshipDescription>] = [
     .init(kind: .syncable, read: { $0.isSyncable ? "syncable" : "not syncable" }),
 ]
 
-/// Everything a model says of an entity beside its name, its parent and its parts.
+/// All facts about an entity except its name, its parent and its parts.
 let entityFacts: [Fact<EntityDescription>] = [
     .init(
         kind: .abstract, isHashed: true, read: { $0.isAbstract ? "abstract" : "concrete" },
@@ -89,7 +89,7 @@ let entityFacts: [Fact<EntityDescription>] = [
 ]
 
 extension AttributeDescription.Validation {
-    /// `from 0 to 10, matching [a-z]+`; nil where there is none.
+    /// `from 0 to 10, matching [a-z]+`; nil if there is none.
     fileprivate var text: String? {
         let parts = [
             minimum.map { "from \($0)" }, maximum.map { "to \($0)" }, regularExpression.map { "matching \($0)" },

@@ -9,7 +9,7 @@ package struct ModelDiff: Sendable, Equatable {
     package let changes: [ModelChange]
 
     /// - Parameter answers: recorded answers about the two versions; what is not answered counts as removed and added.
-    /// - Throws: `usage` where an answer is about nothing that the versions have.
+    /// - Throws: `usage` if an answer fits no question that the versions have.
     package init(
         from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()
@@ -27,9 +27,9 @@ package struct ModelDiff: Sendable, Equatable {
 
     package var isEmpty: Bool { changes.isEmpty }
 
-    /// What Core Data would notice.
+    /// The changes that change a version hash, so that Core Data migrates for them.
     package var hashed: [ModelChange] { changes.filter(\.isHashed) }
-    /// What changed and does not change the version hash: Core Data would not migrate for it.
+    /// The changes that change no version hash. Core Data does not migrate for them.
     package var unhashed: [ModelChange] { changes.filter { !$0.isHashed } }
     /// What may leave values or rows behind.
     package var losses: [ModelChange] { changes.filter(\.losesData) }

@@ -35,7 +35,7 @@ extension Inference {
             .requiredWithoutDefault, place.description,
             wasOptional
                 ? "\(place) becomes required and has no default value for the objects that have none."
-                : "\(place) is required and has no default value for the objects that there are.",
+                : "\(place) is required and has no default value for the existing objects.",
             remedy: "Give it a default value or make it optional.")
     }
 
@@ -55,7 +55,7 @@ extension Inference {
                 "\(old.type.name) does not convert to \(new.type.name) for every value of \(place).",
                 remedy: answer?.is == .keep
                     ? "Answer drop, or keep the old attribute and fill a new one in a custom stage."
-                    : "Answer new, which leaves the values of \(old.name) behind, or fill it in a custom stage.")
+                    : "Answer new, which drops the values of \(old.name), or fill it in a custom stage.")
         case .new, nil:
             ask(
                 place.conversion(
@@ -86,7 +86,7 @@ struct Place: CustomStringConvertible {
     ) -> Question {
         Question(
             kind: .conversion, from: correspondence.from, to: correspondence.to, entity: entity, property: property,
-            sentence: "\(sentence) Are its values dropped?", candidates: [.init(name: old, evidence: [evidence])],
+            sentence: "\(sentence) Drop its values?", candidates: [.init(name: old, evidence: [evidence])],
             answers: [
                 Answer(from: correspondence.from, to: correspondence.to, entity: entity, property: property, is: .drop)
             ])

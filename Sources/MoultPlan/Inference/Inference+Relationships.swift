@@ -100,7 +100,7 @@ extension Inference {
                 refuse(
                     .inversesDisagree, ordered[0],
                     "\(ordered[0]) and \(ordered[1]) become each other's inverse and were not before.",
-                    remedy: "Give one of them a new name, so that it starts anew and the other fills it.")
+                    remedy: "Give one of them a new name, so that it starts empty and the other fills it.")
             }
         }
     }
@@ -115,7 +115,7 @@ extension Inference {
             let names = merged.members.values.compactMap(\.first).sorted { $0.precedesInByteOrder($1) }
             refuse(
                 .hierarchiesMerged, merged.root,
-                "\(names.joined(separator: " and ")) come under the one root \(merged.root) and had no common one before.",
+                "\(names.joined(separator: " and ")) now have the common root \(merged.root), and had none before.",
                 remedy: "Keep their hierarchies apart, or copy the objects in a custom stage.")
         }
     }

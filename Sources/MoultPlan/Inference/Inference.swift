@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Goes through a correspondence once and writes the mapping, a question or a reason for each property.
+/// Makes the mapping of corresponding models, with a question or a refusal for each property that has no clear source.
 struct Inference {
     let correspondence: Correspondence
     /// By destination entity.
@@ -8,7 +8,7 @@ struct Inference {
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
     private var usedAnswers: Set<Answer> = []
-    /// A property that several entities inherit is spoken of once.
+    /// A property that several entities inherit is reported once.
     private var spokenOf: Set<String> = []
 
     init(_ correspondence: Correspondence) { self.correspondence = correspondence }
@@ -39,7 +39,7 @@ struct Inference {
 
     mutating func use(_ answer: Answer) { usedAnswers.insert(answer) }
 
-    /// Whether values are kept or dropped is asked only where a type or destination changes.
+    /// It only makes sense to ask whether values are kept if a type or destination changes.
     private func checkAnswers() throws(MigrationError) {
         for answer in correspondence.answers.all
         where (answer.is == .keep || answer.is == .drop) && !usedAnswers.contains(answer) {

@@ -1,8 +1,8 @@
 import MoultModel
 
-/// What inference makes of two versions: a mapping, or the questions and reasons that stand in its way.
+/// The result of inference between two versions: a mapping, or the questions and refusals that prevent it.
 package struct InferredMapping: Sendable, Equatable {
-    /// The mapping as far as it is known; what is open or refused starts anew in it.
+    /// The mapping as far as it is known. Open or refused properties start empty in it.
     private let draft: ResolvedMapping
     package let questions: [Question]
     package let refusals: [Refusal]
@@ -10,7 +10,7 @@ package struct InferredMapping: Sendable, Equatable {
     /// The mapping; nil while a question is open or a change cannot be inferred.
     package var mapping: ResolvedMapping? { questions.isEmpty && refusals.isEmpty ? draft : nil }
 
-    /// - Throws: `usage` where an answer is about nothing that the versions have.
+    /// - Throws: `usage` if an answer fits no question that the versions have.
     package init(_ correspondence: Correspondence) throws(MigrationError) {
         var inference = Inference(correspondence)
         draft = try inference.run()
@@ -29,8 +29,8 @@ package struct InferredMapping: Sendable, Equatable {
 extension ResolvedMapping {
     /// The mapping between two neighbouring versions, without anybody writing it.
     ///
-    /// - Throws: `question` where the models leave open what a thing is, `cannotInfer` with a reason for each change
-    ///   that inference does not cover, `usage` where an answer is about nothing.
+    /// - Throws: `question` if the models leave open what a thing is, `cannotInfer` with a reason for each change that
+    ///   inference does not cover, `usage` if an answer fits no question.
     package init(
         inferring older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()

@@ -9,7 +9,7 @@ extension ResolvedMapping {
         package var members: [String: [String]]
     }
 
-    /// The hierarchies that several come to be one in, ordered by the names of their roots. Not every object of such a
+    /// The hierarchies into which several are merged, ordered by the names of their roots. Not every object of such a
     /// hierarchy keeps its key.
     package func mergedHierarchies(from source: ManagedObjectModel, to destination: ManagedObjectModel)
         -> [MergedHierarchy]

@@ -1,10 +1,10 @@
 import MoultModel
 
-/// How the objects of one version become the objects of another, with nothing left open: one entity mapping for each
-/// entity of either side, with a source for each stored property.
+/// A complete mapping between two versions: one entity mapping for each entity of either side, with a source for each
+/// stored property.
 ///
-/// Inference makes one for each edge, composition joins neighbours into one, and lowering turns it into statements. What
-/// a person writes, where most may be left to defaults, is a `MappingModel`.
+/// Inference makes one for each edge, composition combines consecutive ones, and lowering turns the result into SQL
+/// statements. A mapping written by a person, which may leave most to defaults, is a `MappingModel`.
 package struct ResolvedMapping: Sendable, Hashable {
     /// Ordered by destination entity name, then the removed entities by source name.
     package var entityMappings: [ResolvedEntityMapping]
@@ -28,7 +28,7 @@ package struct ResolvedMapping: Sendable, Hashable {
     }
 }
 
-/// How the objects of one source entity (exactly that one, without its sub-entities) become objects of one destination.
+/// How the objects of one source entity (without its sub-entities) become objects of one destination entity.
 package struct ResolvedEntityMapping: Sendable, Hashable {
     /// What a mapping model calls it; empty for an inferred one.
     package var name = ""
@@ -36,9 +36,9 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var sourceEntityName: String?
     /// Which of the source entity's objects it takes; all where it is nil.
     package var predicate: Predicate?
-    /// The name of the migration policy that makes the objects; nil where statements do.
+    /// The name of the migration policy that makes the objects; nil if statements do.
     package var policy: String?
-    /// What somebody wrote, with expressions and user info in full; nil for an inferred mapping.
+    /// The mapping as written, with all expressions and user info; nil for an inferred mapping.
     package var written: EntityMapping?
     /// Nil for a removed entity.
     package var destinationEntityName: String?

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// The code to write for a loss that is not declared.
+/// The code that prevents or declares a loss.
 package struct LossRemedy {
     private let loss: MigrationLoss
     private let pass: MigrationPass
@@ -23,7 +23,7 @@ package struct LossRemedy {
         let entity = loss.entityName
         guard let property = loss.propertyName else { return codeForObjects }
         if case .plan(let from, let to) = pass.style {
-            return "Read the old value beside the new object: .transform(from: \(from).\(entity).self, to: "
+            return "Read the old value next to the new object: .transform(from: \(from).\(entity).self, to: "
                 + "\(to).\(target).self) { old, new in new.\(property) = … old.\(property) … }."
         }
         if loss.isLeftToPolicy {
@@ -47,10 +47,10 @@ package struct LossRemedy {
         case .mapping:
             "Add an entity mapping that takes the objects: EntityMapping(from: \"\(entity)\", to: \"\(target)\")."
         case .handlers:
-            "Copy what is needed of the objects of \(entity) in the stage's willMigrateHandler, which still has the old "
+            "Copy what you need of the objects of \(entity) in the stage's willMigrateHandler, which still has the old "
                 + "version."
         case .plan(let from, _):
-            "Copy what is needed of the objects in the stage's willMigrate, which still has the old version: "
+            "Copy what you need of the objects in the stage's willMigrate, which still has the old version: "
                 + "try context.fetch(FetchDescriptor<\(from).\(entity)>())."
         }
     }

@@ -1,8 +1,8 @@
 import MoultModel
 
 extension ResolvedMapping {
-    /// What the mapping leaves behind of the older version's entities and stored properties, not counted: objects that
-    /// no entity mapping takes, properties that no entity mapping reads.
+    /// The entities and stored properties of the older version that the mapping does not carry over, not counted:
+    /// objects that no entity mapping takes, properties that no entity mapping reads.
     ///
     /// - Parameter version: the name of the newer version.
     package func leftBehind(

@@ -39,8 +39,8 @@ extension MappingCheck {
             for name in part.policyCalls {
                 report(
                     .error, "mapping-nested-call", place,
-                    "\(name) is called inside of \(expression.format), which an entity mapping with a policy cannot do.",
-                    "Call it alone and let the function do the rest, or set the attribute in the policy.")
+                    "\(name) is called inside \(expression.format), which an entity mapping with a policy cannot do.",
+                    "Call it alone and do the rest in the function, or set the attribute in the policy.")
             }
         }
     }
@@ -78,7 +78,7 @@ extension MappingCheck {
         guard let call = expression.destinationInstances else {
             report(
                 .error, "mapping-unknown-selector", place,
-                "The migration manager has no \(selector) that an expression may call.",
+                "The migration manager has no method \(selector) for expressions.",
                 "Use destinationInstancesForEntityMappingNamed:sourceInstances:, or a migration policy.")
             return
         }

@@ -1,10 +1,10 @@
 import MoultModel
 
 extension MappingModel {
-    /// What a mapping leaves out or says wrongly, between these two models: for each concrete entity and each stored
-    /// property of the destination that has no source, how it starts, or that it cannot.
+    /// Checks a mapping against its two models: for each concrete entity and stored property of the destination without
+    /// a source, how it starts, or why it cannot.
     ///
-    /// Errors stand in the way of a migration; warnings lose data; notes are the reasons why something starts anew.
+    /// Errors prevent the migration, warnings lose data, and notes say why something starts empty.
     package func findings(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> [Finding] {
         var check = MappingCheck(mapping: self, source: source, destination: destination)
         check.run()
@@ -131,7 +131,7 @@ struct MappingCheck {
             if let expression = entityMapping.relationshipMapping(relationship.name)?.valueExpression {
                 checkPaths(in: expression, of: old, place: place)
             } else if isFilledByInverse(relationship) {
-                report(.note, "mapping-inverse", place, "\(new.name).\(relationship.name) is as its inverse has it.")
+                report(.note, "mapping-inverse", place, "\(new.name).\(relationship.name) is filled by its inverse.")
             } else if relationship.mayBeEmpty {
                 report(.note, "mapping-default", place, "\(new.name).\(relationship.name) starts empty.")
             } else {
@@ -157,7 +157,7 @@ struct MappingCheck {
         if let policy = entityMapping.entityMigrationPolicyClassName {
             report(
                 .note, "mapping-by-policy", place,
-                "\(new.name).\(property) is required and has no expression: \(policy) has to give it.")
+                "\(new.name).\(property) is required and has no expression: \(policy) has to set it.")
         } else {
             report(
                 .error, "mapping-without-value", place,

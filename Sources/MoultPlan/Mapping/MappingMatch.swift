@@ -1,21 +1,21 @@
 import MoultModel
 
-/// The versions that a mapping model leads from and to, by their positions.
+/// The source and destination versions of a mapping model, by their positions.
 package struct MappingMatch: Sendable, Hashable {
     package var source: Int
     package var destination: Int
 }
 
 extension MappingMatch {
-    /// Finds the two versions by the hashes of the entities that the mapping maps. It says nothing
-    /// of the others; so a version of which it maps every concrete entity is preferred, and one that equals the model
-    /// that the mapping's file holds is preferred to that.
+    /// Finds the two versions by the hashes of the entities that the mapping maps. It says nothing of the others; so a
+    /// version of which it maps every concrete entity is preferred, and one that equals the model that the mapping's
+    /// file holds is preferred to that.
     ///
     /// - Parameters:
     ///   - name: what errors call the mapping.
     ///   - held: the models that the file holds, where it does.
-    /// - Throws: `noPath` where no version fits, with the entity whose hash differs in the nearest one; `question`
-    ///   where several fit, with all of them.
+    /// - Throws: `noPath` if no version fits, with the entity whose hash differs in the nearest one; `question` if
+    ///   several fit, with all of them.
     package init(
         of mapping: MappingModel, named name: String, held: (source: ModelVersion, destination: ModelVersion)? = nil,
         in versions: ModelVersions
@@ -36,7 +36,7 @@ extension MappingMatch {
         let misfits = zip(sides, candidates).filter { $0.1.isEmpty }.map { $0.0.misfit(in: versions) }
         guard misfits.isEmpty else {
             throw MigrationError(
-                .noPath, "The mapping model \(name) fits no two versions. \(misfits.joined(separator: " "))",
+                .noPath, "The mapping model \(name) fits no pair of versions. \(misfits.joined(separator: " "))",
                 place: name,
                 remedy: "Refresh its data models in Xcode (Editor, Refresh Data Models) and save it, or give the "
                     + "versions that it was made for.")
@@ -64,7 +64,7 @@ extension MappingMatch {
 private struct MappingSide {
     let word: String
     let held: ModelVersion?
-    /// By entity; nil where the mapping does not say a hash.
+    /// By entity; nil if the mapping does not say a hash.
     private let hashes: [String: [UInt8]?]
 
     init(word: String, held: ModelVersion?, hashes: [(String, [UInt8]?)]) {

@@ -1,10 +1,9 @@
 import MoultModel
 
 extension MappingModel {
-    /// The words for a mapping that was inferred between two models: run as a mapping model, it makes the same.
+    /// An inferred mapping as a mapping model, which does the same when it runs.
     ///
-    /// An abstract entity has no objects that a mapping could take or make: it is left out, and an entity that became
-    /// abstract is removed.
+    /// An abstract entity has no objects to map, so it is omitted. An entity that became abstract is removed.
     package init(_ mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel) {
         self.init(
             mapping.entityMappings.compactMap { mapping in

@@ -30,7 +30,7 @@ extension ResolvedMapping {
 }
 
 extension MigrationError {
-    /// A mapping names a migration policy that nobody registered.
+    /// The error for a migration policy that is not registered.
     package static func policyMissing(_ policy: String, of mapping: String) -> MigrationError {
         MigrationError(
             .codeMissing, "The mapping needs the migration policy \(policy), which this program does not have.",
@@ -98,7 +98,7 @@ private struct MappingResolver {
     // MARK: Properties
 
     /// What a mapping says of an attribute, or of a leaf of a composite one: there, what the path to the composite
-    /// leads to has a leaf of the same path, or the leaf starts anew.
+    /// leads to has a leaf of the same path, or the leaf starts again.
     private func expression(
         for leaf: AttributeDescription, of attribute: AttributeDescription, by maker: EntityMapping?
     ) throws(MigrationError) -> Expression? {
@@ -142,7 +142,7 @@ private struct MappingResolver {
             guard let value = AttributeValue(constant, for: attribute.type) else {
                 if maker.hasPolicy { return .expression(expression) }
                 throw .modelInvalid(
-                    "\(expression.format) is no value of type \(attribute.type.name).",
+                    "\(expression.format) is not a value of type \(attribute.type.name).",
                     place: "\(maker.name).\(attribute.name)", remedy: "Correct the value expression.")
             }
             return .constant(value)
@@ -150,7 +150,7 @@ private struct MappingResolver {
         }
     }
 
-    /// Whether the attribute takes every value of a source attribute as it is; else the value has to be converted.
+    /// Whether the attribute takes every value of a source attribute as it is; otherwise the value has to be converted.
     private func isTaken(_ name: String, of maker: EntityMapping, by attribute: AttributeDescription) -> Bool {
         guard let entity = maker.sourceEntityName.flatMap(source.entity),
             let from = source.attribute(name, of: entity), from.isStored
@@ -229,7 +229,7 @@ extension Expression {
 }
 
 extension AttributeValue {
-    /// The constant as an attribute of that type holds it; nil where it is none.
+    /// The constant as an attribute of that type holds it; nil if it is none.
     fileprivate init?(_ constant: ExpressionValue, for type: AttributeType) {
         switch (type, constant) {
         case (.boolean, .boolean(let flag)): self = .boolean(flag)

@@ -20,7 +20,7 @@ extension Answer {
     var unbound: MigrationError {
         MigrationError(
             .usage,
-            "The answer \(json) does not say which stores it is about: the versions of others have the same names.",
+            "The answer \(json) does not identify its stores: other stores have versions of the same names.",
             place: place,
             remedy: "Record it again, with the hashes of these two: moult answer MODEL --set "
                 + "\("\(place)=\(choice)".shellQuoted)")
@@ -54,7 +54,7 @@ extension ModelVersion {
 }
 
 extension ModelVersions {
-    /// The positions of the versions that an answer is about; nil where one is not among them.
+    /// The positions of the versions that an answer is about; nil if one is not among them.
     package func positions(of answer: Answer) -> (from: Int, to: Int)? {
         let from = versions.firstIndex { $0.isCalled(answer.from, answer.fromChecksum) }
         let to = versions.firstIndex { $0.isCalled(answer.to, answer.toChecksum) }

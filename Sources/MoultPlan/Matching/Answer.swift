@@ -1,15 +1,15 @@
 import MoultModel
 
-/// What somebody decided about one thing that the models alone do not tell.
+/// A decision about one thing that the models leave open.
 package struct Answer: Sendable, Hashable, Codable {
     package enum Verdict: String, Sendable, Hashable, Codable {
-        /// It is the thing that was called `old`.
+        /// It was renamed from `old`.
         case rename
-        /// It is a new thing; what resembles it was really removed.
+        /// It is new. The thing that resembles it was really removed.
         case new
-        /// Its values stay: converted where the type is wider, carried over a gap of versions.
+        /// Its values are kept: converted to a wider type, or carried over versions without it.
         case keep
-        /// Its values go; it starts anew with its default or nil.
+        /// Its values are dropped. It starts with its default value or nil.
         case drop
     }
 
@@ -46,7 +46,7 @@ package struct Answer: Sendable, Hashable, Codable {
     /// What it decides, without the place: `rename:name`, `new`, `keep`, `drop`.
     package var choice: String { self.is.rawValue + (old.map { ":\($0)" } ?? "") }
 
-    /// One line of JSON, ready to paste into a file of answers.
+    /// One line of JSON, ready to paste into an answers file.
     package var json: String {
         var fields = [("from", from), ("to", to)]
         if let fromChecksum { fields.append(("fromChecksum", fromChecksum)) }

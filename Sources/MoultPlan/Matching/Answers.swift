@@ -14,7 +14,7 @@ package struct Answers: Sendable, Equatable {
 
     private init(unchecked list: [Answer]) { self.list = list }
 
-    /// - Throws: `usage` where two answers contradict each other or one lacks what its verdict needs.
+    /// - Throws: `usage` if two answers contradict each other or one lacks what its verdict needs.
     package init(_ list: [Answer]) throws(MigrationError) {
         var verdicts: [Key: Answer] = [:]
         var heirs: [Key: Answer] = [:]
@@ -37,7 +37,7 @@ package struct Answers: Sendable, Equatable {
 
     /// The answers with this one in place of what was answered about the same place before.
     ///
-    /// - Throws: `usage` where it contradicts the answer about another place.
+    /// - Throws: `usage` if it contradicts the answer about another place.
     package func replacing(with answer: Answer) throws(MigrationError) -> Answers {
         try Answers(list.filter { !$0.isAboutTheSame(as: answer) } + [answer])
     }
@@ -77,21 +77,22 @@ extension Answers {
     }
 
     /// - Parameter place: what errors call the text, such as the file's path.
-    /// - Throws: `usage` where the text is not a file of answers of format 1, or its answers contradict each other.
-    package init(json: [UInt8], place: String = "the file of answers") throws(MigrationError) {
+    /// - Throws: `usage` if the text is not an answers file of format 1, or its answers contradict each other.
+    package init(json: [UInt8], place: String = "the answers file") throws(MigrationError) {
         let file: File
         do {
             file = try JSONDecoder().decode(File.self, from: Data(json))
         } catch {
             throw MigrationError(
-                .usage, "The file of answers cannot be read.", place: place,
+                .usage, "The answers file cannot be read.", place: place,
                 remedy: "Write it as {\"format\": 1, \"answers\": [ ... ]}, with the answers that Moult printed.",
                 cause: "\(error)")
         }
         guard file.format == 1 else {
             throw MigrationError(
-                .usage, "The file of answers has format \(file.format), and this Moult knows format 1.", place: place,
-                remedy: "Use the Moult that wrote it, or write it anew.")
+                .usage, "The answers file has format \(file.format). This version of Moult reads format 1.",
+                place: place,
+                remedy: "Use the version of Moult that wrote it, or write it again.")
         }
         try self.init(file.answers)
     }
@@ -117,7 +118,7 @@ extension Answer {
             case _ where entity.isEmpty || property?.isEmpty == true: "names no entity or property"
             case .rename where old == nil: "is a rename and does not name the old one"
             case .new where old != nil: "says new and names an old one"
-            case _ where (fromChecksum == nil) != (toChecksum == nil): "has the checksum of one version alone"
+            case _ where (fromChecksum == nil) != (toChecksum == nil): "has the checksum of only one version"
             default: nil
             }
         if let fault {

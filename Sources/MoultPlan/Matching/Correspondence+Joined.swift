@@ -1,13 +1,13 @@
 import MoultModel
 
 extension Correspondence {
-    /// What is what between any two versions of one model, followed through every version between them, so that a
-    /// chain of renames is seen as one. It may lead back, from a later version to an earlier one.
+    /// Which entities and properties of any two versions correspond, through every version between them, so that a
+    /// chain of renames is one rename. The direction may be from a later version to an earlier one.
     ///
-    /// What leaves on the way and returns counts as removed and added.
+    /// What is removed on the way and added again counts as removed and added.
     ///
     /// - Parameter answers: by neighbouring versions, as for a plan.
-    /// - Throws: `usage` where an answer is about nothing, `noPath` where there is no such version.
+    /// - Throws: `usage` if an answer fits no question, `noPath` if there is no such version.
     package init(_ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none) throws(MigrationError) {
         guard from <= to else {
             self.init(reversing: try Correspondence(versions, from: to, to: from, answers: answers))
@@ -43,7 +43,7 @@ extension Correspondence {
 extension ModelDiff {
     /// What differs between any two versions of one model, renames followed through the versions between them.
     ///
-    /// - Throws: `noPath` for a name there is not, `usage` where an answer is about nothing.
+    /// - Throws: `noPath` for a name there is not, `usage` if an answer fits no question.
     package init(_ versions: ModelVersions, from: String, to: String, answers: Answers = .none) throws(MigrationError) {
         let (start, end) = (try versions.knownPosition(of: from), try versions.knownPosition(of: to))
         self.init(try Correspondence(versions, from: start, to: end, answers: answers))

@@ -1,9 +1,9 @@
 import MoultModel
 
-/// Which entity and property of one version is which of another.
+/// Which entities and properties of two versions correspond.
 ///
-/// Names, renaming identifiers with their history, and recorded answers decide; whatever they leave open is a
-/// question, and until it is answered the thing counts as removed and added.
+/// Names, renaming identifiers with their history, and recorded answers decide. Anything else is a question; until it
+/// is answered, the thing counts as removed and added.
 package struct Correspondence: Sendable {
     package let source: ResolvedModel
     package let destination: ResolvedModel
@@ -19,7 +19,7 @@ package struct Correspondence: Sendable {
     /// Destination entity by source entity.
     let entityDestinations: [String: String]
 
-    /// - Throws: `usage` where an answer is about nothing that the versions have.
+    /// - Throws: `usage` if an answer fits no question that the versions have.
     package init(
         from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none,
         history: RenamingHistory = RenamingHistory()
@@ -65,7 +65,7 @@ package struct Correspondence: Sendable {
         questions = asked.questions
     }
 
-    /// The same, seen from the newer version: what undoing an edge goes by. It asks nothing and knows no answers.
+    /// The same in the reverse direction, for the reverse mapping of an edge. It asks no questions.
     init(reversing other: Correspondence) {
         var properties: [String: [String: String]] = [:]
         for (entity, sources) in other.propertySources {

@@ -42,7 +42,7 @@ struct EdgeAnswers: Sendable {
 }
 
 extension Answer {
-    /// The old name of a rename, nil within for a new thing; nil where the answer decides neither.
+    /// The old name of a rename, nil within for a new thing; nil if the answer decides neither.
     fileprivate var decidedName: String?? {
         switch self.is {
         case .rename: .some(old)
@@ -53,7 +53,7 @@ extension Answer {
 }
 
 extension EdgeAnswers {
-    /// Refuses an answer to nothing: one about things that the two versions do not have.
+    /// Refuses an answer about things that the two versions do not have.
     func check(from source: ResolvedModel, to destination: ResolvedModel, sourceOf entitySources: [String: String])
         throws(MigrationError)
     {
@@ -98,9 +98,9 @@ extension Answer {
 
     func refused(_ reason: String) -> MigrationError {
         MigrationError(
-            .usage, "The answer \(json) answers nothing: \(reason).", place: place,
+            .usage, "The answer \(json) fits no question: \(reason).", place: place,
             remedy:
-                "Take it back with moult answer MODEL --forget \(place.shellQuoted), or correct it in the file of answers."
+                "Remove it with moult answer MODEL --forget \(place.shellQuoted), or correct it in the answers file."
         )
     }
 }

@@ -7,11 +7,11 @@ import MoultModel
 /// or bore that name; an equal name matches; a source identifier that equals a destination's name matches. Where an
 /// identifier could mean two things, nothing is matched and the candidates are named.
 struct NameMatching {
-    /// An entity or a property, by everything it is or was called.
+    /// An entity or a property, with its current and former names.
     struct Item {
         var name: String
         var identifier: String?
-        /// The names it bore in earlier versions, and the identifiers it had.
+        /// Its names in earlier versions, and its former identifiers.
         var formerNames: Set<String> = []
 
         func isKnown(as name: String) -> Bool { identifier == name || formerNames.contains(name) }

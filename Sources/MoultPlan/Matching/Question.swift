@@ -1,22 +1,22 @@
 import MoultModel
 
-/// Something that the models do not tell and that changes what becomes of the data.
+/// Something that the models leave open and that affects the data.
 package struct Question: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         /// An added thing resembles a removed one.
         case rename
-        /// A renaming identifier could mean more than one thing.
+        /// A renaming identifier is ambiguous.
         case ambiguousIdentifier = "ambiguous-identifier"
         /// A property keeps its name and cannot simply keep its values: its type or destination changed.
         case conversion
-        /// A thing leaves and returns under the same name in a stretch of versions.
+        /// A thing is removed in one version and added under the same name in a later one.
         case returned
     }
 
     /// A thing of the version before that it could be.
     package struct Candidate: Sendable, Hashable {
         package var name: String
-        /// What speaks for it, and what against: one plain phrase each.
+        /// The evidence for and against it, one phrase each.
         package var evidence: [String]
     }
 

@@ -62,8 +62,8 @@ extension QuestionList {
             if let candidates = ambiguities[entity.name] {
                 askWhich(
                     .ambiguousIdentifier, entity: entity.name, property: nil,
-                    sentence: "The renaming identifier of the entity \(entity.name) could mean more than one thing.",
-                    candidates: candidates.map { .init(name: $0, evidence: ["bears or bore that name"]) })
+                    sentence: "The renaming identifier of the entity \(entity.name) is ambiguous.",
+                    candidates: candidates.map { .init(name: $0, evidence: ["has or had that name"]) })
                 continue
             }
             guard !entity.isAbstract, correspondence.answers.entity(entity.name) == nil,
@@ -75,7 +75,7 @@ extension QuestionList {
             guard !candidates.isEmpty else { continue }
             askWhich(
                 .rename, entity: entity.name, property: nil,
-                sentence: "Is the entity \(entity.name) new, or one that was called differently?",
+                sentence: "Is the entity \(entity.name) new, or was it renamed?",
                 candidates: candidates)
         }
     }
@@ -102,7 +102,7 @@ extension QuestionList {
                 guard correspondence.answers.property(name, declaredBy: declaring) == nil else { continue }
                 askWhich(
                     .rename, entity: declaring, property: name,
-                    sentence: "Is \(declaring).\(name) new, or a property that was called differently?",
+                    sentence: "Is \(declaring).\(name) new, or was it renamed?",
                     candidates: candidates)
             }
         }
@@ -113,8 +113,8 @@ extension QuestionList {
             let declaring = pair.destination.declaringEntity(of: name)
             askWhich(
                 .ambiguousIdentifier, entity: declaring, property: name,
-                sentence: "The renaming identifier of \(declaring).\(name) could mean more than one thing.",
-                candidates: candidates.map { .init(name: $0, evidence: ["bears or bore that name"]) })
+                sentence: "The renaming identifier of \(declaring).\(name) is ambiguous.",
+                candidates: candidates.map { .init(name: $0, evidence: ["has or had that name"]) })
         }
     }
 }

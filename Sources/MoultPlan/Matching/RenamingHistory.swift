@@ -1,8 +1,8 @@
 import MoultModel
 
-/// What the entities and properties of one version were called before: renames through all the versions so far.
+/// The former names of the entities and properties of one version, through all earlier versions.
 ///
-/// It holds entries only for what was ever renamed, so that carrying it along costs nothing for the rest.
+/// It has entries only for renamed things, so it costs nothing for the rest.
 package struct RenamingHistory: Sendable, Equatable {
     private(set) var entities: [String: Set<String>] = [:]
     /// By entity, inherited properties included.

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Which removed thing an added one could be, and what speaks for it.
+/// The removed things that an added one could be, with the evidence.
 struct Resemblance {
     private let pair: Correspondence.Pair
     private let removedAttributes: [AttributeDescription]

@@ -8,7 +8,7 @@ package struct MigrationEdge: Sendable, Equatable {
     package var diff: ModelDiff
     package var means: Means
     package var undo: Undo
-    /// What somebody registered for the edge; nil where nobody did.
+    /// The stage that is registered for the edge, if any.
     package var stage: RegisteredStage?
 
     /// How the edge is done.
@@ -20,9 +20,9 @@ package struct MigrationEdge: Sendable, Equatable {
         case open(questions: [Question], refusals: [Refusal])
     }
 
-    /// How to come back.
+    /// How to go back.
     package enum Undo: Sendable, Equatable {
-        /// By a mapping in the other direction: nothing that was there before is lost. What was added since goes.
+        /// By the reverse mapping. Nothing that existed before is lost; what was added since is dropped.
         case mapping(ResolvedMapping)
         /// As the registered stage says.
         case registered(String)
@@ -34,7 +34,7 @@ package struct MigrationEdge: Sendable, Equatable {
             switch self {
             case .mapping: "Reversible; going back drops what was added since."
             case .registered(let sentence): sentence
-            case .backup(let reason): "Only the backup brings it back: \(reason)"
+            case .backup(let reason): "Only the backup can restore it: \(reason)"
             }
         }
     }
@@ -44,9 +44,9 @@ package struct MigrationEdge: Sendable, Equatable {
     package var isInferable: Bool { if case .inferred = means { true } else { false } }
     /// What code does on the way, in order.
     package var steps: [CodeStep] { (stage?.before ?? []) + (stage?.after ?? []) }
-    /// Whether rows or values may not be in the result.
+    /// Whether rows or values may be lost.
     package var losesData: Bool { diff.changes.contains(where: \.losesData) }
-    /// Whether it depends on the rows that it succeeds.
+    /// Whether success depends on the rows.
     package var mayFail: Bool { diff.changes.contains(where: \.mayFail) }
 
     /// One sentence for each change; for a registered stage what it does.
@@ -78,12 +78,12 @@ extension Question {
 }
 
 extension ModelChange {
-    /// The change as something that needs attention; nil where it neither loses data nor depends on them.
+    /// The change as something that needs attention; nil if it neither loses data nor depends on them.
     package var finding: Finding? {
         guard losesData || mayFail else { return nil }
         let remedy =
             losesData
-            ? "The backup keeps it; move what is needed elsewhere before."
+            ? "The backup keeps it. Move what you need elsewhere first."
             : "The rows are checked before anything is changed."
         return Finding(code: kind.rawValue, severity: .warning, place: place, message: sentence, remedy: remedy)
     }

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a store goes through once: a mapping joined of one or more edges, or the code of a stage, or both.
+/// One pass over a store: a mapping composed of one or more edges, the code of a stage, or both.
 package struct MigrationPass: Sendable, Equatable {
     package var older: ModelVersion
     package var newer: ModelVersion
@@ -15,7 +15,7 @@ package struct MigrationPass: Sendable, Equatable {
     /// What the stage may lose although both versions have it and no code reads it.
     package var acceptedLosses = AcceptedLosses.none
     package var style = RegisteredStage.Style.mapping
-    /// Why this pass could not be joined to the one before; nil for the first one and beside a registered stage.
+    /// Why this pass could not be joined to the one before; nil for the first one and next to a registered stage.
     package var apart: String?
 
     package enum Work: Sendable, Equatable {

@@ -1,12 +1,12 @@
 import MoultModel
 
-/// The way from one version of a model to another: its edges, whether or not each can be done.
+/// The edges from one version of a model to another, whether or not each can be done.
 package struct MigrationPath: Sendable, Equatable {
     package let versions: ModelVersions
     /// The positions of the versions it starts and ends with.
     package let from: Int
     package let to: Int
-    /// In the order they are walked; empty where the versions are the same.
+    /// In order; empty if both versions are the same.
     package let edges: [MigrationEdge]
     /// What will run: consecutive inferred edges joined, registered stages as they are. An edge that is still open
     /// is in none.
@@ -18,7 +18,7 @@ package struct MigrationPath: Sendable, Equatable {
     ///   - from: the position of the version to start at.
     ///   - to: the position of the version to end at.
     ///   - stops: whether each version is to be stopped at, so that no edges are joined.
-    /// - Throws: `storeAhead` where the way would lead back, `usage` where an answer is about nothing.
+    /// - Throws: `storeAhead` if the way would lead back, `usage` if an answer fits no question.
     package init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers = .none, registered: [RegisteredStage] = [],
         stops: Bool = false
@@ -63,7 +63,7 @@ extension ModelVersions {
         }
     }
 
-    /// Four different answers for the four ways in which there is nothing to walk.
+    /// The four cases in which there is no edge have four different errors.
     fileprivate func checkDirection(from: Int, to: Int) throws(MigrationError) {
         guard versions.indices.contains(from), versions.indices.contains(to) else {
             throw MigrationError(

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a migration will do: every edge worked out, joined into passes. A value; running it is the engine's work.
+/// What a migration will do: every edge, joined into passes. It is a value; the engine runs it.
 package struct MigrationPlan: Sendable, Equatable {
     /// The versions it starts and ends with.
     package let from: ModelVersion
@@ -56,7 +56,7 @@ package struct MigrationPlan: Sendable, Equatable {
 
     /// Whether there is nothing to do: the two versions are one.
     package var isEmpty: Bool { edges.isEmpty }
-    /// What may leave rows or values behind, which somebody has to acknowledge.
+    /// The changes that may lose rows or values, which must be acknowledged.
     package var losses: [ModelChange] { edges.filter(\.isInferable).flatMap(\.diff.losses) }
     package var findings: [Finding] { edges.flatMap(\.findings) }
     /// The names of the versions on the way, the first and the last included.

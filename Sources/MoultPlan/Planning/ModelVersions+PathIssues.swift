@@ -1,9 +1,9 @@
 import MoultModel
 
 extension ModelVersions {
-    /// Everything that speaks against the way from one version to another, together; empty where it is open.
+    /// Every reason why there is no migration from one version to another; empty if there is one.
     ///
-    /// Version names are free text: their order is the order of the versions, never of the names.
+    /// Version names are free text. Their order is the order of the versions, never of the names.
     package func pathIssues(
         from: String, to: String, answers: Answers = .none, registered: [RegisteredStage] = []
     ) -> [Finding] {
@@ -12,11 +12,11 @@ extension ModelVersions {
         var issues: [Finding] = []
         if start == nil {
             issues.append(
-                issue("source-not-supported", from, "There is no version \(from) to start at.", "Known are \(names)."))
+                issue("source-not-supported", from, "There is no version \(from).", "The versions are: \(names)."))
         }
         if end == nil {
             issues.append(
-                issue("target-not-supported", to, "There is no version \(to) to end at.", "Known are \(names)."))
+                issue("target-not-supported", to, "There is no version \(to).", "The versions are: \(names)."))
         }
         guard let start, let end else { return issues }
         if start == end {
@@ -26,7 +26,7 @@ extension ModelVersions {
             return [
                 issue(
                     "backwards", from, "\(from) is later than \(to).",
-                    "Restore a backup of \(to), or aim at a later one.")
+                    "Restore a backup of \(to), or choose a later version.")
             ]
         }
         do {

@@ -1,11 +1,11 @@
 import MoultModel
 
-/// Walks the versions in their order and works out each edge, then joins what can be joined.
+/// Computes the edges between neighbouring versions, then composes those that can be composed.
 struct PathWalker {
     let versions: ModelVersions
     let answers: Answers
     private(set) var questions: [Question] = []
-    /// Resolved as they are come to.
+    /// Resolved when they are first needed.
     private var resolved: [Int: ResolvedModel] = [:]
 
     init(versions: ModelVersions, answers: Answers) {
@@ -111,22 +111,22 @@ extension PathWalker {
         if let stage = hop.stage, let mapping = stage.mapping {
             return edge(
                 .registered(stage, try mapping.get()),
-                .backup(reason: "the stage \(stage.name) says nothing of a way back."))
+                .backup(reason: "the stage \(stage.name) does not declare that it is reversible."))
         }
         let inferred = try InferredMapping(correspondence)
         guard let mapping = inferred.mapping else {
             return edge(
                 .open(questions: inferred.questions, refusals: inferred.refusals),
-                .backup(reason: "the edge is not worked out."))
+                .backup(reason: "the edge has no mapping."))
         }
         if let stage = hop.stage, stage.hasCode {
             return edge(
-                .inferred(mapping), .backup(reason: "the stage \(stage.name) has code, which has no way back."))
+                .inferred(mapping), .backup(reason: "the stage \(stage.name) has code, which is not reversible."))
         }
         return edge(.inferred(mapping), try undo(of: diff, mapping, correspondence))
     }
 
-    /// The way back: inferred like any other edge, where nothing was lost on the way there.
+    /// The reverse edge: inferred like any other, if nothing was lost.
     private func undo(
         of diff: ModelDiff, _ mapping: ResolvedMapping, _ correspondence: Correspondence
     ) throws(MigrationError) -> MigrationEdge.Undo {
@@ -139,7 +139,7 @@ extension PathWalker {
         let back = try InferredMapping(Correspondence(reversing: correspondence))
         if let mapping = back.mapping { return .mapping(mapping) }
         let reason = back.refusals.first?.message ?? back.questions.first?.sentence
-        return .backup(reason: reason ?? "the way back cannot be inferred.")
+        return .backup(reason: reason ?? "the reverse mapping cannot be inferred.")
     }
 }
 
@@ -150,39 +150,41 @@ extension PathWalker {
         over edges: [MigrationEdge], from: Int, stops: Bool = false
     ) throws(MigrationError) -> [MigrationPass] {
         var passes: [MigrationPass] = []
-        var stretch: Stretch?
+        var composed: ComposedEdges?
         var apart: String?
         for edge in edges {
             guard case .inferred(let mapping) = edge.means, edge.steps.isEmpty, !stops else {
-                close(&stretch, apart: &apart, into: &passes)
+                close(&composed, apart: &apart, into: &passes)
                 passes += stagePasses(edge)
                 continue
             }
-            let link = Stretch.Edge(
+            let link = ComposedEdges.Edge(
                 mapping: mapping, older: model(edge.older), newer: model(edge.newer), end: edge.newer)
-            if let reason = try stretch?.append(link, versions: versions.versions, answers: answers) {
-                close(&stretch, apart: &apart, into: &passes)
+            if let reason = try composed?.append(link, versions: versions.versions, answers: answers) {
+                close(&composed, apart: &apart, into: &passes)
                 apart = reason
             }
-            if stretch?.end != edge.newer {
-                var new = Stretch(at: edge.older, model: model(edge.older))
+            if composed?.end != edge.newer {
+                var new = ComposedEdges(at: edge.older, model: model(edge.older))
                 _ = try new.append(link, versions: versions.versions, answers: answers)
-                stretch = new
+                composed = new
             }
         }
-        close(&stretch, apart: &apart, into: &passes)
+        close(&composed, apart: &apart, into: &passes)
         return passes
     }
 
-    private mutating func close(_ stretch: inout Stretch?, apart: inout String?, into passes: inout [MigrationPass]) {
-        guard let finished = stretch else { return }
+    private mutating func close(
+        _ composed: inout ComposedEdges?, apart: inout String?, into passes: inout [MigrationPass]
+    ) {
+        guard let finished = composed else { return }
         questions += finished.questions
         passes.append(
             MigrationPass(
                 older: versions.versions[finished.start], newer: versions.versions[finished.end],
                 olderPosition: finished.start, newerPosition: finished.end, work: .mapping(finished.mapping),
                 apart: apart))
-        stretch = nil
+        composed = nil
         apart = nil
     }
 

@@ -1,18 +1,18 @@
 import MoultModel
 
-/// A mapping model or custom stage that somebody registered for an edge.
+/// A mapping model or custom stage that is registered for an edge.
 ///
-/// It may also span several versions; such a shortcut is preferred to walking, because somebody tested it.
-/// A stage that has code is never joined with its neighbours: its code sees a whole store of just that version.
+/// It may span several versions. Such a shortcut is preferred to single edges. A stage with code is never composed with
+/// its neighbours: its code sees a whole store of exactly that version.
 package struct RegisteredStage: Sendable, Hashable {
     /// The version names.
     package var from: String
     package var to: String
-    /// What the engine finds it by.
+    /// The key by which the engine finds it.
     package var name: String
     /// What it does, in one sentence.
     package var sentence: String
-    /// How it is undone, in one sentence; nil where it cannot be.
+    /// How it is undone, in one sentence; nil if it cannot be.
     package var undo: String?
     /// The mapping to follow, or why it cannot be; nil for the inferred one, whose questions and refusals still count.
     package var mapping: Result<ResolvedMapping, MigrationError>?
@@ -78,7 +78,7 @@ package struct RegisteredStage: Sendable, Hashable {
     ///   - name: what plans and errors call it.
     ///   - held: the models that its file holds, where it does.
     ///   - policies: the migration policies that the program has.
-    /// - Throws: `noPath` and `question` where it does not fit just two versions.
+    /// - Throws: `noPath` and `question` if it does not fit just two versions.
     package init(
         _ mapping: MappingModel, named name: String, held: (source: ModelVersion, destination: ModelVersion)? = nil,
         in versions: ModelVersions, policies: Set<String> = []
@@ -94,7 +94,7 @@ package struct RegisteredStage: Sendable, Hashable {
         _ mapping: MappingModel, named name: String, from: ModelVersion, to: ModelVersion, policies: Set<String>
     ) {
         self.init(
-            from: from.name, to: to.name, name: name, sentence: "The mapping model \(name) is followed.",
+            from: from.name, to: to.name, name: name, sentence: "The mapping model \(name) is used.",
             mapping: Result { () throws(MigrationError) in
                 try ResolvedMapping(mapping, from: from.model, to: to.model, policies: policies)
             })

@@ -1,13 +1,13 @@
 import MoultModel
 
-/// How a store stands to the versions of a model: five different answers, never one for two of them.
+/// How a store relates to the versions of a model. The five cases exclude each other.
 package enum VersionStatus: Sendable, Equatable {
     case current(version: String)
     /// By so many versions, 1 or more.
     case behind(version: String, by: Int, target: String)
     /// The store is of a later version than the one aimed at.
     case ahead(version: String, by: Int, target: String)
-    /// The store's hashes are of no version; the nearest one with what differs, nil where there are no versions.
+    /// The store's hashes are of no version; the nearest one with what differs, nil if there are no versions.
     case unknown(nearest: Nearest?)
     /// It is not a store of Core Data's at all.
     case notCoreData(reason: String)
@@ -28,7 +28,7 @@ package enum VersionStatus: Sendable, Equatable {
         /// What differs, in one sentence.
         package var sentence: String {
             let parts = [
-                ("has in addition", added), ("lacks", missing), ("has otherwise", changed),
+                ("also has", added), ("lacks", missing), ("has different", changed),
             ].filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ", "))" }
             return parts.isEmpty
                 ? "The store equals \(version)." : "Nearest is \(version): the store \(parts.joined(separator: ", "))."
@@ -39,7 +39,7 @@ package enum VersionStatus: Sendable, Equatable {
     ///   - hashes: what the store's metadata say.
     ///   - identifiers: what they call the version, where several have these hashes.
     ///   - target: the version aimed at; nil for the current one, or the last where none is called current.
-    /// - Throws: `noPath` where there is no version of that name.
+    /// - Throws: `noPath` if there is no version of that name.
     package init(
         of hashes: VersionHashes, identifiers: [String] = [], in versions: ModelVersions, target: String? = nil
     ) throws(MigrationError) {
@@ -91,7 +91,7 @@ package enum VersionStatus: Sendable, Equatable {
 }
 
 extension ModelVersions {
-    /// The position of the version of that name, or without a name of the current version, else of the last.
+    /// The position of the version of that name, or without a name of the current version, otherwise of the last.
     ///
     /// - Throws: `noPath`.
     package func target(named name: String?) throws(MigrationError) -> Int {
@@ -104,7 +104,7 @@ extension ModelVersions {
         return versions.count - 1
     }
 
-    /// - Throws: `noPath` where there is no version of that name.
+    /// - Throws: `noPath` if there is no version of that name.
     package func knownPosition(of name: String) throws(MigrationError) -> Int {
         if let position = position(named: name) { return position }
         let names = versions.map(\.name).joined(separator: ", ")
@@ -113,7 +113,7 @@ extension ModelVersions {
             remedy: "Name one of these: \(names).")
     }
 
-    /// The version with the fewest differing entities; of several the latest. Nil where there are no versions.
+    /// The version with the fewest differing entities; of several the latest. Nil if there are no versions.
     package func nearest(to hashes: VersionHashes) -> VersionStatus.Nearest? {
         let store = hashes.entities
         func difference(from version: ModelVersion) -> Int {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Counts SQLite's allocations, and has one of them, or all from one on, fail as if there were no memory left.
 ///
-/// It holds for the whole process, so only a program that does nothing beside its trials may ask for it.
+/// It holds for the whole process, so only a program that does nothing next to its trials may ask for it.
 package enum AllocationFaults {
     private static let count = Atomic<Int>(0)
     private static let first = Atomic<Int>(.max)

@@ -2,7 +2,7 @@ import CSQLite
 import Synchronization
 
 /// Counts the steps of SQLite's virtual machine, statement by statement, on every connection that is opened to a file
-/// in a folder: what a statement costs, whatever else the machine does meanwhile.
+/// in a folder: what a statement costs, whatever else the machine does in the meantime.
 ///
 /// It holds for the whole process and slows every connection down a little: for tests.
 package enum StatementSteps {

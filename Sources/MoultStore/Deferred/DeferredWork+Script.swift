@@ -62,7 +62,7 @@ extension DeferredWork {
         }
         throw MigrationError(
             .internal, "The task is none of this store: \(task.sentence)", place: task.name,
-            remedy: "Report this to Moult with the model.")
+            remedy: "Report this as a bug, with the model.")
     }
 
     private func making(_ rebuilt: Rebuilt, _ sql: String, _ task: DeferredTask) -> [StoreScript.Statement] {

@@ -32,7 +32,7 @@ package enum FormatFunctions {
         return arguments.text(1).map { .text($0.folded(options)) } ?? .null
     }
 
-    /// `moult_function(selector, flags, kind, argument, …)`; the flags are 1 for exact digits, 2 for nil where the
+    /// `moult_function(selector, flags, kind, argument, …)`; the flags are 1 for exact digits, 2 for nil if the
     /// arguments have no result.
     private static let callFunction = SQLiteFunction(function, argumentCount: -1) { arguments in
         let values = stride(from: 2, to: arguments.count - 1, by: 2).map { index in

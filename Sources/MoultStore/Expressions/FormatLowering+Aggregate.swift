@@ -9,13 +9,13 @@ extension FormatLowering {
                 .invalidPredicate, "There is no collection operator \(name).", place: path,
                 remedy: "Use one of \(CollectionOperator.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
-        guard collector.takesPath || rest.isEmpty else { throw refuse(path, "nothing can stand behind \(name)") }
+        guard collector.takesPath || rest.isEmpty else { throw refuse(path, "nothing can follow \(name)") }
         let found = rest.isEmpty ? base : try lower(rest, of: base)
         if case .constant(let constant) = found, case .constant = base {
             return .constant(try collector.value(of: constant.elements))
         }
         guard case .collection = base, case .collection(var collection) = found else {
-            throw refuse(path, "\(name) stands behind something that is no collection")
+            throw refuse(path, "\(name) follows something that is not a collection")
         }
         if let aggregate = collector.aggregate { return try self.aggregate(aggregate, of: collection, in: path) }
         collection.conditions.append("\(try value(of: collection, in: path).sql) IS NOT NULL")
@@ -105,7 +105,7 @@ extension FormatLowering {
         case .standardDeviation: if numbers.isSuperset(of: kinds) { return .real }
         case .mode: break
         }
-        throw refuse(format, "\(aggregate.rawValue) cannot be asked of these values")
+        throw refuse(format, "\(aggregate.rawValue) does not apply to these values")
     }
 
     /// `pages[0]`, `pages[FIRST]`, `pages[LAST]`, `pages[SIZE]`
@@ -121,7 +121,9 @@ extension FormatLowering {
         case .string(Expression.Index.first.rawValue): break
         case .string(Expression.Index.last.rawValue): isFromEnd = true
         default:
-            guard let number = index.number?.integer else { throw refuse(expression.format, "the index is no number") }
+            guard let number = index.number?.integer else {
+                throw refuse(expression.format, "the index is not a number")
+            }
             guard number >= 0 else { return .constant(.null) }
             position = number
         }

@@ -120,7 +120,7 @@ extension FormatLowering {
         }
         guard family == .text else {
             if let native = native(left, right, test.operator) { return native }
-            throw refuse(test.format, "\(test.operator.symbol) is about texts")
+            throw refuse(test.format, "\(test.operator.symbol) applies to texts only")
         }
         if test.operator == .like || test.operator == .matches { return pattern(left, right, test) }
         let (left, right) = (left.folded(test.options.folding), right.folded(test.options.folding))
@@ -207,7 +207,7 @@ extension Predicate.Options {
 }
 
 extension String {
-    /// The first text behind all that begin with this one, in the order of scalars; nil where there is none.
+    /// The first text behind all that begin with this one, in the order of scalars; nil if there is none.
     var successor: String? {
         var scalars = Array(unicodeScalars)
         while let last = scalars.popLast() {

@@ -20,7 +20,7 @@ extension FormatLowering {
         case .message(let selector, let target, let arguments):
             guard ["valueForKey:", "valueForKeyPath:"].contains(selector), arguments.count == 1,
                 case .constant(.string(let path)) = arguments[0]
-            else { throw refuse(expression.format, "\(selector) is no function of the store") }
+            else { throw refuse(expression.format, "\(selector) is not a function of the store") }
             return try lower(path, of: try lower(target))
         case .aggregate(let elements):
             let lowered = try elements.map(lower)
@@ -70,7 +70,7 @@ extension FormatLowering {
         let (first, second) = (try single(first, in: expression), try single(second, in: expression))
         let kind = first.kind == .null ? second.kind : first.kind
         let isAlike = second.kind == kind || second.kind == .null
-        // An integer and a real make a number; a decimal or a date beside another kind would lose what it is.
+        // An integer and a real make a number; a decimal or a date next to another kind would lose what it is.
         let plain: Set<ValueKind> = [.integer, .boolean, .real, .number]
         guard isAlike || plain.isSuperset(of: [first.kind, second.kind]) else {
             throw refuse(expression.format, "its two values are of different kinds")
@@ -85,7 +85,7 @@ extension FormatLowering {
                 exact: isExact ? choice(first.exact ?? first.sql, second.exact ?? second.sql) : nil))
     }
 
-    /// One of two objects of one tree of entities; nil where the two are not objects.
+    /// One of two objects of one tree of entities; nil if the two are not objects.
     private func chosenRow(_ condition: LoweredCondition, _ first: Lowered, _ second: Lowered) throws -> RowReference? {
         func key(_ lowered: Lowered, like row: RowReference) -> SQLText? {
             switch lowered {

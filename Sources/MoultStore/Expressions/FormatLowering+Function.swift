@@ -2,8 +2,8 @@ import MoultModel
 import MoultSQLite
 
 extension FormatLowering {
-    /// A function of the format language: of constants at once, of a collection as a SELECT, else SQLite's own operator
-    /// where it does the same, and otherwise the evaluation in memory called from SQL.
+    /// A function of the format language: of constants at once, of a collection as a SELECT, otherwise SQLite's own
+    /// operator where it does the same, and otherwise the evaluation in memory called from SQL.
     func call(_ selector: String, _ arguments: [Expression], in expression: Expression) throws -> Lowered {
         guard let function = ExpressionFunction(selector) else {
             throw MigrationError(
@@ -13,7 +13,7 @@ extension FormatLowering {
         let lowered = try arguments.map(lower)
         switch (function, lowered.first) {
         case (.random, _), (.randomBelow, _):
-            throw refuse(expression.format, "a random number would be another for each row")
+            throw refuse(expression.format, "a random number would differ for each row")
         case (.now, _):
             return nowText.map { .value(LoweredValue(sql: $0, kind: .date, mayBeNull: false)) } ?? .constant(.date(now))
         case (.aggregate(let aggregate), .collection(let collection)?) where lowered.count == 1:
@@ -133,7 +133,7 @@ extension FormatLowering {
         case .aggregate(let aggregate):
             return try aggregateKind(aggregate, Set(kinds.filter { $0 != .null }), in: expression.format)
         case .element, .now, .random, .randomBelow, .noIndex:
-            throw refuse(expression.format, "\(function.selector) cannot be asked of these values")
+            throw refuse(expression.format, "\(function.selector) does not apply to these values")
         }
     }
 
@@ -151,7 +151,7 @@ extension FormatLowering {
         case ("NSData", _): return .data
         case ("NSUUID", _): return .uuid
         case ("NSURL", _): return .uri
-        default: throw refuse(expression.format, "the store cannot make \(type) of it")
+        default: throw refuse(expression.format, "the store cannot convert it to \(type)")
         }
     }
 }

@@ -32,11 +32,11 @@ extension FormatLowering {
         case .constant(.null): return base
         case .constant(.object(let id)):
             guard let entity = model.entity(id.entityName), let number = self.key(of: id, in: entity) else {
-                throw refuse(path, "\(id) is no object of this store")
+                throw refuse(path, "\(id) is not an object of this store")
             }
             let row = RowReference(evaluated.scope, entity, foreignKey: "\(value: .integer(number))")
             return try property(key, of: row, within: nil, path: path)
-        case .constant, .value, .elements: throw refuse(path, "\(key) is asked of a value that is no object")
+        case .constant, .value, .elements: throw refuse(path, "\(key) is a property of a value that is not an object")
         }
     }
 
@@ -91,7 +91,7 @@ extension FormatLowering {
     /// The name of the row's entity.
     private func entity(of row: RowReference, path: String) throws -> Lowered {
         guard let alias = row.alias(in: layout) else {
-            throw refuse(path, "the store does not hold \(row.entity.name)")
+            throw refuse(path, "the store does not contain \(row.entity.name)")
         }
         let tree = [row.entity] + model.descendants(of: row.entity)
         let cases = tree.compactMap { entity -> SQLText? in

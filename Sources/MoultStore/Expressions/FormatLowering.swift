@@ -54,8 +54,8 @@ package struct FormatLowering {
 
     package func refuse(_ part: String, _ reason: String) -> MigrationError {
         MigrationError(
-            .fetchUnsupported, "\(part) cannot be asked of the store: \(reason).",
+            .fetchUnsupported, "\(part) cannot be evaluated in the store: \(reason).",
             place: part == format ? evaluated.entity.name : "\(evaluated.entity.name): \(format)",
-            remedy: "Change that part, or fetch without it and test the objects in memory.")
+            remedy: "Change that part, or fetch without it and filter the objects in memory.")
     }
 }

@@ -2,7 +2,7 @@ import MoultModel
 
 /// Names for the tables of one statement: `t0`, `t1`, ….
 package final class AliasCounter {
-    /// The schema that the tables are in; nil where no other is attached.
+    /// The schema that the tables are in; nil if no other is attached.
     private let schema: String?
     private var next = 0
 
@@ -79,7 +79,7 @@ package struct RowReference {
     package let entity: EntityDescription
     /// `"t0".Z_PK`, or the foreign key that leads to the row.
     package let key: SQLText
-    /// Nil where the row itself has not been joined.
+    /// Nil if the row itself has not been joined.
     fileprivate let ownAlias: String?
     package let mayBeNull: Bool
 

@@ -55,7 +55,7 @@ extension Sequence<SQLText> {
 }
 
 extension SQLText {
-    /// A condition that holds where all of these do; nil where there are none.
+    /// A condition that holds where all of these do; nil if there are none.
     package static func all(_ conditions: [SQLText]) -> SQLText? {
         conditions.count > 1 ? conditions.map { "(\($0))" }.joined(separator: " AND ") : conditions.first
     }

@@ -40,7 +40,7 @@ struct TransformFunction: Sendable, Equatable {
             .policyFailed,
             "The closure \(transform.name) for \(entity).\(attribute.name) failed at \(sourceEntity) \(key) "
                 + "(\(given)): \(reason)", place: "\(entity).\(attribute.name)",
-            remedy: "Correct the closure or the value; the store is as it was.",
+            remedy: "Correct the closure or the value. The store is unchanged.",
             cause: error is TransformFault ? nil : "\(error)")
     }
 }

@@ -6,7 +6,7 @@ package enum ValueKind: Int64, Sendable {
     case null, integer, boolean, real, decimal, string, date, data, uuid, uri
     /// An integer or a real number, as the storage class says.
     case number
-    /// The key of an object; the entity stands beside it.
+    /// The key of an object; the entity stands next to it.
     case object
     /// Bytes that mean nothing to SQL: a transformable, a value that may lie in a file. Only nil can be told.
     case opaque

@@ -7,7 +7,7 @@ import MoultSQLite
 /// up to fifteen digits and every whole one of 64 bits has a number of its own; of longer ones only some have, and SQLite
 /// would make the nearest of the others without a word.
 package enum DecimalStorage {
-    /// The number that the digits are read back from, each of them; nil where there is none.
+    /// The number that the digits are read back from, each of them; nil if there is none.
     ///
     /// `NaN`, which is no number, is kept as the text that it is.
     package static func value(_ digits: String) -> SQLiteValue? {

@@ -1,11 +1,11 @@
 import MoultModel
 import MoultSystem
 
-/// The files beside a store that hold large values.
+/// The files next to a store that hold large values.
 ///
 /// The column holds one leading byte: `01` and the value itself, or `02`, the file's name in 36 characters and `00`.
 package struct ExternalStorage: Sendable, Hashable {
-    /// `.<store name without extension>_SUPPORT`, beside the store.
+    /// `.<store name without extension>_SUPPORT`, next to the store.
     package let supportFolder: String
     /// Where the files lie, each named by a UUID in upper case.
     package var folder: String { Path.join(supportFolder, "_EXTERNAL_DATA") }
@@ -30,7 +30,7 @@ package struct ExternalStorage: Sendable, Hashable {
         rights = .own
     }
 
-    /// The path of a file by its name, which must be a plain one; nil where there is none.
+    /// The path of a file by its name, which must be a plain one; nil if there is none.
     package func file(_ name: String, on system: some System) throws -> String? {
         for folder in [folder, lowerFolder].compactMap({ $0 }) {
             let path = Path.join(folder, name)
@@ -39,7 +39,7 @@ package struct ExternalStorage: Sendable, Hashable {
         return nil
     }
 
-    /// The bytes of a file by its name, which must be a plain one; nil where there is none.
+    /// The bytes of a file by its name, which must be a plain one; nil if there is none.
     ///
     /// - Throws: `fileNotReadable` for what is no plain file, or has more bytes than a value may have.
     package func contents(of name: String, on system: any System) throws -> [UInt8]? {
@@ -69,8 +69,8 @@ package struct ExternalStorage: Sendable, Hashable {
 
     private static func strange(_ path: String) -> MigrationError {
         MigrationError(
-            .fileNotReadable, "\(path) is no plain file, as external data is.", place: path,
-            remedy: "Put the file itself there, or remove what is there.")
+            .fileNotReadable, "\(path) is not a plain file, as external data is.", place: path,
+            remedy: "Replace it with the file itself, or remove it.")
     }
 
     package func makeFolder(on system: some System) throws {

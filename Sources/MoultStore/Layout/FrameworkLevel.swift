@@ -12,7 +12,7 @@ package struct FrameworkLevel: Sendable, Hashable, Comparable {
 
     package static func < (left: FrameworkLevel, right: FrameworkLevel) -> Bool { left.number < right.number }
 
-    /// Where the indexes and the `Z_` tables stand among the tables of a fresh store.
+    /// Where the indexes and the `Z_` tables stand among the tables of a new store.
     package enum CatalogueOrder: Sendable {
         /// The `Z_` tables before everything else.
         case coreTablesFirst
@@ -46,7 +46,7 @@ package struct FrameworkLevel: Sendable, Hashable, Comparable {
     package var hasHashesDigest: Bool { number >= 977 }
     /// History keeps its strings in a table of their own.
     package var hasHistoryStrings: Bool { number >= 973 }
-    /// Count triggers test the range of `Z_ENT` where the entity has sub-entities.
+    /// Count triggers test the range of `Z_ENT` if the entity has sub-entities.
     package var testsEntityRangeInCountTriggers: Bool { number < 1124 }
     /// The model's checksum in the metadata.
     package var hasModelChecksum: Bool { number >= 1327 }

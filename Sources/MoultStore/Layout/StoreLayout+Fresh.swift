@@ -7,7 +7,7 @@ extension StoreLayout {
     ///   - framework: the level of the framework that writes (`NSPersistenceFrameworkVersion`), 230 to 1526.
     ///   - history: whether the store has the tables of persistent history.
     ///   - stored: the names that an existing store has chosen where the model leaves them open.
-    /// - Throws: `unsupported` where two tables would have one name, or the level is none that was seen.
+    /// - Throws: `unsupported` if two tables would have one name, or the level is none that was seen.
     package init(
         model: ManagedObjectModel, framework: Int = FrameworkLevel.newest.number, history: Bool = false
     ) throws {
@@ -43,14 +43,14 @@ extension StoreLayout {
     private static func check(_ level: FrameworkLevel, history: Bool) throws {
         guard level >= .oldest, level <= .newest else {
             throw MigrationError(
-                .unsupported, "The framework level \(level.number) is none whose stores are known.",
+                .unsupported, "No stores of the framework level \(level.number) are known.",
                 place: "NSPersistenceFrameworkVersion",
                 remedy: "Choose a level from \(FrameworkLevel.oldest.number) to \(FrameworkLevel.newest.number).")
         }
         if history, !level.hasPersistentHistory {
             throw MigrationError(
                 .unsupported, "Framework level \(level.number) has no persistent history.",
-                place: "NSPersistenceFrameworkVersion", remedy: "Choose a level of 851 or later, or leave history out.")
+                place: "NSPersistenceFrameworkVersion", remedy: "Choose a level of 851 or later, or omit the history.")
         }
     }
 
@@ -61,11 +61,11 @@ extension StoreLayout {
         guard table.columns.count > columnLimit else { return }
         throw MigrationError(
             .unsupported,
-            "The table \(table.name) of \(table.rootEntityName), and of the entities below it, would have "
+            "The table \(table.name) of \(table.rootEntityName) and its sub-entities would have "
                 + "\(table.columns.count) columns; SQLite holds \(columnLimit).", place: table.rootEntityName,
             remedy:
-                "Move attributes into an entity that a to-one relationship leads to, or give entities below it tables "
-                + "of their own by taking their parent away.")
+                "Move attributes into an entity of a to-one relationship, or give its sub-entities tables "
+                + "of their own by removing their parent.")
     }
 
     private static func checkNames(_ names: [String]) throws {

@@ -1,5 +1,5 @@
 extension StoreLayout {
-    /// Every statement that makes a fresh store's tables, indexes and triggers, in the order of Core Data's catalogue.
+    /// Every statement that makes a new store's tables, indexes and triggers, in the order of Core Data's catalogue.
     package var createStatements: [String] {
         let joins = Dictionary(grouping: joinTables) { join in
             model.entity(join.owner.entity).flatMap { table(for: $0)?.name } ?? ""

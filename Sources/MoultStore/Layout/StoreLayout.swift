@@ -2,7 +2,7 @@ import MoultModel
 
 /// The tables, indexes and triggers of a store, with what each column holds.
 ///
-/// A fresh layout (``init(model:framework:history:)``) is what Core Data itself would make for a model; a layout over a
+/// A new layout (``init(model:framework:history:)``) is what Core Data itself would make for a model; a layout over a
 /// real store is put together by its reader from the actual catalogue, whose columns may stand in any order.
 package struct StoreLayout: Sendable, Equatable {
     package let model: ManagedObjectModel

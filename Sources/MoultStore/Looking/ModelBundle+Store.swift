@@ -3,8 +3,8 @@ import MoultModelFiles
 import MoultSystem
 
 extension ModelBundle {
-    /// Reads what lies at a path as ``ModelBundle/init(contentsOf:order:)`` does; of a store, the model that it carries
-    /// inside itself, as the one version of a bundle.
+    /// Reads what lies at a path as ``ModelBundle/init(contentsOf:order:)`` does; of a store, the model inside it, as
+    /// the one version of a bundle.
     ///
     /// - Throws: as ``ModelBundle/init(contentsOf:order:)``; of a store, what looking at it throws, and what
     ///   ``StoreModelCache/version(of:in:)`` does.
@@ -21,7 +21,7 @@ extension ModelBundle {
 }
 
 extension ModelVersion {
-    /// The version that a store carries inside itself; the store is not changed.
+    /// The version inside a store; the store is not changed.
     ///
     /// - Throws: what looking at the store throws; `modelNotFound`, `modelInvalid` as
     ///   ``StoreModelCache/version(of:in:)``.
@@ -35,7 +35,7 @@ extension ModelVersion {
         }
     }
 
-    /// The version that a store carries inside itself, told apart from those of a model.
+    /// The version inside a store, told apart from those of a model.
     package var calledTheStoresOwn: ModelVersion {
         var own = self
         own.names = [name + " (the store's own)"]

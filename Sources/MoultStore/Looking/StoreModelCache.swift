@@ -2,16 +2,16 @@ import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
-/// The model that a store carries inside itself, in `Z_MODELCACHE`.
+/// The model inside a store, in `Z_MODELCACHE`.
 package struct StoreModelCache: Sendable, Equatable {
-    /// As the store holds them; nil where the table, its row or its content is missing.
+    /// As the store holds them; nil if the table, its row or its content is missing.
     package let bytes: [UInt8]?
-    /// Nil where there is no model, or none that can be read.
+    /// Nil if there is no model, or none that can be read.
     package let model: ManagedObjectModel?
     /// Why there is none, and what was noticed while it was read.
     package let findings: [Finding]
 
-    /// - Parameter columns: of the table `Z_MODELCACHE`; nil where the store has no such table.
+    /// - Parameter columns: of the table `Z_MODELCACHE`; nil if the store has no such table.
     /// - Throws: what reading a damaged table throws.
     package init(_ connection: Connection, columns: [Catalogue.Column]?) throws {
         guard let columns, columns.contains(where: { $0.name == "Z_CONTENT" }) else {
@@ -28,7 +28,7 @@ package struct StoreModelCache: Sendable, Equatable {
             findings = [.modelCache("The model cache is empty.", severity: .note)]
         default:
             (bytes, model) = (nil, nil)
-            findings = [.modelCache("The model cache holds no bytes but another kind of value.")]
+            findings = [.modelCache("The model cache holds another kind of value, not bytes.")]
         }
     }
 
@@ -44,12 +44,12 @@ package struct StoreModelCache: Sendable, Equatable {
 
     /// The model as the version of its store.
     ///
-    /// The version is named by the store's own version identifier, else by the store's file, as a lone `.mom` is.
+    /// The version is named by the store's own version identifier, otherwise by the store's file, as a lone `.mom` is.
     ///
     /// - Parameters:
-    ///   - metadata: the store's; nil where they cannot be read, and then nothing contradicts the model.
+    ///   - metadata: the store's; nil if they cannot be read, and then nothing contradicts the model.
     ///   - store: the store's path.
-    /// - Throws: `modelNotFound` where there is no model; `modelInvalid` where it cannot be read, or where the store's
+    /// - Throws: `modelNotFound` if there is no model; `modelInvalid` if it cannot be read, or where the store's
     ///   version hashes are not its own.
     package func version(of metadata: StoreMetadata?, in store: String) throws -> ModelVersion {
         guard let model else { throw missing(in: store) }
@@ -65,7 +65,7 @@ package struct StoreModelCache: Sendable, Equatable {
     private func missing(in store: String) -> MigrationError {
         guard let finding = findings.last(where: { $0.code == Finding.modelCacheCode }), finding.severity > .note else {
             return MigrationError(
-                .modelNotFound, "The store carries no model inside itself: it has no Z_MODELCACHE, or an empty one.",
+                .modelNotFound, "The store contains no model: it has no Z_MODELCACHE, or an empty one.",
                 place: store, remedy: Self.remedy)
         }
         return MigrationError(.modelInvalid, finding.message, place: store, remedy: Self.remedy)
@@ -75,7 +75,7 @@ package struct StoreModelCache: Sendable, Equatable {
         let shown = entities.prefix(5).joined(separator: ", ") + (entities.count > 5 ? ", …" : "")
         return MigrationError(
             .modelInvalid,
-            "The model inside the store is not the one that its metadata name: they have other version hashes of \(shown).",
+            "The model inside the store does not match its metadata: the version hashes of \(shown) differ.",
             place: store, remedy: remedy)
     }
 
@@ -93,12 +93,12 @@ extension Finding {
     fileprivate static func modelCache(_ message: String, severity: Severity = .warning) -> Finding {
         Finding(
             code: modelCacheCode, severity: severity, place: "Z_MODELCACHE", message: message,
-            remedy: "Name the model that made the store; Core Data writes the cache anew by itself.")
+            remedy: "Name the model that made the store. Core Data rewrites the cache by itself.")
     }
 }
 
 extension String {
-    /// The name of a store's file without its extension; `store` where nothing is left.
+    /// The name of a store's file without its extension; `store` if nothing is left.
     fileprivate var storeStem: String {
         let name = split(separator: "/").last.map(String.init) ?? self
         let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]

@@ -44,8 +44,8 @@ extension StoreProbe {
             // SQLite would wait for somebody at the other end of a pipe.
             guard side.kind == .file else {
                 throw notAStore(
-                    path, "\(resolved)\(suffix) beside the store is no plain file, as SQLite's own is.",
-                    remedy: "Find out who has put it there, and move it away.")
+                    path, "\(resolved)\(suffix) next to the store is not a plain file.",
+                    remedy: "Find out what put it there, and move it away.")
             }
             return suffix == "-shm" ? 0 : side.size
         }
@@ -67,8 +67,8 @@ extension StoreProbe {
                 .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the store.")
         }
         return MigrationError(
-            .fileNotFound, "\(path) is a symbolic link that leads to nothing.", place: path,
-            remedy: "Name the store itself, or put back what the link leads to.")
+            .fileNotFound, "\(path) is a symbolic link to a file that does not exist.", place: path,
+            remedy: "Name the store itself, or restore the file.")
     }
 
     private static func folder(_ path: String, _ system: any System) throws -> MigrationError {
@@ -80,7 +80,7 @@ extension StoreProbe {
         return notAStore(path, "\(path) is a folder.", remedy: "Name the store's file\(example).")
     }
 
-    /// For a model that was named in place of a store; nil where the path names none.
+    /// For a model that was named in place of a store; nil if the path names none.
     private static func model(_ path: String) -> MigrationError? {
         if MappingModelFile.isMappingModel(path) {
             return notAStore(
@@ -112,10 +112,11 @@ extension StoreProbe {
         if header.starts(with: Array("<?xml".utf8)) {
             throw notAStore(
                 path, "\(path) is an XML file, not a SQLite store.",
-                remedy: "Moult migrates SQLite stores; an XML store has to be converted with Core Data first.")
+                remedy: "Moult migrates SQLite stores. Convert an XML store with Core Data first.")
         }
         throw notAStore(
-            path, "\(path) does not begin like a SQLite database; it is of another kind, encrypted or overwritten.")
+            path, "\(path) does not begin like a SQLite database. It is another kind of file, encrypted or overwritten."
+        )
     }
 
     private static func checkLength(_ header: [UInt8], _ size: Int64, _ path: String) throws {

@@ -20,7 +20,7 @@ package final class StoreProbe {
         case readOnly
     }
 
-    /// The store's own path, without symbolic links; external data lies beside it, also when a copy is read.
+    /// The store's own path, without symbolic links; external data lies next to it, also when a copy is read.
     package let path: String
     package let way: Way
     package let connection: Connection
@@ -41,7 +41,7 @@ package final class StoreProbe {
             // What was read while somebody wrote says nothing of the store.
             let isDisturbed = way == .immutable && !isUndisturbed
             close()
-            // Without a copy, for which there was no room, SQLite cannot play a journal back.
+            // Without a copy, for which there was no space, SQLite cannot play a journal back.
             if let lackOfRoom, (error as? MigrationError)?.code == .readOnly { throw lackOfRoom }
             throw isDisturbed ? Self.disturbed(path) : error
         }
@@ -79,8 +79,8 @@ package final class StoreProbe {
         privateFolder?.remove()
     }
 
-    /// Whether nobody wrote to the store since the probe was made. What was read from an immutable file that changed
-    /// meanwhile is not to be trusted; a private copy and a read-only connection stay sound.
+    /// Whether nobody wrote to the store since the probe was made. What was read from an immutable file that changed in
+    /// the meantime is not to be trusted; a private copy and a read-only connection stay sound.
     package var isUndisturbed: Bool {
         guard let after = try? Self.statuses(of: path, system) else { return false }
         return after == before
@@ -127,8 +127,7 @@ extension StoreProbe {
         statuses.dropFirst().allSatisfy { $0.map { $0.size == 0 } ?? true }
     }
 
-    /// A copy that nobody wrote to while it was made; nil when three tries found a writer, or the folder
-    /// has no room.
+    /// A copy that nobody wrote to while it was made; nil when three tries found a writer, or the folder has no space.
     private static func privateCopy(
         of path: String, in folder: String, _ system: any System, _ lack: inout MigrationError?
     ) throws -> (path: String, folder: TemporaryFolder)? {
@@ -150,7 +149,7 @@ extension StoreProbe {
 
     /// Copies a store with its log and its journal, which SQLite may then heal.
     ///
-    /// - Returns: false where somebody wrote to them meanwhile.
+    /// - Returns: false where somebody wrote to them in the meantime.
     package static func copy(_ path: String, to copy: String, _ system: any System) throws -> Bool {
         let before = try statuses(of: path, system)
         do {

@@ -10,7 +10,7 @@ package struct StoreRecognition: Sendable, Equatable {
     package let position: Int?
     /// The configuration that the store was opened with, where it holds a part of the version's entities.
     package let configuration: String?
-    /// The model that fits the store's tables; nil where neither the versions nor the store have one.
+    /// The model that fits the store's tables; nil if neither the versions nor the store have one.
     package let model: ManagedObjectModel?
     /// What the version was told by.
     package let basis: Basis
@@ -21,7 +21,7 @@ package struct StoreRecognition: Sendable, Equatable {
     /// - Parameters:
     ///   - versions: the versions to find the store's among; none to read it with the model it carries.
     ///   - target: the version aimed at; nil for the current one.
-    /// - Throws: `noPath` where there is no version of that name.
+    /// - Throws: `noPath` if there is no version of that name.
     package init(
         of snapshot: StoreSnapshot, in versions: ModelVersions = ModelVersions(versions: []), target: String? = nil
     ) throws {
@@ -69,7 +69,7 @@ private struct Candidates {
     /// The latest version that explains every table and column.
     var byTables: Int? { versions.versions.indices.last { fits(versions.versions[$0].model) } }
 
-    /// The model in the store, if it fits; else the latest version that explains the tables, though it is another.
+    /// The model in the store, if it fits; otherwise the latest version that explains the tables, though it is another.
     var model: ManagedObjectModel? {
         if let cached = snapshot.cachedModel, isCacheOfStore || fits(cached) { return cached }
         return byTables.map { versions.versions[$0].model }
@@ -80,7 +80,7 @@ private struct Candidates {
         return [
             Finding(
                 code: "model-cache-stale", severity: .warning, place: "Z_MODELCACHE",
-                message: "The model in the store's cache is not the one that its metadata name.",
+                message: "The model in the store's cache does not match its metadata.",
                 remedy: "Name the model that made the store.")
         ]
     }

@@ -61,7 +61,7 @@ package struct StoreSnapshot: Sendable, Equatable {
             ? "The SQLite database is empty"
             : "The SQLite database has no \(missing.joined(separator: " and no "))"
         throw MigrationError(
-            .notAStore, "\(found), so it is no Core Data store.", place: path,
+            .notAStore, "\(found), so it is not a Core Data store.", place: path,
             remedy: "Name a store that Core Data or SwiftData made.")
     }
 }
@@ -72,9 +72,9 @@ extension StoreSnapshot {
     package var framework: FrameworkLevel { FrameworkLevel(metadata.framework ?? 0) }
     /// The hashes of the entities the store holds; none where the metadata name none.
     package var hashes: VersionHashes { metadata.hashes ?? VersionHashes(read: [:]) }
-    /// `Z_MODELCACHE`; nil where the table, its row or its content is missing.
+    /// `Z_MODELCACHE`; nil if the table, its row or its content is missing.
     package var modelCache: [UInt8]? { cache.bytes }
-    /// The model in the cache; nil where there is none that can be read.
+    /// The model in the cache; nil if there is none that can be read.
     package var cachedModel: ManagedObjectModel? { cache.model }
     package var hasHistory: Bool { catalogue.table("ACHANGE") != nil && catalogue.table("ATRANSACTION") != nil }
 
@@ -129,7 +129,7 @@ extension StoreSnapshot {
         }
         let metadata = try StoreMetadata(from: connection)
         if metadata.hashes == nil, metadata.entries[StoreMetadata.Key.hashes] != nil {
-            throw StoreMetadata.invalid("The metadata's entry \(StoreMetadata.Key.hashes) holds no hashes.")
+            throw StoreMetadata.invalid("The metadata's entry \(StoreMetadata.Key.hashes) has no hashes.")
         }
         return metadata
     }
@@ -159,7 +159,7 @@ extension StoreSnapshot {
             Finding(
                 code: "altered-in-place", severity: .note, place: altered.joined(separator: ", "),
                 message: "An earlier migration has altered these tables in place; "
-                    + "their columns stand in another order than in a fresh store.")
+                    + "their columns are in another order than in a new store.")
         ]
     }
 }

@@ -113,7 +113,7 @@ struct MappedValues: Sendable {
                     values[attribute.name] = "NULL"
                     return
                 }
-                throw format.refuse(expression.format, "it is no value of type \(attribute.type.name)")
+                throw format.refuse(expression.format, "it is not a value of type \(attribute.type.name)")
             }
             if case .decimal(let digits) = value, DecimalStorage.value(digits) == nil {
                 throw longConstant(digits, for: attribute.name)

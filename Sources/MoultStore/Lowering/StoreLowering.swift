@@ -94,7 +94,7 @@ struct StoreLowering {
         else {
             throw MigrationError(
                 .internal, "The mapping from \(from) to \(to) names an entity that its model does not have.",
-                place: to, remedy: "Report this to Moult with both models.")
+                place: to, remedy: "Report this as a bug, with both models.")
         }
         var lowered = mapping
         // A policy makes the values; which objects it takes is said all the same.

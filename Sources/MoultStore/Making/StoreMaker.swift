@@ -22,7 +22,7 @@ package struct StoreMaker: Sendable {
     ///   - uuid: the store's UUID; a random one by default.
     ///   - experimental: write version hashes that are not certain.
     ///   - stored: the store that this one takes the place of, whose names stay where the model leaves them open.
-    /// - Throws: `unsupported` where the hashes of the model are not certain.
+    /// - Throws: `unsupported` if the hashes of the model are not certain.
     package init(
         _ version: ModelVersion, framework: Int = FrameworkLevel.newest.number, history: Bool = false,
         uuid: String? = nil, experimental: Bool = false, namesOf stored: StoreLayout? = nil
@@ -44,13 +44,13 @@ package struct StoreMaker: Sendable {
     /// Makes the file, and the folder of external data where the model needs one.
     ///
     /// - Parameter rights: those of the file and of that folder.
-    /// - Throws: `usage` where the path is taken; then, as after any other error, nothing was changed.
+    /// - Throws: `usage` if the path is taken; then, as after any other error, nothing was changed.
     package func make(
         at path: String, _ rights: FileRights = .byUmask, on system: some System = POSIXSystem()
     ) throws {
         guard try !system.exists(path) else {
             throw MigrationError(
-                .usage, "There is something at \(path) already.", place: path,
+                .usage, "There is already something at \(path).", place: path,
                 remedy: "Name a path that does not exist, or move what is there.")
         }
         do {
@@ -84,7 +84,7 @@ package struct StoreMaker: Sendable {
 }
 
 extension StoreLayout {
-    /// Whether an attribute of the model may keep its bytes in files beside the store.
+    /// Whether an attribute of the model may keep its bytes in files next to the store.
     package var hasExternalStorage: Bool {
         model.entities.contains { $0.attributes.contains { $0.allowsExternalBinaryDataStorage && $0.isStored } }
     }

@@ -4,7 +4,7 @@ import MoultSQLite
 extension StoreMetadata {
     /// Reads the row of `Z_METADATA`.
     ///
-    /// - Throws: `notAStore` where there is no such table, `metadataInvalid` where the row is missing or damaged.
+    /// - Throws: `notAStore` if there is no such table, `metadataInvalid` if the row is missing or damaged.
     package init(from connection: Connection, schema: String = "main") throws {
         let place = "\(schema.quotedName).Z_METADATA"
         guard

@@ -16,7 +16,7 @@ package struct StoreMetadata: Sendable, Equatable {
     }
 
     /// - Parameter propertyList: the bytes of `Z_PLIST`.
-    /// - Throws: `metadataInvalid` where they are no property list or hold no dictionary.
+    /// - Throws: `metadataInvalid` if they are no property list or hold no dictionary.
     package init(uuid: String, propertyList bytes: [UInt8]) throws {
         let list: PropertyList
         do {
@@ -25,7 +25,7 @@ package struct StoreMetadata: Sendable, Equatable {
             throw Self.invalid("The metadata's property list is damaged.", cause: "\(error.message) (\(error.place))")
         }
         guard let entries = list.dictionary else {
-            throw Self.invalid("The metadata's property list holds no dictionary.")
+            throw Self.invalid("The metadata's property list is not a dictionary.")
         }
         self.init(uuid: uuid, entries: entries)
     }
@@ -64,7 +64,7 @@ extension StoreMetadata {
         ]
     }
 
-    /// The version hash of every entity; nil where the key is missing or holds anything else.
+    /// The version hash of every entity; nil if the key is missing or holds anything else.
     package var hashes: VersionHashes? {
         guard let entries = entries[Key.hashes]?.dictionary else { return nil }
         let hashes = entries.compactMapValues(\.data)

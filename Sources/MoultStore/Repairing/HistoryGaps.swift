@@ -64,7 +64,7 @@ package struct HistoryGaps: Sendable, Equatable {
     package var lasting: [Finding] {
         columns.filter { !$0.canBeAdded }.map { gap in
             var finding = gap.finding
-            finding.remedy = "A table that is there gets no key: restore a backup."
+            finding.remedy = "A key cannot be added to an existing table. Restore a backup."
             return finding
         }
     }
@@ -83,9 +83,10 @@ package struct HistoryGaps: Sendable, Equatable {
         return (tables + columns).map { place, what in
             Finding(
                 code: "history-missing", severity: .warning, place: place,
-                message: "\(what) of persistent history is missing. The migration makes it; what it held is gone.",
-                remedy: "An app that reads the history may miss changes: restore a backup where that matters; else "
-                    + "moult repair removes what leads to nothing.")
+                message:
+                    "\(what) of persistent history is missing. The migration creates it, without its former contents.",
+                remedy: "An app that reads the history may miss changes. Restore a backup if that matters; otherwise "
+                    + "moult repair removes references to nothing.")
         }
     }
 }

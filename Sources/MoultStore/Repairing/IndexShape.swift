@@ -21,7 +21,7 @@ package struct IndexShape: Hashable {
     /// - Parameters:
     ///   - table: the statement that makes its table.
     ///   - sql: the statement that makes the index.
-    /// - Returns: nil where SQLite refuses it, as for a column that the table lacks.
+    /// - Returns: nil if SQLite refuses it, as for a column that the table lacks.
     package init?(of name: String, _ sql: String, on table: String) throws {
         let memory = try Connection(":memory:", mode: .create)
         defer { memory.close() }

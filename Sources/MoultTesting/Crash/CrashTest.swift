@@ -7,8 +7,8 @@ import MoultSystem
 /// A person's own migration with every kind of fault at its moments, on a copy of a store in a scratch folder.
 ///
 /// After each fault the store must be the old one or the new one, heal, and become the new one when the work is begun
-/// again. The code of an app runs in each trial, with all that it does outside of the store; the values that it makes
-/// anew in each run, such as dates, are found by two runs and are not compared.
+/// again. The code of an app runs in each trial, with all that it does outside the store; the values that it rebuilds
+/// in each run, such as dates, are found by two runs and are not compared.
 package struct CrashTest: Sendable {
     private let faultCase: FaultCase
 
@@ -32,7 +32,7 @@ package struct CrashTest: Sendable {
         scratch: String? = nil, seconds: Double, countsAllocations: Bool = true, isWanted: () -> Bool = { true },
         report: (FaultRow) -> Void = { _ in }
     ) throws -> FaultMatrix {
-        // Before SQLite is used for the first time, else there are no trials without memory.
+        // Before SQLite is used for the first time, otherwise there are no trials without memory.
         let countsAllocations = countsAllocations && AllocationFaults.isInstalled
         let system = POSIXSystem()
         let temporary = try TemporaryFolder("test", in: scratch, system)

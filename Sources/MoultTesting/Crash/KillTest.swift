@@ -18,7 +18,7 @@ package struct KillTest: Sendable {
         /// The store was the old one, or the new one.
         package var (old, new) = (0, 0)
         package var broken: [String] = []
-        /// What an app's code makes anew in each run, and was not compared.
+        /// What an app's code rebuilds in each run, and was not compared.
         package var changing: Set<ChangingColumn> = []
     }
 
@@ -38,7 +38,7 @@ package struct KillTest: Sendable {
         self.arguments = arguments
     }
 
-    /// - Throws: `migrationFailed` where the undisturbed program does not end well.
+    /// - Throws: `migrationFailed` if the undisturbed program does not end well.
     package func run(
         kills: Int, scratch: String? = nil, isWanted: () -> Bool = { true }, report: (Tally) -> Void = { _ in }
     ) throws -> Tally {
@@ -89,7 +89,7 @@ package struct KillTest: Sendable {
         guard status == 0 else {
             throw MigrationError(
                 .migrationFailed, "The program ended with \(status).", place: store,
-                remedy: "See what it says: \(([program] + arguments(store)).joined(separator: " "))")
+                remedy: "Run it to see why: \(([program] + arguments(store)).joined(separator: " "))")
         }
     }
 

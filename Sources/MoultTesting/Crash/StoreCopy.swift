@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// A store of a person's, copied for trials; the store itself and all beside it stay as they are.
+/// A store of a person's, copied for trials; the store itself and all next to it stay as they are.
 struct StoreCopy {
     /// Copies the pages by SQLite, and the external data.
     static func make(of store: String, at copy: String) throws {

@@ -28,14 +28,14 @@ final class DiskFile {
     }
 
     /// What a power cut leaves: of what was not synchronised, any part, by sectors.
-    func surviving(_ luck: inout DiskLuck) -> [UInt8] {
+    func surviving(_ survivors: inout SurvivingWrites) -> [UInt8] {
         var bytes = durable
         for change in pending {
             switch change {
             case .truncate:
-                if luck.keeps() { bytes.apply(change) }
+                if survivors.keeps() { bytes.apply(change) }
             case .write(let offset, let new):
-                for piece in luck.pieces(of: new, at: offset) { bytes.apply(piece) }
+                for piece in survivors.pieces(of: new, at: offset) { bytes.apply(piece) }
             }
         }
         return bytes

@@ -101,18 +101,18 @@ final class DiskModel {
 
     // MARK: - The power cut
 
-    /// Makes the real folder what a crash leaves: everything that was written when `luck` is nil, else what it spares.
-    func write(_ luck: DiskLuck?, on system: some System) throws {
+    /// Writes what a crash leaves to the real folder: everything if `survivors` is nil, otherwise what survives.
+    func write(_ survivors: SurvivingWrites?, on system: some System) throws {
         for name in try system.list(root) { try system.removeTree(Path.join(root, name)) }
-        var luck = luck
+        var survivors = survivors
         var kept: [Int: Bool] = [:]
         try write(top, to: root, system) { number in
             if let known = kept[number] { return known }
-            let keeps = luck?.keeps() ?? true
+            let keeps = survivors?.keeps() ?? true
             kept[number] = keeps
             return keeps
         } contents: { file in
-            luck?.surviving(file) ?? file.contents
+            survivors?.surviving(file) ?? file.contents
         }
     }
 
@@ -133,6 +133,6 @@ final class DiskModel {
     }
 }
 
-extension DiskLuck {
+extension SurvivingWrites {
     fileprivate mutating func surviving(_ file: DiskFile) -> [UInt8] { file.surviving(&self) }
 }

@@ -32,10 +32,10 @@ package struct Fault: Sendable, Hashable {
 }
 
 extension Fault.Kind {
-    /// Whether nothing of the process goes on afterwards.
+    /// Whether the process ends.
     package var isDeath: Bool { [.stop, .powerLoss, .tornSector].contains(self) }
-    /// Whether everything after it fails too, in a process that lives on.
-    package var goesOn: Bool { [.inputOutputOn, .fullOn, .memoryOn].contains(self) }
+    /// Whether every later call fails too, in a process that continues.
+    package var persists: Bool { [.inputOutputOn, .fullOn, .memoryOn].contains(self) }
     /// Whether some of what was written before it is not there afterwards.
     var losesWrites: Bool { self == .powerLoss || self == .tornSector }
     /// Whether its moments are SQLite's allocations.

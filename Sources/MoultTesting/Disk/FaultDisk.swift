@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultSystem
 import Synchronization
 
-/// The disk of one trial: every change below a folder, through SQLite or beside it, in one numbering, with the fault
+/// The disk of one trial: every change below a folder, through SQLite or next to it, in one numbering, with the fault
 /// that meets one of them.
 ///
 /// Nothing of it is synchronised for real: what a power cut leaves is computed, so a trial waits for no disk.
@@ -15,7 +15,7 @@ package final class FaultDisk: @unchecked Sendable {
     private let fault: Fault?
     private let real = POSIXSystem()
     private let lock = RecursiveLock()
-    /// What a machine that dies would leave; nil where the fault lets everything stay that was written.
+    /// What a machine that dies would leave; nil if the fault lets everything stay that was written.
     private let model: DiskModel?
     private var number = 0
     private var isDead = false
@@ -46,7 +46,7 @@ package final class FaultDisk: @unchecked Sendable {
         let result = Result { try body(FaultSystem(self)) }
         WatchedVFS.unwatch(root)
         if isDead, let fault, let model {
-            try model.write(fault.kind == .powerLoss ? DiskLuck(seed: fault.seed) : nil, on: real)
+            try model.write(fault.kind == .powerLoss ? SurvivingWrites(seed: fault.seed) : nil, on: real)
         }
         return result
     }
@@ -62,10 +62,10 @@ package final class FaultDisk: @unchecked Sendable {
 
     // MARK: - One call
 
-    /// What becomes of a call: nil where it is made.
+    /// What becomes of a call: nil if it is made.
     ///
-    /// - Parameter tear: called with the luck of a torn write when the machine dies in the middle of this one.
-    func meet(_ operation: DiskOperation, tear: (DiskModel, inout DiskLuck) -> Void = { _, _ in })
+    /// - Parameter tear: called with the surviving sectors if the machine dies in the middle of this write.
+    func meet(_ operation: DiskOperation, tear: (DiskModel, inout SurvivingWrites) -> Void = { _, _ in })
         -> FileCall.Failure?
     {
         lock.withLock {
@@ -77,8 +77,8 @@ package final class FaultDisk: @unchecked Sendable {
             case .stop, .powerLoss, .tornSector:
                 guard number == fault.number else { return nil }
                 if fault.kind == .tornSector, let model {
-                    var luck = DiskLuck(seed: fault.seed &+ UInt64(number))
-                    tear(model, &luck)
+                    var survivors = SurvivingWrites(seed: fault.seed &+ UInt64(number))
+                    tear(model, &survivors)
                 }
                 (isDead, hasFired) = (true, true)
                 return .inputOutput
@@ -121,9 +121,9 @@ extension FaultDisk: FileWatcher {
             case .lock: meet(.lock)
             case .shm: meet(.shm)
             case .write(let offset):
-                meet(.write) { model, luck in
+                meet(.write) { model, survivors in
                     let file = model.file(call.path)
-                    for piece in luck.torn(Array(call.bytes), at: Int(offset)) { file?.apply(piece) }
+                    for piece in survivors.torn(Array(call.bytes), at: Int(offset)) { file?.apply(piece) }
                 }
             }
         if let failure { return .fail(failure) }

@@ -18,7 +18,7 @@ package struct FaultSystem: System {
 
     private func make<Result>(
         _ operation: DiskOperation, _ action: String, _ path: String, _ call: () throws -> Result,
-        tear: (DiskModel, inout DiskLuck) -> Void = { _, _ in }, then change: (DiskModel) -> Void
+        tear: (DiskModel, inout SurvivingWrites) -> Void = { _, _ in }, then change: (DiskModel) -> Void
     ) throws -> Result {
         if let failure = disk.meet(operation, tear: tear) {
             throw MigrationError.system(action, path, error: failure == .full ? ENOSPC : EIO)
@@ -70,9 +70,9 @@ extension FaultSystem {
         }
         try make(.write, "write", path) {
             try real.write(bytes, to: path, rights)
-        } tear: { model, luck in
+        } tear: { model, survivors in
             let file = begun(model)
-            for piece in luck.torn(bytes, at: 0) { file.apply(piece) }
+            for piece in survivors.torn(bytes, at: 0) { file.apply(piece) }
         } then: {
             begun($0).apply(.write(offset: 0, bytes: bytes))
         }
@@ -81,10 +81,10 @@ extension FaultSystem {
     package func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
         try make(.append, "write", path) {
             try real.append(bytes, to: path, rights)
-        } tear: { model, luck in
+        } tear: { model, survivors in
             let file = model.make(path)
             let end = file.contents.count
-            for piece in luck.torn(bytes, at: end) { file.apply(piece) }
+            for piece in survivors.torn(bytes, at: end) { file.apply(piece) }
         } then: { model in
             let file = model.make(path)
             file.apply(.write(offset: file.contents.count, bytes: bytes))

@@ -23,7 +23,7 @@ public struct MigrationTest: Sendable {
     ///   - path: a store of any version; one that an app has left is better than one that was made for the test.
     ///   - registry: the app's models and the code of its migrations, as its tool and its containers are given it.
     ///   - target: the version to migrate to; the current one when nil.
-    /// - Throws: `modelNotFound` where the registry has no models, and what its models throw.
+    /// - Throws: `modelNotFound` if the registry has no models, and what its models throw.
     public init(ofStoreAt path: String, registry: MigrationRegistry, to target: String? = nil) throws {
         guard let versions = try registry.models?() else {
             throw MigrationError(
@@ -52,14 +52,14 @@ public struct MigrationTest: Sendable {
         return try check(copy)
     }
 
-    /// Migrates a copy again and again, and each time something goes wrong at another moment: the process dies, the power
-    /// is cut, a write is torn, the disk fails or is full, the clock jumps.
+    /// Migrates a copy again and again, and each time something goes wrong at another moment: the process dies, the
+    /// power is cut, a write is torn, the disk fails or is full, the clock jumps.
     ///
-    /// After each, the store must be the whole old one or the whole new one, heal, and become the new one when the
-    /// migration runs again, with nothing lost and no file left over. Other tests may run beside it.
+    /// After each, the store must be the complete old one or the complete new one, heal, and become the new one when
+    /// the migration runs again, with nothing lost and no file left over. Other tests may run next to it.
     ///
-    /// - Parameter seconds: how long it may go on; without an end every moment of every fault is tried. Where the time
-    ///   is short, moments are taken from all parts of the migration, the same ones each time.
+    /// - Parameter seconds: how long it may continue; without an end every moment of every fault is tried. Where the
+    ///   time is short, moments are taken from all parts of the migration, the same ones each time.
     /// - Throws: what an undisturbed migration throws.
     public func withFaults(seconds: Double = .infinity) throws -> FaultReport {
         FaultReport(try CrashTest(of: store, run: run).run(seconds: seconds, countsAllocations: false))

@@ -12,7 +12,7 @@ public enum SampleStore {
     ///   - name: the version of the model; the oldest when nil.
     ///   - count: objects of each entity.
     ///   - isHostile: whether values include extremes, such as NUL in text, or only everyday ones.
-    /// - Throws: `modelNotFound` where no version has the name, `usage` where the path is taken.
+    /// - Throws: `modelNotFound` if no version has the name, `usage` if the path is taken.
     public static func make(
         at path: String, of models: ModelVersions, version name: String? = nil, seed: UInt64 = 1, count: Int = 16,
         isHostile: Bool = false
@@ -20,7 +20,7 @@ public enum SampleStore {
         let version = name.map { name in models.versions.first { $0.names.contains(name) } } ?? models.versions.first
         guard let version else {
             throw MigrationError(
-                .modelNotFound, "No version of the model is called \(name ?? "anything").", place: path,
+                .modelNotFound, "The model has no version \(name ?? "").", place: path,
                 remedy: "Name one of \(models.versions.map(\.name).joined(separator: ", ")).")
         }
         let maker = try StoreMaker(version)

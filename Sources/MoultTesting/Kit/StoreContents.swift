@@ -11,8 +11,8 @@ public struct StoreContents: Sendable, Hashable {
 
     /// - Parameters:
     ///   - path: a store that nobody is writing to.
-    ///   - tables: left out, such as `Z_METADATA` where two stores are to differ in their UUID.
-    /// - Throws: `fileNotFound` where there is none, `storeCorrupted` where SQLite finds it damaged.
+    ///   - tables: left out, such as `Z_METADATA` if two stores are to differ in their UUID.
+    /// - Throws: `fileNotFound` if there is none, `storeCorrupted` if SQLite finds it damaged.
     public init(ofStoreAt path: String, exceptTables tables: Set<String> = []) throws {
         let system = POSIXSystem()
         guard try system.exists(path) else {
@@ -39,14 +39,14 @@ public struct StoreContents: Sendable, Hashable {
         return stream.finish().hexadecimal
     }
 
-    /// What is in one of two stores only, for a person; nil where they hold the same.
+    /// What is in one of two stores only, for a person; nil if they hold the same.
     ///
     /// - Parameter limit: lines of each store that are shown; how many there are is always said.
     public func difference(from old: StoreContents, limit: Int = 10) -> String? {
         let (gone, come) = (Self.surplus(of: old, over: self), Self.surplus(of: self, over: old))
         if gone.isEmpty, come.isEmpty { return nil }
         let shown = gone.prefix(limit).map { "- \($0)" } + come.prefix(limit).map { "+ \($0)" }
-        return (["\(gone.count) lines gone, \(come.count) come:"] + shown).joined(separator: "\n")
+        return (["\(gone.count) lines removed, \(come.count) added:"] + shown).joined(separator: "\n")
     }
 
     /// A line that is there twice and was there once is a line too many.

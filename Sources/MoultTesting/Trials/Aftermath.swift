@@ -33,19 +33,19 @@ package struct Aftermath {
     private struct Broken: Error { let words: String }
 
     private let ground: FaultGround
-    private let goesOn: Bool
+    private let faultPersists: Bool
 
-    /// - Parameter goesOn: whether what went wrong stayed so until the run had ended.
-    package init(_ ground: FaultGround, goesOn: Bool = false) {
+    /// - Parameter faultPersists: whether the fault persists until the end of the run.
+    package init(_ ground: FaultGround, faultPersists: Bool = false) {
         self.ground = ground
         // Only there it makes a difference.
-        self.goesOn = goesOn && ground.faultCase.tellsByItself
+        self.faultPersists = faultPersists && ground.faultCase.tellsByItself
     }
 
     package func outcome(of ending: Ending) throws -> Outcome {
         let isSaid = ground.faultCase.outside != nil
         let left = FaultGround.Left(
-            disk: try ground.fingerprint(), ending: isSaid ? ending.words : ending.name, goesOn: goesOn)
+            disk: try ground.fingerprint(), ending: isSaid ? ending.words : ending.name, faultPersists: faultPersists)
         if let known = ground.outcomes[left] { return known }
         let outcome: Outcome
         do {
@@ -97,7 +97,7 @@ package struct Aftermath {
         case .succeeded where position != last:
             throw Broken(words: "the run succeeded and left the state \(position) of \(last)")
         case .failed
-        where try position == last && last > 0 && !goesOn
+        where try position == last && last > 0 && !faultPersists
             && !Migrator().isUnfinished(ground.store):
             throw Broken(words: "the run failed and left the new store")
         default: break

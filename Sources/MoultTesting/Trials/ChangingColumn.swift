@@ -9,7 +9,7 @@ import MoultSystem
     import Darwin
 #endif
 
-/// A column whose values an app's code makes anew in each run, such as the time of the migration or a new identifier: two
+/// A column whose values an app's code rebuilds in each run, such as the time of the migration or a new identifier: two
 /// runs from the same store leave others.
 package struct ChangingColumn: Sendable, Hashable, Comparable {
     package var table: String
@@ -24,7 +24,7 @@ package struct ChangingColumn: Sendable, Hashable, Comparable {
         guard !columns.isEmpty else { return nil }
         let places = columns.sorted().map(\.place).joined(separator: ", ")
         return
-            "Two runs that nothing disturbed left other values in \(places): there only whether a row has a value is "
+            "Two undisturbed runs left different values in \(places). There, only whether a row has a value is "
             + "compared."
     }
 

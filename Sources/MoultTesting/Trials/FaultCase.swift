@@ -4,7 +4,7 @@ import MoultSystem
 
 /// A kind of migration as a trial needs it: what it begins with, and the work, which is begun again after each fault.
 package struct FaultCase: Sendable {
-    /// The folder beside the store where the work's temporary files go.
+    /// The folder next to the store where the work's temporary files go.
     static let temporaryName = "temporary"
 
     package var name: String
@@ -13,29 +13,29 @@ package struct FaultCase: Sendable {
     package var prepare: @Sendable (_ store: String) throws -> Void
     /// The whole work as a program does it: look, plan, run. It makes the same calls in the same order each time.
     package var run: @Sendable (_ store: String, _ system: any System) throws -> Void
-    /// Each takes a fresh store to a state on the way at which the work may stay.
+    /// Each takes a new store to a state on the way at which the work may stay.
     package var stops: [@Sendable (_ store: String, _ system: any System) throws -> Void] = []
     /// What the next start of a program does with what a dead one left.
     package var recover: @Sendable (_ store: String, _ system: any System) throws -> Void = { store, system in
         _ = try Migrator(system: system).recover(store)
     }
-    /// What the old store and the new one must both hold, by plain SQL; nil where the work is to change it.
+    /// What the old store and the new one must both hold, by plain SQL; nil if the work is to change it.
     package var contents: (@Sendable (_ store: String) throws -> [String])?
-    /// What the store at the path is, by a program that is not Moult: it must be the same for equal states. Nil where the
+    /// What the store at the path is, by a program that is not Moult: it must be the same for equal states. Nil if the
     /// states differ in what is chosen at random.
     package var witness: (@Sendable (_ store: String) throws -> String)?
-    /// The store that another program can have open during the work: this one, or one that the work reads. Nil where no
+    /// The store that another program can have open during the work: this one, or one that the work reads. Nil if no
     /// store is there yet: SQLite would make an empty one for whoever opens it.
     package var opened: @Sendable (_ store: String) -> String? = { $0 }
     /// A table that is not compared, for its rows hold what is chosen at random.
     package var ignoredTable: String?
-    /// What is wrong outside of the store, where the work does something there: nil when all is right. `said` is the
-    /// error that the run ended with, in words; empty where it succeeded or died.
+    /// What is wrong outside the store, where the work does something there: nil when all is right. `said` is the error
+    /// that the run ended with, in words; empty where it succeeded or died.
     package var outside: (@Sendable (_ store: String, _ isNew: Bool, _ said: String) throws -> String?)?
     /// Whether the code of an app runs, which may ask the clock or make identifiers: what two undisturbed runs leave
     /// different is not compared.
     package var hasCodeOfAnApp = false
-    /// Whether the store itself says what is left to do, so that where the disk fails in the last commit, and goes on
+    /// Whether the store itself says what is left to do, so that where the disk fails in the last commit, and continues
     /// failing, no journal need say that it was tried.
     package var tellsByItself = false
     /// Whether the work must end with an error and the old store, as one whose verification fails.

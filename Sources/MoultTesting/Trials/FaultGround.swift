@@ -19,7 +19,7 @@ package final class FaultGround {
     private(set) var witnessed: [String] = []
     /// What the backups hold that a trial begins with.
     private var earlier: [LogicalState] = []
-    /// What an app's code makes anew in each run.
+    /// What an app's code rebuilds in each run.
     package private(set) var changing: Set<ChangingColumn> = []
     /// The calls of an undisturbed run, in order.
     package private(set) var operations: [DiskOperation] = []
@@ -37,7 +37,7 @@ package final class FaultGround {
     struct Left: Hashable {
         let disk: [UInt8]
         let ending: String
-        let goesOn: Bool
+        let faultPersists: Bool
     }
 
     /// What became of each disk that a trial has left so far.
@@ -54,7 +54,7 @@ package final class FaultGround {
     ///   - folder: empty, without symbolic links.
     ///   - countsAllocations: whether ``AllocationFaults`` are installed and nothing else uses SQLite in this process.
     ///   - isReal: whether the trials run on the machine itself, with its clock, as processes of their own do.
-    /// - Throws: `verificationFailed` where that run is not what the case says of it, and what the run throws.
+    /// - Throws: `verificationFailed` if that run is not what the case says of it, and what the run throws.
     package init(
         _ faultCase: FaultCase, in folder: String, countsAllocations: Bool = false, isReal: Bool = false
     ) throws {
@@ -179,7 +179,7 @@ package final class FaultGround {
     /// What a program that is not Moult says of the store; empty where none is asked.
     func witness() throws -> String {
         let words = try faultCase.witness?(store) ?? ""
-        // What an app's code makes anew is another value each time: then only whether the store is whole is compared.
+        // What an app's code rebuilds is another value each time: then only whether the store is whole is compared.
         return changing.isEmpty ? words : String(words.prefix { $0 != " " })
     }
 
@@ -230,7 +230,7 @@ package final class FaultGround {
             || name.hasPrefix(FaultCase.temporaryName + "/")
     }
 
-    /// Proves every backup that is there, and that it holds one of the known states.
+    /// Verifies every backup that is there, and that it holds one of the known states.
     func checkBackups() throws {
         let folder = try Migrator().backups(of: store)
         for backup in try folder.list() {
@@ -250,6 +250,6 @@ package final class FaultGround {
                 .sorted { $0.key < $1.key }.prefix(5).map { "\(sign) \($0.key) (\($0.value.count))" }
         }
         let words = places(gone, "-") + places(come, "+")
-        return "\(gone.count) lines gone, \(come.count) come: \(words.joined(separator: " "))"
+        return "\(gone.count) lines removed, \(come.count) added: \(words.joined(separator: " "))"
     }
 }

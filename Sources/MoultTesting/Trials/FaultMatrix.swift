@@ -1,7 +1,7 @@
 /// Kinds of migration × kinds of fault, with how many moments there are, how many were tried, and what was not kept.
 package struct FaultMatrix: Sendable {
     package var rows: [FaultRow]
-    /// What an app's code makes anew in each run, and was not compared.
+    /// What an app's code rebuilds in each run, and was not compared.
     package var changing: Set<ChangingColumn> = []
 
     package init(_ rows: [FaultRow] = []) { self.rows = rows }
@@ -16,7 +16,7 @@ package struct FaultMatrix: Sendable {
         rows.first { $0.faultCase == faultCase && $0.fault == fault }
     }
 
-    /// `tried` alone where every moment was, else `tried of moments`; then what was not kept.
+    /// `tried` alone where every moment was, otherwise `tried of moments`; then what was not kept.
     private static func cell(_ row: FaultRow?) -> String {
         guard let row else { return "" }
         let count = row.isWhole ? "\(row.taken)" : "\(row.taken) of \(row.moments)"

@@ -26,7 +26,7 @@ package struct FaultSeries {
     /// Tries the moments in a scattered order, the same each time.
     ///
     /// - Parameters:
-    ///   - earlier: what runs that ended early have tried, with the same seeds; this one goes on there.
+    ///   - earlier: what runs that ended early have tried, with the same seeds; this one continues there.
     ///   - seconds: when they are over the series ends with what it has, but not without a trial.
     ///   - limit: of broken promises, after which the series ends.
     package func run(after earlier: FaultRow? = nil, seconds: Double = .infinity, limit: Int = 3) throws -> FaultRow {

@@ -27,6 +27,6 @@ package struct FaultTrial {
         guard hasMet else { return .untouched }
         if disk.filesLeftOpen != 0 { return .broken("\(disk.filesLeftOpen) files stay open") }
         let ending = fault.kind.isDeath ? .died : Aftermath.Ending(result)
-        return try Aftermath(ground, goesOn: fault.kind.goesOn).outcome(of: ending)
+        return try Aftermath(ground, faultPersists: fault.kind.persists).outcome(of: ending)
     }
 }

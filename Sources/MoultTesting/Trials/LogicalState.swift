@@ -14,7 +14,7 @@ package struct LogicalState: Sendable, Hashable {
     package var quarantine: [String]
 
     /// - Parameters:
-    ///   - store: closed; the copy is healed by SQLite, the store is not touched.
+    ///   - store: closed; the copy is recovered by SQLite, the store is not touched.
     ///   - scratch: a folder for the copy, emptied before.
     ///   - changing: columns whose values are of one run; only whether there is one counts.
     package init(of store: String, scratch: String, changing: Set<ChangingColumn> = []) throws {
@@ -55,7 +55,7 @@ package struct LogicalState: Sendable, Hashable {
                     .sorted()
             }
         } catch is MigrationError {}
-        // Healed by SQLite, as far as it can: with a log that is its own, and what a journal takes back.
+        // Healed by SQLite, as far as it can: with a log that is its own, and what a journal undoes.
         return ["damaged: \(try system.digest(of: copy).hexadecimal)"]
     }
 

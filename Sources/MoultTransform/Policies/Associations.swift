@@ -63,7 +63,7 @@ final class Associations {
         }
     }
 
-    /// What has become of a source object; nil where it is one object of the same key, or nothing yet.
+    /// What has become of a source object; nil if it is one object of the same key, or nothing yet.
     func entries(mapping: Int, source: Int64) throws -> [Entry]? {
         guard counts[mapping] != nil else { return nil }
         let statement = try prepared(

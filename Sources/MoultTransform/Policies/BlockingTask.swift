@@ -10,7 +10,7 @@ import Synchronization
 package enum BlockingTask {
     /// - Parameter timeLimit: after which the work is cancelled and given up; nil waits for as long as it takes. Work
     ///   that never suspends has to end by itself.
-    /// - Throws: what the work throws; `policyFailed` where it has taken too long.
+    /// - Throws: what the work throws; `policyFailed` if it has taken too long.
     package static func run<Result>(
         timeLimit: Duration? = nil, _ work: sending @escaping () async throws -> sending Result
     ) throws -> sending Result {
@@ -26,8 +26,8 @@ package enum BlockingTask {
             // Most work ends when it hears of that; what does not is left alone, and its result dropped.
             _ = executor.runJobs(for: .seconds(1))
             throw MigrationError(
-                .policyFailed, "It has not ended within \(timeLimit).",
-                remedy: "Let it wait for less, or give it a longer time limit.")
+                .policyFailed, "It did not end within \(timeLimit).",
+                remedy: "Make it faster, or give it a longer time limit.")
         }
         if timeLimit == nil { _ = executor.runJobs(for: nil) }
         return try outcome.take()

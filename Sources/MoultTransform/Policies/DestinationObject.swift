@@ -77,7 +77,7 @@ extension DestinationObject {
         set {
             guard let position = position(of: name) else { return }
             guard let type = entity.types[position]?.type else {
-                manager.note("\(name) is no stored attribute.", self, property: name)
+                manager.note("\(name) is not a stored attribute.", self, property: name)
                 return
             }
             change(position, to: .attribute(newValue?.fitted(to: type)))
@@ -123,8 +123,8 @@ extension DestinationObject {
     /// The destination of a to-one relationship.
     public func object(_ relationship: String) -> DestinationObject? { objects(relationship).first }
 
-    /// The destinations of a relationship, in the order of an ordered one, else by key. What other objects were made
-    /// to lead back counts when the batch is written.
+    /// The destinations of a relationship, in the order of an ordered one, otherwise by key. What other objects were
+    /// made to lead back counts when the batch is written.
     public func objects(_ relationship: String) -> [DestinationObject] {
         guard let position = position(of: relationship) else { return [] }
         return references(at: position).compactMap { reference in
@@ -132,7 +132,7 @@ extension DestinationObject {
         }
     }
 
-    /// Where the members' own rows hold the relationship and no order is kept, the member leads back; else false.
+    /// Where the members' own rows hold the relationship and no order is kept, the member leads back; otherwise false.
     private func lead(_ member: DestinationObject, backBy position: Int) -> Bool {
         guard let inverse = entity.backwardToOnes[position] else { return false }
         member.setObject(self, for: inverse)
@@ -159,7 +159,7 @@ extension DestinationObject {
         guard case .relationship(let description, _) = entity.columns.shape.properties[position],
             description.isToMany == isToMany
         else {
-            manager.note("\(name) is no to-\(isToMany ? "many" : "one") relationship.", self, property: name)
+            manager.note("\(name) is not a to-\(isToMany ? "many" : "one") relationship.", self, property: name)
             return nil
         }
         return position
@@ -209,7 +209,7 @@ extension DestinationObject {
 }
 
 extension Array {
-    /// Removes the few elements that a row leaves and keeps the room for those of the next; faster than
+    /// Removes the few elements that a row leaves and keeps the space for those of the next; faster than
     /// `removeAll(keepingCapacity:)`.
     mutating func empty() {
         while !isEmpty { removeLast() }

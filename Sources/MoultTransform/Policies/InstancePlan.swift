@@ -274,7 +274,7 @@ extension AttributeValue {
         case .uri(let text): plain = .uri(text)
         case .object, .collection:
             throw MigrationError(
-                .dataConflict, "An expression of an attribute has come to objects.",
+                .dataConflict, "The expression of an attribute returned objects.",
                 remedy: "Correct the value expression.")
         }
         self = plain.fitted(to: type)
@@ -285,7 +285,7 @@ extension DestinationObject {
     func lacking(_ position: Int) -> MigrationError {
         let name = entity.columns.shape.properties[position].name
         return MigrationError(
-            .dataConflict, "\(name) must have a value and has none.", place: "\(entityName).\(name)",
+            .dataConflict, "\(name) is required and has no value.", place: "\(entityName).\(name)",
             remedy: "Set it in the policy, or give the mapping an expression for it.")
     }
 }

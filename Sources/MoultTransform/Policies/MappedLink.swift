@@ -105,7 +105,7 @@ struct MappedLink {
 }
 
 extension ManagedObjectModel {
-    /// The entity that a path of relationships leads to; nil where one of them is not there.
+    /// The entity that a path of relationships leads to; nil if one of them is not there.
     fileprivate func entityName(atEndOf path: [String], from name: String) -> String? {
         path.reduce(Optional(name)) { name, key in
             name.flatMap(entity).flatMap { relationship(key, of: $0) }?.destinationEntityName

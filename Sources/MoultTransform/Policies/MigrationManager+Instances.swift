@@ -11,8 +11,8 @@ extension MigrationManager {
         guard let plan = current.plan, let entity = current.entity, source === currentSource else {
             if current.mapping.destinationEntityName == nil { return nil }
             throw MigrationError(
-                .usage, "The object is not the one that the policy was called for.", place: source.entityName,
-                remedy: "Call super with the source object that the call was given.")
+                .usage, "The object is not the one for which the policy was called.", place: source.entityName,
+                remedy: "Call super with the source object that was passed to the call.")
         }
         current.hasMadeInstances = true
         let isFirst = !associated.contains { $0.destination.key == source.key && $0.destination.entity === entity }
@@ -146,13 +146,13 @@ extension MigrationManager {
     private func refuse(_ made: [DestinationObject], _ source: SourceObject, _ what: String) throws {
         guard let object = made.first else { return }
         throw PolicyFault(
-            message: "The object is \(what), and yet \(object.entityName) \(object.key) was made of it.",
+            message: "The object is \(what), but \(object.entityName) \(object.key) was made from it.",
             entityName: source.entityName, key: source.key)
     }
 
     private func nothingMade(_ source: SourceObject) -> PolicyFault {
         var fault = PolicyFault(
-            message: "Nothing was made of the object, and no outcome was set.", entityName: source.entityName,
+            message: "Nothing was made from the object, and no outcome was set.", entityName: source.entityName,
             key: source.key)
         fault.remedy =
             "Call super, associate an object with it, or set its outcome to dropped, merged or quarantined."
@@ -287,10 +287,10 @@ extension PolicyFault {
                 entityName: objects.first?.entityName, key: objects.first?.key, property: properties.first)
         case .missingDestination(let object, let relationship, let destination)?:
             self.init(
-                message: "\(relationship) leads to \(destination.entityName) \(destination.key), which is not there.",
+                message: "\(relationship) leads to \(destination.entityName) \(destination.key), which does not exist.",
                 entityName: object.entityName, key: object.key, property: relationship)
         case .version(let object, _, _)?:
-            self.init(message: "The object is not there.", entityName: object.entityName, key: object.key)
+            self.init(message: "The object does not exist.", entityName: object.entityName, key: object.key)
         case nil: self.init(message: "The changes could not be written.")
         }
     }

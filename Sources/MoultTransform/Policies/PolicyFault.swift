@@ -11,7 +11,7 @@ struct PolicyFault: Error {
     var remedy: String?
     /// Whether the object's own data are at fault, not the policy.
     var isData = false
-    /// Whether a volume ran full meanwhile.
+    /// Whether a volume ran full in the meantime.
     var isOfRoom = false
     /// An error that ends the migration as it is.
     var final: MigrationError?
@@ -57,7 +57,7 @@ struct PolicyFault: Error {
             isOfRoom ? .insufficientStorage : .policyFailed,
             "The migration policy \(mapping.policyName) of the mapping \(mapping.entityMapping.name) failed\(at): \(message)",
             place: place.isEmpty ? mapping.entityMapping.name : place,
-            remedy: remedy ?? "Correct the policy, or drop or quarantine the object; the store is as it was.",
+            remedy: remedy ?? "Correct the policy, or drop or quarantine the object. The store is unchanged.",
             cause: cause)
     }
 }

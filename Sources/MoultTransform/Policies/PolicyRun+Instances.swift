@@ -73,7 +73,7 @@ extension PolicyRun {
     }
 
     static let cancelled = MigrationError(
-        .cancelled, "The migration was cancelled while policies ran; the store is as it was.",
+        .cancelled, "The migration was cancelled while policies ran. The store is unchanged.",
         remedy: "Run the command again when you want it done.")
 }
 

@@ -111,7 +111,7 @@ extension DestinationObject {
 
 extension MigrationManager {
     /// The mapping's relationships are made for all of its objects at once; a policy that does not ask for them has
-    /// them taken back.
+    /// them undone.
     func createRelationships(forDestination destination: DestinationObject) throws {
         destination.hasMappedRelationships = true
     }
@@ -124,7 +124,7 @@ extension MigrationManager {
     }
 
     /// What the entities that a source relationship leads to become at the other end of a relationship of the new
-    /// version, by name; nil where a key of theirs may have become another one that no exception tells of.
+    /// version, by name; nil if a key of theirs may have become another one that no exception tells of.
     func takers(
         of old: RelationshipDescription, into new: RelationshipDescription
     ) -> [String: (name: String, number: Int64)]? {

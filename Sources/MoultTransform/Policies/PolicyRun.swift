@@ -96,7 +96,7 @@ package struct PolicyRun {
         for place in carried.carried(from: from) { reads.noteCarried(place.property, of: place.entity) }
     }
 
-    /// Calls a policy, and writes what it has done outside of any one source object.
+    /// Calls a policy, and writes what it has done outside any one source object.
     func call(
         _ mapping: RunningMapping, _ manager: MigrationManager,
         _ body: (EntityMigrationPolicy, EntityMapping) throws -> Void

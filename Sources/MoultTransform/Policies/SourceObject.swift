@@ -45,7 +45,7 @@ public final class SourceObject {
         if case .some = snapshot { snapshot = nil }
     }
 
-    /// Reads its values by its key from now on: the reader goes on to other rows.
+    /// Reads its values by its key from now on: the reader continues to other rows.
     func leaveReader() { hasLeftReader = true }
 
     public var entityName: String { entity.shape.entity.name }
@@ -55,7 +55,7 @@ public final class SourceObject {
 // MARK: - Attributes
 
 extension SourceObject {
-    /// The value of an attribute; nil where it has none.
+    /// The value of an attribute; nil if it has none.
     public subscript(name: String) -> AttributeValue? {
         guard let position = position(of: name) else { return nil }
         if !entity.isRead[position] { noteReading(position) }
@@ -137,16 +137,16 @@ extension SourceObject {
 // MARK: - Relationships
 
 extension SourceObject {
-    /// The destination of a to-one relationship; nil where it has none.
+    /// The destination of a to-one relationship; nil if it has none.
     public func object(_ relationship: String) -> SourceObject? { objects(relationship).first }
 
-    /// The destinations of a relationship, in the order of an ordered one, else by key.
+    /// The destinations of a relationship, in the order of an ordered one, otherwise by key.
     ///
     /// What is asked for one object of a batch is read for all of them at once.
     public func objects(_ relationship: String) -> [SourceObject] {
         guard let position = position(of: relationship) else { return [] }
         guard case .relationship = entity.shape.properties[position] else {
-            manager.note("\(relationship) is no relationship.", self, property: relationship)
+            manager.note("\(relationship) is not a relationship.", self, property: relationship)
             return []
         }
         if !entity.isRead[position] { noteReading(position) }
@@ -202,6 +202,7 @@ extension SourceObject {
 
     private func noteNoAttribute(_ position: Int) {
         let name = entity.shape.properties[position].name
-        manager.note("\(name) is no stored attribute: a relationship is read with objects(_:).", self, property: name)
+        manager.note(
+            "\(name) is not a stored attribute: a relationship is read with objects(_:).", self, property: name)
     }
 }

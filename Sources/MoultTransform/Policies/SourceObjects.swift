@@ -40,7 +40,7 @@ final class SourceObjects {
         guard let manager else {
             throw MigrationError(
                 .usage, "The migration is over.", place: snapshot.id.entityName,
-                remedy: "Keep no source object beyond the run of its policy.")
+                remedy: "Do not keep a source object after the run of its policy.")
         }
         return SourceObject(manager, try store.columns(of: snapshot.id.entityName), snapshot)
     }

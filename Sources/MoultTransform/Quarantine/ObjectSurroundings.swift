@@ -130,7 +130,7 @@ struct ListPlace {
         }
     }
 
-    /// The lists at the other end of a relationship, which its own objects are members of; nil where there are none.
+    /// The lists at the other end of a relationship, which its own objects are members of; nil if there are none.
     init?(inInverseOf relationship: RelationshipDescription, of entity: EntityDescription, _ store: ObjectStore) {
         guard let inverse = store.model.inverse(of: relationship),
             let there = store.model.entity(relationship.destinationEntityName)

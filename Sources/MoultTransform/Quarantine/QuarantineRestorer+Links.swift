@@ -66,7 +66,7 @@ extension QuarantineRestorer {
     ) throws -> ObjectID? {
         let name = "\(relationship.name) to \(old.entityName) \(old.key)"
         guard let present = try present(OldIdentity(old)), accepts(relationship, present) else {
-            candidates[position].lostLinks.append("\(name), which is not there")
+            candidates[position].lostLinks.append("\(name), which does not exist")
             return nil
         }
         guard try isFree(present, relationship, inverse, for: candidates[position].id) else {

@@ -13,7 +13,7 @@ extension QuarantineRestorer {
         guard let owner = try present(OldIdentity(link.owner)), let entity = store.model.entity(owner.entityName),
             let relationship = store.model.relationship(link.relationship, of: entity), !relationship.isTransient,
             store.model.inverse(of: relationship) == nil, accepts(relationship, id)
-        else { return candidates[position].lostLinks.append("\(name), which is not there") }
+        else { return candidates[position].lostLinks.append("\(name), which does not exist") }
         let present = try store.destinations(of: relationship.name, owners: [owner])[owner] ?? []
         guard !present.contains(id) else { return }
         guard relationship.isToMany ? try isFree(id, relationship, nil, for: owner) : present.isEmpty else {
@@ -24,7 +24,7 @@ extension QuarantineRestorer {
         let value: ObjectValue = relationship.isToMany ? .toMany(present + [id]) : .toOne(id)
         changes.updated = [.init(id: owner, version: nil, values: [relationship.name: value])]
         _ = try store.save(changes)
-        // Of a list the members' rows have the numbers, which may all be given anew where two were the same.
+        // Of a list the members' rows have the numbers, which may all be given again where two were the same.
         try ledger.noteChange(of: relationship.isToMany ? present : [owner], [relationship.name])
     }
 

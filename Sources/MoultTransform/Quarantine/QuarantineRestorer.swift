@@ -118,7 +118,9 @@ extension QuarantineRestorer {
             entry: entry, old: old, id: ObjectID(store: store.identifier, entityName: object.entity, key: object.key))
         do {
             // Taken out twice, with a rollback in between: what it held last counts.
-            if let earlier = places[old] { try refuse(earlier, "entry \(entry) holds the same object as it was later") }
+            if let earlier = places[old] {
+                try refuse(earlier, "entry \(entry) holds a later state of the same object")
+            }
             try insert(object, &candidate)
             candidate.isInserted = true
         } catch  where Self.isOfObject(error) {
@@ -158,7 +160,7 @@ extension QuarantineRestorer {
             if case .relationship(let relationship, _) = property, relationship.isRequired,
                 !needed.contains(relationship.name)
             {
-                throw Refusal("\(relationship.name) is required and it leads to nothing")
+                throw Refusal("\(relationship.name) is required and has no destination")
             }
         }
         let key = try key(for: object, entity, values)
@@ -177,7 +179,7 @@ extension QuarantineRestorer {
         if isNew, value == nil, let substitute = attribute.defaultValue { value = .attribute(substitute) }
         switch value {
         case .attribute(_?)?: break
-        default: if !attribute.isOptional { throw Refusal("\(name) is required and it has no value") }
+        default: if !attribute.isOptional { throw Refusal("\(name) is required and has no value") }
         }
     }
 
@@ -191,7 +193,7 @@ extension QuarantineRestorer {
             try inserter.claim(object.key)
             return object.key
         }
-        if number == entity.number, try isSame(object, values) { throw Refusal("it is in the store") }
+        if number == entity.number, try isSame(object, values) { throw Refusal("it is already in the store") }
         return try inserter.nextKey()
     }
 
@@ -233,10 +235,11 @@ extension QuarantineRestorer {
         case let refusal as Refusal: return refusal.reason
         case let conflicts as SaveConflicts:
             for case .constraint(let properties, _, let stored) in conflicts.conflicts {
-                let other = stored.map { "\($0.id.entityName) \($0.id.key) of the store" } ?? "another that goes back"
+                let other =
+                    stored.map { "\($0.id.entityName) \($0.id.key) of the store" } ?? "another object to restore"
                 return "\(other) has the same \(properties.joined(separator: " and ")), which must be unique"
             }
-            return "an object that it leads to is gone"
+            return "an object that it refers to is gone"
         case let error as MigrationError: return error.message
         default: return "it threw \(type(of: error))"
         }
@@ -260,13 +263,13 @@ extension QuarantineRestorer {
                 guard let missing = try candidates[position].needed.first(where: { try present($0) == nil }) else {
                     continue
                 }
-                try refuse(position, "it cannot be without \(missing.entityName) \(missing.key), which is not there")
+                try refuse(position, "it requires \(missing.entityName) \(missing.key), which does not exist")
                 isDone = false
             }
         }
     }
 
-    /// The object that goes by an old identity now; nil where there is none.
+    /// The object that goes by an old identity now; nil if there is none.
     func present(_ old: OldIdentity) throws -> ObjectID? {
         if let place = places[old], candidates[place].refusal == nil { return candidates[place].id }
         guard let entity = try? store.columns(of: old.entityName) else { return nil }

@@ -1,8 +1,8 @@
 import MoultModel
 import MoultSQLite
 
-/// Collects the objects that a pass of a migration takes out of the store, until the engine keeps them in the quarantine
-/// beside it.
+/// Collects the objects that a pass of a migration takes out of the store, until the engine keeps them in the
+/// quarantine next to it.
 ///
 /// They lie in a temporary table of the working copy's connection, so that memory does not grow with their number and
 /// nothing is left of a run that ends early. Whoever adds an object deletes it from the store.

@@ -16,14 +16,14 @@ extension QuarantinedObject {
         try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.map { member in
             if member.value["stored"]?.string != nil {
                 throw MigrationError(
-                    .dataConflict, "its \(member.key) is nothing that the model can read",
+                    .dataConflict, "its \(member.key) cannot be read by the model",
                     place: "\(entity).\(member.key)",
-                    remedy: "Insert the object by the app; moult quarantine show prints what it held.")
+                    remedy: "Insert the object with the app; moult quarantine show prints its values.")
             }
             guard let value = ObjectDocumentValue(member.value) else {
                 throw MigrationError(
-                    .dataConflict, "its \(member.key) cannot be read back", place: "\(entity).\(member.key)",
-                    remedy: "Insert the object by the app.")
+                    .dataConflict, "its \(member.key) cannot be read", place: "\(entity).\(member.key)",
+                    remedy: "Insert the object with the app.")
             }
             return (member.key, value)
         }
@@ -118,7 +118,7 @@ enum ObjectDocumentValue {
 }
 
 extension AttributeValue {
-    /// Reads ``document`` back; nil where it is no value of the type.
+    /// Reads ``document`` back; nil if it is no value of the type.
     ///
     /// - Parameter seconds: of a date, since the reference date: its text has nine decimals only.
     init?(document: JSONValue, type: AttributeType, seconds: Double?) {

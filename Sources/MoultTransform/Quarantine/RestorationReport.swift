@@ -13,7 +13,7 @@ package struct RestorationReport: Sendable, Hashable {
         package var id: ObjectID
         /// The key that it had, where another object has that now.
         package var oldKey: Int64?
-        /// Links that lead to what is not there any more, or to what is another object's by now: they were left out.
+        /// Links that lead to what is gone, or to what is another object's by now: they were left out.
         package var lostLinks: [String] = []
     }
 

@@ -142,7 +142,8 @@ struct FixApplication {
         MigrationError(
             .dataConflict, "\(rule.name) has no default object. \(message)",
             place: found.first?.description ?? rule.entityName,
-            remedy: "Correct the predicate of the default object, or say what a new one holds; the store is as it was.")
+            remedy:
+                "Correct the predicate of the default object, or give the values of a new one. The store is unchanged.")
     }
 
     // MARK: - Quarantine
@@ -173,9 +174,9 @@ struct FixApplication {
                     guard let one = needing.first(where: { !leaving.contains($0) }) else { continue }
                     throw MigrationError(
                         .dataConflict,
-                        "\(rule.name) cannot send \(owner) to the quarantine: \(one) needs it for its "
+                        "\(rule.name) cannot move \(owner) to the quarantine: \(one) needs it for its "
                             + "\(inverse.name).", place: owner.description,
-                        remedy: "Send the objects that need it first, by a rule of their own before this one.")
+                        remedy: "Move the objects that need it first, with another rule before this one.")
                 }
             }
         }
@@ -204,7 +205,7 @@ private struct ConstantValues: ObjectValues {
 
     func value(_ key: String, of object: ObjectID) throws -> ExpressionValue {
         throw MigrationError(
-            .invalidPredicate, "A new object's value cannot be asked for \(key).", place: key,
+            .invalidPredicate, "A new object's value cannot refer to \(key).", place: key,
             remedy: "Give a constant.")
     }
 }

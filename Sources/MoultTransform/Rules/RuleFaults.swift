@@ -12,7 +12,7 @@ package struct RuleFaults {
     /// - Throws: `usage` with all faults, where there are any.
     package func check(place: String) throws {
         guard !sentences.isEmpty else { return }
-        let intro = sentences.count == 1 ? "A rule is wrong:" : "\(sentences.count) things are wrong with the rules:"
+        let intro = sentences.count == 1 ? "The rules have an error:" : "The rules have \(sentences.count) errors:"
         throw MigrationError(
             .usage, ([intro] + sentences).joined(separator: "\n"), place: place,
             remedy: "Correct them; nothing was read or changed.")

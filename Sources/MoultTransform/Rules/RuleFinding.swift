@@ -28,7 +28,7 @@ package struct RuleFinding: Sendable, Hashable {
     package var count: Int64
     /// The first objects by key, at most ``exampleLimit``.
     package var examples: [Example]
-    /// Why the rule could not be checked; nil where it was.
+    /// Why the rule could not be checked; nil if it was.
     package var obstacle: String?
 
     package static let exampleLimit = 5
@@ -56,7 +56,7 @@ package struct RuleFinding: Sendable, Hashable {
 }
 
 extension [RuleFinding] {
-    /// Broken rules that forbid to go on.
+    /// Broken rules that forbid to continue.
     package var errors: [RuleFinding] { filter { $0.isBroken && $0.severity == .error } }
 
     /// - Parameter moment: words for when the rules were checked, such as "before the migration".
@@ -72,6 +72,6 @@ extension [RuleFinding] {
         throw MigrationError(
             .rulesBroken, (["Rules of severity error are broken \(moment)."] + list).joined(separator: "\n"),
             place: first.examples.first?.id.description ?? first.entityName,
-            remedy: "Correct the data, or ask for the fixes of the rules; the store is as it was.")
+            remedy: "Correct the data, or apply the fixes of the rules. The store is unchanged.")
     }
 }

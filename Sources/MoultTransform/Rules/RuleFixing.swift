@@ -36,7 +36,7 @@ package struct RuleFixing {
 
     /// Applies the fixes of those rules that have one, in their order.
     ///
-    /// - Throws: `dataConflict` where a fix would leave what the model forbids.
+    /// - Throws: `dataConflict` if a fix would leave what the model forbids.
     package func run(_ rules: [ValidationRule]) throws -> [RuleFixOutcome] {
         try rules.compactMap { rule in try rule.fix.map { try run($0, of: rule) } }
     }

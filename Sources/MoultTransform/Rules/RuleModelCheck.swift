@@ -35,10 +35,10 @@ package struct RuleModelCheck {
         switch kind {
         case .predicate(let predicate): check(predicate, of: entity)
         case .orphan(let name): _ = relationship(name, of: entity)
-        case .minimumCount(let count): if count < 0 { report("A minimum cannot be less than nothing.") }
+        case .minimumCount(let count): if count < 0 { report("A minimum cannot be negative.") }
         case .minimumOfSource(let minimum):
             if !(0...1).contains(minimum.share) { report("A share of the source is a number from 0 to 1.") }
-            if minimum.fewer < 0 { report("The number that may be missing cannot be less than nothing.") }
+            if minimum.fewer < 0 { report("The number that may be missing cannot be negative.") }
         case .count(let name, let expression):
             if let attribute = attribute(name, of: entity), !attribute.type.isNumber {
                 report("\(entity.name).\(name) is of type \(attribute.type.name) and cannot hold a count.")
@@ -49,7 +49,7 @@ package struct RuleModelCheck {
                 let destination = model.entity(relationship.destinationEntityName)
             else { return }
             if model.root(of: destination).name != model.root(of: entity).name {
-                report("\(entity.name).\(name) leads to \(destination.name), from where it does not go on.")
+                report("\(entity.name).\(name) leads to \(destination.name), where the path does not continue.")
             }
         case .unique(let names):
             if names.isEmpty { report("A unique key needs a property.") }
@@ -63,7 +63,7 @@ package struct RuleModelCheck {
     private mutating func check(_ fix: ValidationRule.Fix, of rule: ValidationRule, _ entity: EntityDescription) {
         switch rule.kind {
         case .minimumCount, .minimumOfSource:
-            report("Objects that are missing cannot be fixed.")
+            report("Missing objects have no fix.")
             return
         default: break
         }
@@ -76,7 +76,7 @@ package struct RuleModelCheck {
             }
         case .nullify(let name):
             guard let relationship = toOne(name, of: entity) else { return }
-            if !relationship.isOptional { report("\(entity.name).\(name) is required and cannot be ended.") }
+            if !relationship.isOptional { report("\(entity.name).\(name) is required and cannot be cleared.") }
         case .assign(let name, let object):
             guard let relationship = toOne(name, of: entity),
                 let destination = model.entity(relationship.destinationEntityName)
@@ -105,7 +105,7 @@ package struct RuleModelCheck {
         } else if let relationship = toOne(name, of: entity), let inverse = model.inverse(of: relationship),
             !inverse.isToMany
         {
-            report("\(entity.name).\(name) is one to one: giving it an object would take that from another.")
+            report("\(entity.name).\(name) is one-to-one: setting it would take the object from another.")
         }
     }
 
@@ -134,7 +134,7 @@ package struct RuleModelCheck {
     private mutating func toOne(_ name: String, of entity: EntityDescription) -> RelationshipDescription? {
         guard let relationship = relationship(name, of: entity) else { return nil }
         if !relationship.isToMany { return relationship }
-        report("\(entity.name).\(name) is to many.")
+        report("\(entity.name).\(name) is to-many.")
         return nil
     }
 
@@ -152,7 +152,7 @@ package struct RuleModelCheck {
         paths: Set<String>, variables: Set<String>, _ format: String, of entity: EntityDescription
     ) {
         for name in variables.sorted(by: { $0.precedesInByteOrder($1) }) {
-            report("Nothing gives $\(name) a value in \(format).")
+            report("$\(name) has no value in \(format).")
         }
         for path in paths.sorted(by: { $0.precedesInByteOrder($1) }) {
             if let fault = fault(in: path, of: entity) { report("\(fault) in \(format).") }

@@ -10,22 +10,24 @@ public struct RuleObject {
 
     /// The value of an attribute; nil for none.
     ///
-    /// - Throws: `unknownKey` for a name that is no stored attribute of the entity, `dataConflict` where the store holds
+    /// - Throws: `unknownKey` for a name that is no stored attribute of the entity, `dataConflict` if the store holds
     ///   what the attribute cannot be.
     public func attribute(_ name: String) throws -> AttributeValue? {
         switch try value(name) {
         case .attribute(let value)?: return value
         case nil:
             throw MigrationError(
-                .dataConflict, "The store's value of \(place(name)) is not what its type can be.",
+                .dataConflict, "The store's value of \(place(name)) does not fit its type.",
                 place: "\(id).\(name)", remedy: "Repair the store first.")
-        case .toOne?, .toMany?: throw unknown(name, "is no attribute")
+        case .toOne?, .toMany?: throw unknown(name, "is not an attribute")
         }
     }
 
     /// The destination of a to-one relationship; nil for none, and for one that is not there.
     public func destination(_ relationship: String) throws -> RuleObject? {
-        guard case .toOne(let id)? = try value(relationship) else { throw unknown(relationship, "is no to-one") }
+        guard case .toOne(let id)? = try value(relationship) else {
+            throw unknown(relationship, "is not a to-one relationship")
+        }
         return try id.flatMap { try store.snapshots(of: [$0]).first }.map { RuleObject(snapshot: $0, store: store) }
     }
 
@@ -37,7 +39,7 @@ public struct RuleObject {
 
     private func value(_ name: String) throws -> ObjectValue? {
         guard let position = try store.columns(of: id.entityName).shape.position(of: name) else {
-            throw unknown(name, "is no property")
+            throw unknown(name, "is not a property")
         }
         return snapshot.values[position]
     }
@@ -47,6 +49,6 @@ public struct RuleObject {
     private func unknown(_ name: String, _ fault: String) -> MigrationError {
         MigrationError(
             .unknownKey, "\(place(name)) \(fault).", place: place(name),
-            remedy: "Ask for a property that the entity has.")
+            remedy: "Use a property of the entity.")
     }
 }

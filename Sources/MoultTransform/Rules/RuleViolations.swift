@@ -39,7 +39,7 @@ struct RuleViolations {
 
     /// How many objects are missing for a rule about their number; nil for any other rule.
     ///
-    /// - Parameter source: how many objects of an entity the source had; nil where there is no source.
+    /// - Parameter source: how many objects of an entity the source had; nil if there is no source.
     func missing(_ rule: ValidationRule, source: ((String) throws -> Int)?) throws -> Int64? {
         let least: Int
         switch rule.kind {
@@ -127,7 +127,7 @@ struct RuleViolations {
             } catch {
                 throw MigrationError(
                     .migrationFailed, "The code of the rule \(rule.name) failed at \(snapshot.id).",
-                    place: snapshot.id.description, remedy: "Correct the rule; the store is as it was.",
+                    place: snapshot.id.description, remedy: "Correct the rule. The store is unchanged.",
                     cause: "\(error)")
             }
             if !passes { try body(snapshot.id) }
@@ -214,7 +214,7 @@ extension ObjectFetch {
 extension ObjectStore {
     func noTable(_ place: String) -> MigrationError {
         MigrationError(
-            .usage, "The store holds nothing that is called \(place).", place: place,
-            remedy: "Use the model of the store's version, and rules that are made for it.")
+            .usage, "The store has nothing named \(place).", place: place,
+            remedy: "Use the model of the store's version, and rules for that version.")
     }
 }

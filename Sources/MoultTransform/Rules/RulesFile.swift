@@ -5,8 +5,8 @@ package struct RulesFile: Sendable {
     package let rules: [ValidationRule]
 
     /// - Parameter place: what errors call the text, such as the file's path.
-    /// - Throws: `usage` for what is no JSON, with line and column; else with everything that is wrong in the file, each
-    ///   fault with the place where it stands, such as `rules[2].fix.set.rate`.
+    /// - Throws: `usage` for what is no JSON, with line and column; otherwise with everything that is wrong in the
+    ///   file, each fault with the place where it stands, such as `rules[2].fix.set.rate`.
     package init(json: [UInt8], place: String) throws {
         let document = try JSONValue(parsing: json, place: place, code: .usage)
         var reader = RulesReader()
@@ -21,11 +21,11 @@ private struct RulesReader {
 
     mutating func rules(_ document: JSONValue) -> [ValidationRule] {
         guard document.members != nil else {
-            faults.add("the file", "It is no object; write {\"format\": 1, \"rules\": [ ... ]}.")
+            faults.add("the file", "It is not an object; write {\"format\": 1, \"rules\": [ ... ]}.")
             return []
         }
         guard document["format"]?.integer == 1 else {
-            faults.add("format", "It is not 1, the only format that this Moult knows.")
+            faults.add("format", "It is not 1, the only format that this version of Moult reads.")
             return []
         }
         refuseUnknown(document, at: "", known: ["format", "rules"])
@@ -135,7 +135,7 @@ private struct RulesReader {
             }
             return .count(attribute: attribute, equalsCountOf: relationship)
         case (nil, let equals?):
-            if predicate != nil { faults.add("\(place).where", "It goes with \"of\", not with \"equals\".") }
+            if predicate != nil { faults.add("\(place).where", "It belongs to \"of\", not to \"equals\".") }
             guard let expression = expression(equals, at: "\(place).equals"), let attribute else { return nil }
             return .count(attribute: attribute, equals: expression)
         default:
@@ -198,7 +198,7 @@ private struct RulesReader {
         for member in value.members ?? [] where !known.contains(member.key) {
             faults.add(
                 place.isEmpty ? member.key : "\(place).\(member.key)",
-                "There is no such key; there are \(known.joined(separator: ", ")).")
+                "There is no such key. The keys are: \(known.joined(separator: ", ")).")
         }
     }
 
@@ -208,7 +208,7 @@ private struct RulesReader {
 
     private mutating func text(_ value: JSONValue, at place: String) -> String? {
         if let text = value.string, !text.isEmpty { return text }
-        faults.add(place, "It is a text that is not empty.")
+        faults.add(place, "It is a non-empty text.")
         return nil
     }
 

@@ -22,7 +22,7 @@ extension RealSeries {
         if case .failure(let error as MigrationError) = result, error.code != .insufficientStorage {
             throw Broken(words: "a full volume is not named: \(error)")
         }
-        let outcome = try Aftermath(ground, goesOn: true).outcome(of: .init(result))
+        let outcome = try Aftermath(ground, faultPersists: true).outcome(of: .init(result))
         if case .kept = outcome, case .success = result { return .untouched }
         return outcome
     }
@@ -39,7 +39,7 @@ extension RealSeries {
         let ending = try worker.end()
         for folder in folders { chmod(folder, 0o755) }
         if case .died = ending { throw Broken(words: "the process dies in a folder that turns read-only") }
-        let outcome = try Aftermath(ground, goesOn: true).outcome(of: ending)
+        let outcome = try Aftermath(ground, faultPersists: true).outcome(of: ending)
         if case .kept = outcome, !wasAlive { return .untouched }
         return outcome
     }

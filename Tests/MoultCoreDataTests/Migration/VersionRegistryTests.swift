@@ -409,7 +409,7 @@ struct VersionRegistryTests {
         }
         #expect(error?.code == .verificationFailed)
         #expect(
-            error?.message.contains("ZASSET: 1 row is as only the shortcut makes them, 1 as only walking") == true)
+            error?.message.contains("ZASSET: 1 row is made only by the shortcut, 1 only by the single") == true)
         let none = #expect(throws: MigrationError.self) { try Self.registry().verifyShortcut(onCopyOf: url) }
         #expect(none?.code == .usage)
         #expect(try Data(contentsOf: url) == bytes)

@@ -20,9 +20,9 @@ struct BudgetBackupTests {
         other.rowFacts.rowCounts["Item"] = Int64(rows) + 1
         try other.write(Sidecar(store: paced.store), paced.system)
         #expect(try paced.prepared().bound?.rowCounts["Item"] == Int64(rows) + 1)
-        paced.preparation.goesOn = false
+        paced.preparation.continuesEarlierCall = false
         #expect(try paced.prepared().bound?.rowCounts["Item"] == Int64(rows))
-        paced.preparation.goesOn = true
+        paced.preparation.continuesEarlierCall = true
         try checkpoint.write(Sidecar(store: paced.store), paced.system)
         let next = try paced.call()
         #expect(next.startedOver == nil && next.pause?.next == "Make the working copy.")

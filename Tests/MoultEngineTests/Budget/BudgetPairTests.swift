@@ -46,7 +46,7 @@ private struct BudgetPair {
         options.keysPerPiece = 5
         options.isSequential = true
         var preparation = PreparedMigration.Options()
-        preparation.goesOn = true
+        preparation.continuesEarlierCall = true
         // Half of them stop after each unit, the others where the time is over.
         let limit = seed % 2 == 0 ? DeferredLimit.one : .seconds(0.3)
         let migrator = Migrator(options: options, system: SlowClock(step: 5_000_000))

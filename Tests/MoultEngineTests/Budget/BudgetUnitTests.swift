@@ -85,14 +85,14 @@ struct BudgetUnitTests {
         let before = try FlightVersions.witness(path)
         func call() throws -> BudgetOutcome {
             var options = PreparedMigration.Options(registry: FlightVersions.registry())
-            options.goesOn = true
+            options.continuesEarlierCall = true
             let prepared = try PreparedMigration(path, versions: FlightVersions.make(), options: options)
-            #expect(prepared.longestUnit?.sentence.contains("the way takes several passes") == true)
+            #expect(prepared.longestUnit?.sentence.contains("the migration takes several passes") == true)
             return try Migrator().run(prepared, within: .one)
         }
         #expect(try call().pause?.next == "Back the store up.")
         let pause = try #require(try call().pause)
-        #expect(pause.next.contains("the way takes several passes") && pause.calls == 2)
+        #expect(pause.next.contains("the migration takes several passes") && pause.calls == 2)
         #expect(try FlightVersions.witness(path) == before)
         #expect(try call().finished?.backup != nil)
         #expect(try FlightVersions.witness(path) == before)

@@ -19,7 +19,7 @@ struct PacedStore {
         options = MigrationOptions()
         options.keysPerPiece = 60
         options.isSequential = true
-        preparation.goesOn = true
+        preparation.continuesEarlierCall = true
         versions = try KillableVersions.make()
     }
 

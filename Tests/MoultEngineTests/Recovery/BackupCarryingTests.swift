@@ -149,7 +149,7 @@ struct BackupCarryingTests {
         try system.write(try system.read(old.store), to: fixture.store)
         #expect(try SQLiteShell.run(fixture.store, "PRAGMA integrity_check", immutable: true) == "ok\n")
         let error = #expect(throws: MigrationError.self) { try folder.take(fixture.store) }
-        #expect(error?.code == .backupInvalid && error?.message.contains("not its own") == true)
+        #expect(error?.code == .backupInvalid && error?.message.contains("belongs to another file") == true)
         let diagnosis = StoreDiagnosis(fixture.store)
         #expect(diagnosis.findings.contains { $0.code == "stale-wal" })
     }

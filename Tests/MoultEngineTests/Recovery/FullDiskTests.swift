@@ -190,7 +190,7 @@ struct FullDiskTests {
         #expect(lines.count == 1 && lines.allSatisfy { $0.contains(path) && $0.contains("The store is whole") })
         #expect(report.document["untidied"] == .string(try #require(outcome.untidied?.message)))
         let log = String(decoding: try POSIXSystem().read(fixture.sidecar + "/log.txt"), as: UTF8.self)
-        #expect(log.contains("The store is the new one, but tidying up failed: "))
+        #expect(log.contains("The store is the new one, but the cleanup failed: "))
         #expect(try POSIXSystem().exists(fixture.sidecar + "/journal.json"))
         #expect(try Migrator().recover(fixture.store) == .completed)
         let names = try POSIXSystem().list(fixture.sidecar)

@@ -163,7 +163,7 @@ private final class LookingSystem: ForwardingSystem {
         #expect(try forum.shell("SELECT group_concat(Z_PK) FROM ZPOST WHERE ZTOPIC = \(moved.id.key)") == "37,38,39,40")
         let losses = Dictionary(uniqueKeysWithValues: report.restored.map { ($0.id.key, $0.lostLinks) })
         #expect(losses[20] == ["posts to Post 77, which belongs to another object now"])
-        #expect(losses[30] == ["relatedBy to Topic 31, which is not there"])
+        #expect(losses[30] == ["relatedBy to Topic 31, which does not exist"])
         #expect(losses[60] == [])
         #expect(try forum.quarantined().map(\.object.key) == [40, 50])
         #expect(try forum.shell("SELECT count(*) FROM ZTOPIC") == "98")
@@ -277,7 +277,7 @@ private final class LookingSystem: ForwardingSystem {
         #expect(try forum.shell(told(literals)) == before)
         let report = try Self.restore(forum)
         #expect(report.refused.map(\.key) == [5])
-        #expect(report.refused.first?.reason.contains("is nothing that the model can read") == true)
+        #expect(report.refused.first?.reason.contains("cannot be read by the model") == true)
         #expect(report.restored.map(\.id.key) == [6, 7, 8])
         #expect(try forum.quarantined().map(\.object.key) == [5])
     }

@@ -63,7 +63,7 @@ import Testing
     @Test func `two mapping models, two objects of one id and two mappings of one property are refused`() {
         #expect(
             error(MappingXML { $0 + #"<object type="XDDEVMAPPINGMODEL" id="z8"/>"# })?.message
-                == "The file holds 2 mapping models instead of one.")
+                == "The file contains 2 mapping models instead of one.")
         #expect(
             error(MappingXML { $0 + #"<object type="XDDEVATTRIBUTEMAPPING" id="z3"/>"# })?.message
                 == "Two objects have the id z3.")
@@ -115,7 +115,7 @@ import Testing
                 ])
         }
         let stored = builder.archive(root: part).base64
-        #expect(error(MappingXML(titleExpression: stored))?.message == "The value expression is nested without end.")
+        #expect(error(MappingXML(titleExpression: stored))?.message == "The value expression is nested too deeply.")
     }
 }
 

@@ -126,7 +126,7 @@ import Testing
         #expect(refusal(at: 0x1D1, 0x71).contains("belongs to nothing that Moult knows"))
         #expect(refusal(at: 0x168, 0x6D).contains("version hashes were made of (User)"))
         // A compiler of which no file was seen.
-        #expect(refusal(at: 0x20, 0).contains("of a compiler that Moult does not know"))
+        #expect(refusal(at: 0x20, 0).contains("by a compiler that Moult does not know"))
     }
 }
 

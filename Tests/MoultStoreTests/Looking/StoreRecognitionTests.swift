@@ -148,7 +148,7 @@ struct StoreRecognitionTests {
         #expect(error?.code == code)
         if let error, code == .notAStore {
             #expect(VersionStatus(error) == .notCoreData(reason: error.message))
-            #expect(error.message.contains("no Core Data store"))
+            #expect(error.message.contains("not a Core Data store"))
         }
     }
 

@@ -14,7 +14,7 @@ public struct ManagedObjectModelReference: Sendable {
         resolve = { model }
     }
 
-    /// The model at a URL, such as one version inside of a `.momd`.
+    /// The model at a URL, such as one version inside a `.momd`.
     public init(fileURL: URL, versionChecksum: String) {
         self.versionChecksum = versionChecksum
         resolve = { try ManagedObjectModel(contentsOf: fileURL) }
@@ -52,6 +52,6 @@ public struct ManagedObjectModelReference: Sendable {
 
     /// The model.
     ///
-    /// - Throws: `modelNotFound`, `modelInvalid` where it cannot be read.
+    /// - Throws: `modelNotFound`, `modelInvalid` if it cannot be read.
     public var resolvedModel: ManagedObjectModel { get throws { try resolve() } }
 }

@@ -13,7 +13,7 @@ struct StageChain {
 
     /// - Parameters:
     ///   - model: the one that the store is opened with.
-    ///   - versions: those that lie beside it, each of which must be in a stage.
+    ///   - versions: those that lie next to it, each of which must be in a stage.
     ///   - carried: the model that the store carries, for a version of which nobody kept the model.
     /// - Throws: `stagesInvalid` with everything that is wrong.
     init(
@@ -33,7 +33,7 @@ struct StageChain {
         }
         for checksum in checksums {
             guard let version = models[checksum] else {
-                issues.append("No model is known that has the checksum \(checksum).")
+                issues.append("No known model has the checksum \(checksum).")
                 continue
             }
             self.versions.append(version)
@@ -56,7 +56,7 @@ struct StageChain {
         MigrationError(
             .stagesInvalid,
             "The stages of the migration do not fit together: " + issues.joined(separator: " "),
-            remedy: "Give every released version its place in just one stage, or join two by a custom stage.")
+            remedy: "List every released version in exactly one stage, or connect two with a custom stage.")
     }
 }
 
@@ -99,7 +99,7 @@ extension StageChain {
 
     private mutating func append(_ checksum: String, of stage: MigrationStage) {
         if checksums.contains(checksum) {
-            issues.append("\(name(stage)) comes to \(checksum), where the stages have been before.")
+            issues.append("\(name(stage)) returns to \(checksum), which earlier stages have passed.")
         } else {
             checksums.append(checksum)
         }
@@ -116,7 +116,7 @@ extension StageChain {
                 return
             }
             issues.append(
-                "\(name(stage)) expects a model of the checksum \(reference.versionChecksum), and it is \(found): the "
+                "\(name(stage)) expects a model with the checksum \(reference.versionChecksum), and it is \(found): the "
                     + "version has been changed since its release.")
         } catch {
             let message = (error as? MigrationError)?.message ?? "\(error)"

@@ -21,14 +21,14 @@ public final class StagedMigrationManager: @unchecked Sendable {
     /// - Parameter stages: in the order in which they follow each other.
     public init(_ stages: [MigrationStage]) { self.stages = stages }
 
-    /// The store that a handler works on, opened with the model of the version that it has then; nil outside of one.
+    /// The store that a handler works on, opened with the model of the version that it has then; nil outside one.
     public var container: PersistentContainer? { current.withLock { $0 } }
 
     /// Checks that the stages lead, without gap or duplicate, through every version to the model.
     ///
     /// - Parameters:
     ///   - model: the one that stores are opened with.
-    ///   - versions: all released versions, as far as they lie beside the model.
+    ///   - versions: all released versions, as far as they lie next to the model.
     /// - Throws: `stagesInvalid` with everything that is wrong.
     public func validate(_ model: ManagedObjectModel, in versions: ModelVersions? = nil) throws {
         _ = try StageChain(stages, model: model, versions: versions?.versions ?? [])

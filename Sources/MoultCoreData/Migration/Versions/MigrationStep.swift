@@ -33,7 +33,7 @@ public struct MigrationStep: Sendable {
     func planned(in migration: String) -> CodeStep {
         CodeStep(
             name: "\(migration) \(name)", sentence: description,
-            undo: rollback == nil ? nil : "The step has a rollback of its own.")
+            undo: rollback == nil ? nil : "The step has a rollback.")
     }
 
     var code: StepCode {

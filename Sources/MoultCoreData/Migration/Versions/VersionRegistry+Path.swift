@@ -5,7 +5,7 @@ extension VersionRegistry {
     /// which the rest is inferred.
     ///
     /// - Returns: none where the two are one.
-    /// - Throws: `incompatibleVersion` where the way would lead back, or a version is not registered.
+    /// - Throws: `incompatibleVersion` if the way would lead back, or a version is not registered.
     public func path(from: SemanticVersion, to: SemanticVersion) throws -> [VersionedMigration] {
         guard let start = versions.firstIndex(where: { $0.version == from }),
             let end = versions.firstIndex(where: { $0.version == to }), start <= end
@@ -30,8 +30,8 @@ extension VersionRegistry {
 
     /// The whole way from one version to a later one as one migration: its time is the sum, its steps are all steps.
     ///
-    /// - Returns: nil where the two are one.
-    /// - Throws: `incompatibleVersion` where the way would lead back, or a version is not registered.
+    /// - Returns: nil if the two are one.
+    /// - Throws: `incompatibleVersion` if the way would lead back, or a version is not registered.
     public func migrationPlan(from: SemanticVersion, to: SemanticVersion) throws -> VersionedMigration? {
         VersionedMigration(try path(from: from, to: to))
     }
@@ -46,6 +46,6 @@ extension VersionRegistry {
                 : "The version \(missing.joined(separator: " and ")) is not registered.",
             place: missing.first ?? from.description,
             remedy: missing.isEmpty
-                ? "Roll back to a backup of \(to), or aim at a later version." : "Name one of: \(names).")
+                ? "Roll back to a backup of \(to), or choose a later version." : "Name one of: \(names).")
     }
 }

@@ -18,7 +18,7 @@ extension VersionRegistry {
     /// Which version a store is of, read from its own metadata, without changing a byte.
     ///
     /// - Parameter target: the version to compare with; nil for the newest.
-    /// - Throws: `storeUnknown` where it is of none; `incompatibleVersion` for a target that is not registered; what a
+    /// - Throws: `storeUnknown` if it is of none; `incompatibleVersion` for a target that is not registered; what a
     ///   file that is no store throws.
     public func status(ofStoreAt url: URL, target: SemanticVersion? = nil) throws -> StoreVersionStatus {
         let models = modelVersions
@@ -42,7 +42,7 @@ extension VersionRegistry {
     ///   - registry: more of the app's code, such as policies; the versions' own steps need not be in it.
     ///   - onProgress: told often, on the thread that migrates: the part that is done, the time left, the rows.
     /// - Returns: the migrations that have run; none where the store is of the version already.
-    /// - Throws: `cancelled` where the task was; `incompatibleVersion` where the store is later than the target;
+    /// - Throws: `cancelled` if the task was; `incompatibleVersion` if the store is later than the target;
     ///   `stageFailed` naming the step, and what the engine throws. The store is as it was then.
     @discardableResult
     public func migrate(
@@ -90,7 +90,7 @@ extension VersionRegistry {
 
     /// Puts the newest backup of a version back in place of a store; what is there now is backed up first.
     ///
-    /// - Throws: `backupNotFound` where there is none of that version; `backupInvalid` before anything is done.
+    /// - Throws: `backupNotFound` if there is none of that version; `backupInvalid` before anything is done.
     public func rollBack(storeAt url: URL, to version: SemanticVersion) async throws {
         try await BlockingWork.run("VersionRegistry") { _ in
             let migrator = Migrator()
@@ -105,13 +105,14 @@ extension VersionRegistry {
     /// For an app's tests: whether the registered shortcuts do to a store what walking from version to version does.
     ///
     /// - Parameter url: a store of the version that a shortcut starts at; it stays as it is.
-    /// - Throws: `verificationFailed` that says what differs; `usage` where no shortcut leads to the target from there.
+    /// - Throws: `verificationFailed` that says what differs; `usage` if no shortcut leads to the target from there.
     public func verifyShortcut(to target: SemanticVersion? = nil, onCopyOf url: URL) throws {
         let proof = ShortcutProof(modelVersions, options: .init(registry: migrationRegistry))
         let differences = try proof.differences(on: url.path, to: target?.description)
         guard let first = differences.first else { return }
         throw MigrationError(
-            .verificationFailed, "The shortcut does not do what walking does. \(differences.joined(separator: " "))",
-            place: String(first.prefix { $0 != ":" }), remedy: "Correct the shortcut, or leave it out.")
+            .verificationFailed,
+            "The shortcut gives another result than the single migrations. \(differences.joined(separator: " "))",
+            place: String(first.prefix { $0 != ":" }), remedy: "Correct the shortcut, or remove it.")
     }
 }

@@ -26,7 +26,7 @@ public struct VersionRegistry: Sendable {
         guard issues.isEmpty else {
             throw MigrationError(
                 .stagesInvalid, "The versions do not fit together: \(issues.joined(separator: " "))",
-                remedy: "Give every release a number of its own, in order, and each migration two of them.")
+                remedy: "Give every release its own number, in order, and each migration two of them.")
         }
     }
 
@@ -43,7 +43,7 @@ public struct VersionRegistry: Sendable {
             for end in [migration.from, migration.to] where !known.contains(end) {
                 issues.append("\(name) names the version \(end), which is not registered.")
             }
-            if !seen.insert([migration.from, migration.to]).inserted { issues.append("\(name) is there twice.") }
+            if !seen.insert([migration.from, migration.to]).inserted { issues.append("\(name) occurs twice.") }
             let names = migration.customMigrationSteps.map(\.name)
             for name in Set(names.filter { name in names.count { $0 == name } > 1 }).sorted() {
                 issues.append("Two of its steps are called \(name) from \(migration.from) to \(migration.to).")
@@ -83,7 +83,7 @@ public struct VersionRegistry: Sendable {
                     from: migration.from.description, to: migration.to.description, name: name,
                     sentence: migration.description,
                     undo: undone.isEmpty
-                        ? nil : "The backup brings it back; \(undone.joined(separator: ", ")) also roll back.",
+                        ? nil : "The backup restores it; \(undone.joined(separator: ", ")) also roll back.",
                     after: steps))
             if let mapping = migration.mapping {
                 registry.register(

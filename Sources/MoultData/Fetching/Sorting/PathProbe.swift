@@ -28,7 +28,7 @@ final class PathProbe: BackingData {
         self.depth = depth
     }
 
-    /// The path that a key path means; nil where it gives something else than a stored property.
+    /// The path that a key path means; nil if it gives something else than a stored property.
     static func walk<Model: PersistentModel>(_ keyPath: PartialKeyPath<Model>) -> StoredPath? {
         // One step that is no stored property is a computed one, which would run for nothing.
         guard "\(keyPath)".filter({ $0 == "." }).count > 1 else { return nil }
@@ -62,7 +62,7 @@ final class PathProbe: BackingData {
         return end(result, value, keyPath).map { [StoredPath(names, $0)] } ?? []
     }
 
-    /// What the end of a key path is, where its result is the value of a column; nil where it is another.
+    /// What the end of a key path is, where its result is the value of a column; nil if it is another.
     private static func end(_ result: Any, _ value: AttributeValue, _ keyPath: AnyKeyPath) -> StoredPath.End? {
         if let order = unwrapped(result) as? _LocalizedOrder, case .string(let text) = value {
             if order == text._localizedOrder, order != text._localizedStandardOrder {

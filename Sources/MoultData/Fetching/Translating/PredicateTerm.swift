@@ -9,13 +9,13 @@ package indirect enum PredicateTerm {
     case constant(Any)
     /// One value; null for nil.
     case value(StoredExpression)
-    /// A value of several columns, which are elements of a composite attribute; nil where all of them are null.
+    /// A value of several columns, which are elements of a composite attribute; nil if all of them are null.
     case composite(StoredExpression, ValueForm)
     /// A model or its identity; null for nil.
     case object(StoredExpression, any PersistentModel.Type)
-    /// A Bool; nil where `present` does not hold.
+    /// A Bool; nil if `present` does not hold.
     case condition(StoredPredicate, present: StoredPredicate? = nil)
-    /// The objects of a to-many relationship, or some of them; nil where `present` does not hold.
+    /// The objects of a to-many relationship, or some of them; nil if `present` does not hold.
     case collection(StoredExpression, any PersistentModel.Type, present: StoredPredicate? = nil)
     /// A range of values; a bound that is missing is none.
     case range(lower: PredicateTerm?, upper: PredicateTerm?, isClosed: Bool)
@@ -88,7 +88,7 @@ extension StoredExpression {
         }
     }
 
-    /// An object where it is of one of the entities, else nil.
+    /// An object where it is of one of the entities, otherwise nil.
     func cast(to entities: [String]) -> StoredExpression {
         switch self {
         case .constant(.null): self

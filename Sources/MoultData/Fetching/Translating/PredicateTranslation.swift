@@ -49,7 +49,7 @@ package struct PredicateTranslation {
 
     mutating func predicate<Part: PredicateExpression>(_ part: Part) throws -> StoredPredicate {
         let found = try term(part)
-        guard let condition = try condition(found) else { throw refuse(part, "it is no condition") }
+        guard let condition = try condition(found) else { throw refuse(part, "it is not a condition") }
         return condition
     }
 
@@ -116,12 +116,12 @@ package struct PredicateTranslation {
                 let column = attribute.property(name)
                 return .conditional(.isPresent(column), column, rest)
             }
-        case .composite: throw refuse(part, "the store keeps its fields, which can be asked for one by one")
-        case .collection, .range: throw refuse(part, "many values are asked for as if they were one")
+        case .composite: throw refuse(part, "the store keeps its fields, which can be compared one by one")
+        case .collection, .range: throw refuse(part, "many values are used as if they were one")
         }
     }
 
-    /// When a term is not nil; nil where it never is.
+    /// When a term is not nil; nil if it never is.
     func presence(_ term: PredicateTerm) -> StoredPredicate? {
         switch term {
         case .constant(let value): isNilValue(value) ? .constant(false) : nil
@@ -139,8 +139,8 @@ package struct PredicateTranslation {
 
     func refuse(_ part: some PredicateExpression, _ reason: String) -> MigrationError {
         MigrationError(
-            .fetchUnsupported, "\(source(of: part)) cannot be asked of the store: \(reason).", place: entity,
-            remedy: "Change that part, or fetch without it and test the objects in memory.")
+            .fetchUnsupported, "\(source(of: part)) cannot be evaluated in the store: \(reason).", place: entity,
+            remedy: "Change that part, or fetch without it and filter the objects in memory.")
     }
 }
 

@@ -28,7 +28,7 @@ extension PredicateExpressions.IntRemainder: PredicateTranslatable {
 
 extension PredicateExpressions.FloatDivision: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        // SQLite's own operator gives nil where the divisor is 0, Swift's an infinity.
+        // SQLite's own operator gives nil if the divisor is 0, Swift's an infinity.
         try translation.reckoned(ExpressionFunction.InSwift.quotient.rawValue, lhs, rhs, self)
     }
 }

@@ -40,13 +40,13 @@ extension PredicateTranslation {
         default:
             if withoutOptionals(type) == withoutOptionals(Input.Output.self) { return found }
         }
-        throw refuse(part, "the store cannot make a \(type) of it")
+        throw refuse(part, "the store cannot convert it to \(type)")
     }
 
     /// The entities whose objects are of a class, the class's own first.
     fileprivate func entities(of type: Any.Type, _ part: some PredicateExpression) throws -> [String] {
         guard let model = withoutOptionals(type) as? any PersistentModel.Type else {
-            throw refuse(part, "\(type) is no model")
+            throw refuse(part, "\(type) is not a model")
         }
         var names = [try schema.fetchedEntity(model)]
         while true {

@@ -86,7 +86,7 @@ extension PredicateTranslation {
 
     /// The elements of a list that is known now.
     fileprivate func elements(_ list: Any, of part: some PredicateExpression) throws -> [ExpressionValue] {
-        guard let sequence = list as? any Sequence else { throw refuse(part, "it is no list") }
+        guard let sequence = list as? any Sequence else { throw refuse(part, "it is not a list") }
         return try sequence.map { element in
             guard let value = ExpressionValue(predicateConstant: element) else {
                 throw refuse(part, "the store has no form for a value of \(type(of: element))")

@@ -130,7 +130,7 @@ extension PredicateTranslation {
             return .compare(StoredNumber.ordered(left), `operator`, StoredNumber.ordered(right))
         }
         guard type is any PersistentValue.Type else {
-            throw refuse(part, "\(type) has an order of its own, which no store knows")
+            throw refuse(part, "\(type) has its own order, which the store does not know")
         }
         return .compare(left, `operator`, right)
     }

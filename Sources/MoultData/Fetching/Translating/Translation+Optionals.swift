@@ -19,7 +19,7 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
 }
 
 extension PredicateTranslation {
-    /// A term that is nil where another one is.
+    /// A term that is nil if another one is.
     fileprivate func given(
         _ whole: PredicateTerm, _ result: PredicateTerm, _ part: some PredicateExpression
     ) throws -> PredicateTerm {

@@ -41,7 +41,7 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
         guard let property = ModelProperties.of(owner)[keyPath] else {
             // persistentModelID, id: the object itself stands for them in the store.
             if Output.self == PersistentIdentifier.self { return .object(object, model) }
-            throw translation.refuse(self, "it is no stored property of \(model)")
+            throw translation.refuse(self, "it is not a stored property of \(model)")
         }
         switch property.shape {
         case .attribute(let attribute):
@@ -66,7 +66,7 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
     ) throws -> PredicateTerm {
         guard case .fields(let fields) = form, let name = StructFields.name(of: keyPath),
             let field = fields.first(where: { $0.name == name })
-        else { throw translation.refuse(self, "it is no stored property of \(Root.Output.self)") }
+        else { throw translation.refuse(self, "it is not a stored property of \(Root.Output.self)") }
         let value = attribute.property(name)
         switch field.form {
         case .fields, .cases: return .composite(value, field.form)

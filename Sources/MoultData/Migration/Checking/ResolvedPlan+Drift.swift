@@ -2,7 +2,7 @@ import MoultModel
 import MoultPlan
 
 extension ResolvedPlan {
-    /// The models that an app works with must be those of one of the versions, else its stores are of none.
+    /// The models that an app works with must be those of one of the versions, otherwise its stores are of none.
     mutating func checkDrift(of schema: Schema) {
         guard versions.count == schemas.count, let newest = versions.last,
             let current = try? schema.modelVersion(),
@@ -14,7 +14,7 @@ extension ResolvedPlan {
         }
         report(
             "models-drifted", newest.name,
-            "The container's models are those of no version. Since \(newest.name), the newest: "
+            "The container's models match no version. Changed since \(newest.name), the newest: "
                 + "\(differences.joined(separator: " "))",
             "Leave released versions as they are, and add one of these models to the plan.")
     }

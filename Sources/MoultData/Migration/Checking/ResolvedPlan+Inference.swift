@@ -52,7 +52,7 @@ extension ResolvedPlan {
         let words = question.answers.compactMap { $0.words(in: "\(types[edge.older + 1])") }
         let remedy =
             question.kind == .rename
-            ? "Write @Attribute(originalName: …) where it is the same property, or answer in the plan: "
+            ? "Write @Attribute(originalName: …) if it is the same property, or answer in the plan: "
             : "Set it in a .transform of \(question.entity), or answer in the plan: "
         report(
             "question-\(question.kind.rawValue)", question.place,
@@ -73,8 +73,8 @@ extension ResolvedPlan {
             report(
                 "class-renamed", new,
                 "\(name(of: edge)): the class \(old) is gone and \(new) is new. A model is known by the name of its "
-                    + "class, so that all objects of \(old) would go.",
-                "Call the class \(old) in both versions, each inside of its schema; or add .transform(from: \(old).self, "
+                    + "class, so all objects of \(old) would be deleted.",
+                "Name the class \(old) in both versions, each inside its schema; or add .transform(from: \(old).self, "
                     + "to: \(new).self) { old, new in … }; or answer in the plan: .new(\"\(new)\", in: \(version).self) or "
                     + ".renamed(\"\(new)\", from: \"\(old)\", in: \(version).self).")
         }

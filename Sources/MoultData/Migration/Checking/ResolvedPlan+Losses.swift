@@ -31,7 +31,7 @@ extension ResolvedPlan {
             "values-unread", place,
             "\(name(of: edge)): \(what) didMigrate has only the new version, so no code can read the old values, and all "
                 + "of them would be lost.",
-            "Use a transform, which has the old object beside the new one: .transform(from: \(from).\(entity).self, "
+            "Use a transform, which has the old object next to the new one: .transform(from: \(from).\(entity).self, "
                 + "to: \(to).\(entity).self) { old, new in new.\(property) = … old.\(property) … }. Or read the values "
                 + "in willMigrate. Or accept the loss in the plan: "
                 + "static var acceptedLosses: AcceptedLosses { [\"\(place)\"] }.")

@@ -29,10 +29,10 @@ extension ResolvedPlan {
         guard newer == older + 1 else {
             let what =
                 newer <= older
-                ? "does not lead to a later version" : "leaps over \(newer - older - 1) versions in between"
+                ? "does not lead to a later version" : "skips \(Quantity.count(newer - older - 1, "version"))"
             report(
                 "stage-not-neighbours", label, "\(label) \(what).",
-                "Let each stage lead from a version to the one after it in schemas.")
+                "Each stage must lead from a version to the next one in schemas.")
             return
         }
         edges[older].stages.append((number, stage))
@@ -52,16 +52,16 @@ extension ResolvedPlan {
             report(
                 "transform-unclear", label,
                 fitting.isEmpty
-                    ? "\(label) stands between no two versions: none has \(String(reflecting: transform.old)) where the "
+                    ? "\(label) fits between no two versions: none has \(String(reflecting: transform.old)) where the "
                         + "next has \(String(reflecting: transform.new))."
-                    : "\(label) could stand between \(fitting.map { name(of: edges[$0]) }.joined(separator: ", or ")).",
+                    : "\(label) could be between \(fitting.map { name(of: edges[$0]) }.joined(separator: ", or ")).",
                 "Name the models of two neighbouring versions, or the versions with fromVersion and toVersion.")
             return
         }
         edges[edge].stages.append((number, stage))
     }
 
-    /// Each edge needs one stage, or several transforms of different models beside a custom one.
+    /// Each edge needs one stage, or several transforms of different models next to a custom one.
     mutating func checkEdges() {
         for edge in edges {
             guard !edge.stages.isEmpty else {
@@ -76,13 +76,13 @@ extension ResolvedPlan {
                 report(
                     "stage-twice", name(of: edge),
                     "Stages \(plain.map { "\($0.number)" }.joined(separator: " and ")) both lead from \(name(of: edge)).",
-                    "Join them to one custom stage.")
+                    "Combine them into one custom stage.")
             }
             let models = edge.transforms.map(\.oldName)
             for model in Set(models).sorted() where models.count(where: { $0 == model }) > 1 {
                 report(
                     "transform-twice", model, "\(model) has two transforms from \(name(of: edge)).",
-                    "Join them to one.")
+                    "Combine them into one.")
             }
         }
     }

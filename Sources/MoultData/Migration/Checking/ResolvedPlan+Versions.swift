@@ -42,8 +42,8 @@ extension ResolvedPlan {
             report(
                 "checksum-twice", name(of: later),
                 "\(label(earlier)) and \(label(later)) have models with the same checksum, "
-                    + "\(versions[later].model.versionChecksum.prefix(12))…, so that no store can tell them apart.\(unseen)",
-                "Leave one of them out, or give a property of the later one a hashModifier.")
+                    + "\(versions[later].model.versionChecksum.prefix(12))…, so no store can distinguish them.\(unseen)",
+                "Remove one of them, or give a property of the later one a hashModifier.")
         }
     }
 

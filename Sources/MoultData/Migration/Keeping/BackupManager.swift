@@ -4,11 +4,12 @@ import MoultModel
 import MoultStore
 import MoultSystem
 
-/// Makes, lists, proves and puts back the backups of one store. Every migration makes one by itself before it changes
+/// Makes, lists, verifies and puts back the backups of one store. Every migration makes one by itself before it changes
 /// anything; this is for a button that says "Create backup now".
 ///
-/// A backup is a whole store in a folder beside it, made through SQLite and proven by its checksum. A store may be open
-/// while it is backed up; what a context has not saved is not in it. To put one back, let go of the container first.
+/// A backup is a whole store in a folder next to it, made through SQLite and verified by its checksum. A store may be
+/// open while it is backed up; what a context has not saved is not in it. To put one back, released the container
+/// first.
 public struct BackupManager: Sendable {
     public let url: URL
 
@@ -28,9 +29,9 @@ public struct BackupManager: Sendable {
         public var id: String { name }
     }
 
-    /// Copies the store as it was last saved. Saves of this process wait meanwhile.
+    /// Copies the store as it was last saved. Saves of this process wait in the meantime.
     ///
-    /// - Throws: `locked` where another process has the store.
+    /// - Throws: `locked` if another process has the store.
     @discardableResult
     public func createBackup() throws -> Backup {
         if try PersistentStoreCoordinator.isOpen(url) { return Backup(try Migrator().backUpOpen(url.path)) }
@@ -41,7 +42,7 @@ public struct BackupManager: Sendable {
     /// Oldest first; none where there is no store and never was.
     public func backups() throws -> [Backup] { try Migrator().backups(of: url.path).list().map(Backup.init) }
 
-    /// Proves that a backup still is what it was when it was made.
+    /// Verifies that a backup still is what it was when it was made.
     ///
     /// - Throws: `backupInvalid` that says what differs; `backupNotFound`.
     public func verify(_ backup: Backup) throws {
@@ -49,11 +50,11 @@ public struct BackupManager: Sendable {
         try folder.verify(try folder.backup(named: backup.name))
     }
 
-    /// Puts a backup in place of the store, in one commit, when it has been proven.
+    /// Puts a backup in place of the store, in one commit, when it has been verified.
     ///
-    /// - Returns: the backup of what was there before; nil where there was no store that could be read.
-    /// - Throws: `backupInvalid` before anything is done; `usage` where the store is open in this process, `locked`
-    ///   where another one has it.
+    /// - Returns: the backup of what was there before; nil if there was no store that could be read.
+    /// - Throws: `backupInvalid` before anything is done; `usage` if the store is open in this process, `locked` if
+    ///   another one has it.
     @discardableResult
     public func restore(_ backup: Backup) throws -> Backup? {
         try PersistentStoreCoordinator.checkIsNotOpen(url)

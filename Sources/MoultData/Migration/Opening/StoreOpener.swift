@@ -43,10 +43,10 @@ package struct StoreOpener {
     ///
     /// - Parameters:
     ///   - url: nil or `/dev/null` for a store in memory.
-    ///   - configuration: one of the configurations given; nil where the store holds all entities.
+    ///   - configuration: one of the configurations given; nil if the store holds all entities.
     /// - Returns: the open store; it stays open until it is closed, and `store` of it is what a coordinator takes.
-    /// - Throws: `storeUnknown` for a store of no version; `storeAhead` for one of a later version, or one that is to be
-    ///   migrated and only opened for reading; `noPath`, `cannotInfer`, `dataConflict`, `stageFailed` where the plan
+    /// - Throws: `storeUnknown` for a store of no version; `storeAhead` for one of a later version, or one that is to
+    ///   be migrated and only opened for reading; `noPath`, `cannotInfer`, `dataConflict`, `stageFailed` if the plan
     ///   does not bring it here; `locked` where somebody else has it.
     package func open(
         at url: URL?, configuration: String? = nil, isReadOnly: Bool = false

@@ -28,8 +28,8 @@ struct UnknownStore {
             "The store is of no version of \(plan). \(nearest.map(\.sentence) ?? "")\(differences(nearest, versions))"
         error.place = snapshot.path
         error.remedy =
-            "Every build that reached anybody needs its version: add the models that made this store to the plan as a "
-            + "VersionedSchema of their own, with a stage from the version before and one to the version after."
+            "Every build that reached users needs its version. Add the models that made this store to the plan as a "
+            + "separate VersionedSchema, with a stage from the version before and one to the version after."
         return error
     }
 

@@ -40,7 +40,7 @@ struct ResolvedPlan {
         if !faults.contains(finding) { faults.append(finding) }
     }
 
-    /// `stagesInvalid` with everything that is wrong with the plan; nil where nothing is.
+    /// `stagesInvalid` with everything that is wrong with the plan; nil if nothing is.
     var error: MigrationError? { faults.isEmpty ? nil : .planInvalid(name, faults) }
 }
 

@@ -84,6 +84,6 @@ extension PlanEdge {
             isCustom ? "the plan's own code runs" : nil,
             models.isEmpty ? nil : "\(models.joined(separator: ", ")) is transformed object by object",
         ].compactMap(\.self)
-        return "From \(name) \(parts.isEmpty ? "the plan's answers are followed" : parts.joined(separator: ", and "))."
+        return "From \(name) \(parts.isEmpty ? "the plan's answers are used" : parts.joined(separator: ", and "))."
     }
 }

@@ -2,11 +2,11 @@
 public struct ModelTransform: @unchecked Sendable {
     let old: any PersistentModel.Type
     let new: any PersistentModel.Type
-    /// Nil where the two classes say which versions are meant.
+    /// Nil if the two classes say which versions are meant.
     let versions: (from: any VersionedSchema.Type, to: any VersionedSchema.Type)?
     /// Calls the code with an old and a new object; false where they are of other classes.
     let run: (any PersistentModel, any PersistentModel) throws -> Bool
-    /// What is to become of an old object; nil for one of another class, and where every object is made anew.
+    /// What is to become of an old object; nil for one of another class, and where every object is rebuilt.
     let decide: (any PersistentModel, TransformRun) throws -> Decision?
 
     /// ``TransformOutcome`` without its type.

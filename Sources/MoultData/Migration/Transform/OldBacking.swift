@@ -26,7 +26,7 @@ final class OldBacking: BackingData {
         let place = "\(source.entityName).\(key)"
         run.note(
             MigrationError(
-                .dataConflict, "The row of \(source.objectID) holds no value that \(place) could have.", place: place,
+                .dataConflict, "The row of \(source.objectID) holds a value that \(place) cannot have.", place: place,
                 remedy: "Make the property optional in the old version, or give the row a value before."))
     }
 
@@ -35,7 +35,7 @@ final class OldBacking: BackingData {
     private func refuseChange(_ key: String) {
         run.note(
             MigrationError(
-                .usage, "An object of the old version was changed, which it cannot be.",
+                .usage, "An object of the old version cannot be changed.",
                 place: "\(source.entityName).\(key)", remedy: "Change the new object."))
     }
 }

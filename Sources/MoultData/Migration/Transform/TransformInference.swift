@@ -15,13 +15,13 @@ struct TransformInference {
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
     private(set) var correspondence: Correspondence
-    /// Nil where something is in its way.
+    /// Nil if something is in its way.
     private(set) var mapping: ResolvedMapping?
 
     /// - Parameters:
     ///   - asksAboutRenames: whether a removed thing that resembles an added one is a question.
     ///   - drops: whether the values of a property whose type changes are left to the code before the change.
-    /// - Throws: `usage` where an answer is about nothing that the versions have.
+    /// - Throws: `usage` if an answer fits no question that the versions have.
     init(
         from older: ModelVersion, to newer: ModelVersion, _ transforms: [ModelTransform] = [], answers: [Answer],
         history: RenamingHistory, asksAboutRenames: Bool, drops: @escaping (Question) -> Bool = { _ in false }
@@ -51,7 +51,7 @@ struct TransformInference {
         } while answers.count > known
     }
 
-    /// The answer to a question that the code of the stage makes idle: what is asked about starts anew.
+    /// The answer to a question that the code of the stage makes idle: what is asked about starts again.
     private func answerLeftToCode(_ question: Question) -> Answer? {
         let isTransformed = question.property != nil && transforms.contains { $0.newName == question.entity }
         switch question.kind {

@@ -45,7 +45,7 @@ final class TransformPolicy: EntityMigrationPolicy {
         return nil
     }
 
-    /// Nil where an object is to be made.
+    /// Nil if an object is to be made.
     private func outcome(_ decision: ModelTransform.Decision?, _ run: TransformRun) throws -> InstanceOutcome? {
         switch decision {
         case nil, .made?: nil

@@ -38,17 +38,17 @@ final class TransformRun {
         switch model.persistentBackingData {
         case let backing as NewBacking: return backing.object
         case let backing as OldBacking: throw oldObject(backing.source)
-        default: return try takeIn(model)
+        default: return try makeObject(model)
         }
     }
 
-    private func takeIn(_ model: any PersistentModel) throws -> DestinationObject {
+    private func makeObject(_ model: any PersistentModel) throws -> DestinationObject {
         let type = type(of: model)
         let name = Schema.entityName(for: type)
         guard let known = newTypes[name], known == type else {
             throw MigrationError(
-                .unknownKey, "\(String(reflecting: type)) is no model of the new version.", place: name,
-                remedy: "Make the new object of a model of the version that the transform leads to.")
+                .unknownKey, "\(String(reflecting: type)) is not a model of the new version.", place: name,
+                remedy: "Create the new object from a model of the version to which the transform leads.")
         }
         let object = try manager.insertObject(forEntityName: name)
         let backing = NewBacking(object, self)
@@ -70,8 +70,8 @@ final class TransformRun {
 
     private func oldObject(_ source: SourceObject) -> MigrationError {
         MigrationError(
-            .usage, "A relationship of a new object was led to an object of the old version.", place: source.entityName,
-            remedy: "Leave links to what the old objects become to the migration, or make a new object.")
+            .usage, "A relationship of a new object was set to an object of the old version.", place: source.entityName,
+            remedy: "Leave such links to the migration, or create a new object.")
     }
 
     // MARK: - Faults

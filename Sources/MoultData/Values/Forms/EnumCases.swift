@@ -14,7 +14,7 @@ enum EnumCases {
         return _openExistential(type, do: names)
     }
 
-    /// The name of a value's case; nil where the type is no enum or has no reflection metadata.
+    /// The name of a value's case; nil if the type is no enum or has no reflection metadata.
     static func name<Value>(of value: Value) -> String? {
         guard isEnum(Value.self) else { return nil }
         return enumCaseName(value).map { String(cString: $0) }

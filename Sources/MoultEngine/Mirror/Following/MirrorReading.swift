@@ -35,7 +35,7 @@ struct MirrorReading {
     /// Lists the objects that were written.
     ///
     /// - Parameter all: compare everything.
-    /// - Throws: `mirrorDiverged` where the store that follows is ahead.
+    /// - Throws: `mirrorDiverged` if the store that follows is ahead.
     mutating func list(all: Bool) throws {
         try connection.execute(PartialScript.makeKeys)
         transaction = try connection.lastTransaction(schema: "source")
@@ -58,7 +58,7 @@ struct MirrorReading {
             try connection.lastTransaction(schema: "replica") != nil
         else { return false }
         guard known <= last else {
-            throw Self.ahead("It holds the transaction \(known), and the store that it follows ends with \(last).")
+            throw Self.ahead("It has the transaction \(known), but the store that it follows ends with \(last).")
         }
         let times = try ["source", "replica"].map { schema in
             try connection.rows("SELECT ZTIMESTAMP FROM \(schema).ATRANSACTION WHERE Z_PK = ?", [.integer(known)]) {
@@ -66,7 +66,7 @@ struct MirrorReading {
             }.first
         }
         if let one = times[0], let other = times[1], one != other {
-            throw Self.ahead("The transaction \(known) is not the same in both stores: they have parted before it.")
+            throw Self.ahead("The transaction \(known) differs between the stores: they diverged before it.")
         }
         guard known < last else { return true }
         let first = try connection.integer(
@@ -99,7 +99,7 @@ struct MirrorReading {
                 WHERE s.Z_ENT IN (\(numbers)) AND m.Z_OPT > s.Z_OPT LIMIT 1
                 """)
             if let newer {
-                throw Self.ahead("Its object \(newer) in \(source.destination) was written more often.")
+                throw Self.ahead("Its object \(newer) in \(source.destination) has a higher lock counter.")
             }
             let unknown = try connection.integer(
                 """
@@ -107,7 +107,7 @@ struct MirrorReading {
                 (SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = \(source.rootNumber))
                 """)
             if let unknown {
-                throw Self.ahead("Its object \(unknown) in \(source.destination) was never made in the other store.")
+                throw Self.ahead("Its object \(unknown) in \(source.destination) does not exist in the other store.")
             }
             try connection.run(
                 """
@@ -128,8 +128,8 @@ struct MirrorReading {
         MigrationError(
             .mirrorDiverged, "The store that follows is ahead of the one that it follows. \(fact)", place: fact,
             remedy:
-                "The store may have been taken back to an older state. moult mirror sync --overwrite makes the other "
-                + "one follow; moult mirror stop keeps both as they are.")
+                "The store may have been restored to an older state. moult mirror sync --overwrite makes the other "
+                + "one follow it; moult mirror stop keeps both unchanged.")
     }
 
     private func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
@@ -152,7 +152,7 @@ struct MirrorReading {
         return made + (try makeHistory())
     }
 
-    /// History goes over as a migration carries it; what came since is added, and what the store has let go of goes.
+    /// History goes over as a migration carries it; what came since is added, and what the store has released goes.
     private func makeHistory() throws -> [MirroredTable] {
         guard transaction != nil, try connection.lastTransaction(schema: "replica") != nil else { return [] }
         // A part is right only where the rest is known to be there.

@@ -9,9 +9,9 @@ struct MirrorRoute: Sendable {
     let replica: String
     let from: ModelVersion
     let to: ModelVersion
-    /// The one mapping of the way; nil where it takes more than that.
+    /// The one mapping of the way; nil if it takes more than that.
     let mapping: ResolvedMapping?
-    /// Why not single objects can be followed but only the whole store, in a sentence; nil where they can.
+    /// Why not single objects can be followed but only the whole store, in a sentence; nil if they can.
     let obstacle: String?
     /// Whether what the mapping does not fill stays as it is: on the way back.
     let keepsUnfilled: Bool

@@ -8,7 +8,7 @@ package struct MirrorOutcome: Sendable, Equatable {
     package var means: MirrorMeans
     /// Rows of the store that follows.
     package var changes: MirrorChanges
-    /// Why every row had to be compared, in a sentence; nil where that was not so, or was wished for.
+    /// Why every row had to be compared, in a sentence; nil if that was not so, or was wished for.
     package var reason: String?
     package var seconds: Double
 }
@@ -16,13 +16,13 @@ package struct MirrorOutcome: Sendable, Equatable {
 extension StoreMirror {
     /// Takes over what was written since the last time.
     ///
-    /// The store that is followed is only read, at one moment; apps may write to it meanwhile. The rows and how far they
-    /// go are one transaction of the other. When this throws, both stores are as they were.
+    /// The store that is followed is only read, at one moment; apps may write to it in the meantime. The rows and how
+    /// far they go are one transaction of the other. When this throws, both stores are as they were.
     ///
     /// - Parameters:
     ///   - all: compare every row, whatever history and counters say.
     ///   - overwriting: give up what something else has written to the store that follows.
-    /// - Throws: `locked`, `fileNotFound`, `mirrorDiverged`; `dataConflict` where rows do not fit the other version.
+    /// - Throws: `locked`, `fileNotFound`, `mirrorDiverged`; `dataConflict` if rows do not fit the other version.
     package mutating func synchronise(all: Bool = false, overwriting: Bool = false) throws -> MirrorOutcome {
         let route = try route()
         let all = all || overwriting || record.comparesAll
@@ -40,7 +40,7 @@ extension StoreMirror {
 
     /// - Parameters:
     ///   - source: the store that is followed, or a copy of it.
-    ///   - fresh: what a migration makes of that; nil where it has still to be made, if it is needed.
+    ///   - fresh: what a migration makes of that; nil if it has still to be made, if it is needed.
     func follow(
         _ route: MirrorRoute, reading source: String, in folder: String, all: Bool, overwriting: Bool,
         fresh: String? = nil
@@ -73,7 +73,7 @@ extension StoreMirror {
     }
 
     func snapshot(of path: String) throws -> StoreSnapshot {
-        // With the right to write, SQLite heals what a killed app has left.
+        // With the right to write, SQLite recovers what a killed app has left.
         let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
         defer { connection.close() }
         return try StoreSnapshot(connection)
@@ -84,7 +84,7 @@ extension StoreMirror {
         guard let mapping = route.mapping else { return (nil, route.obstacle) }
         if let obstacle = route.obstacle { return (nil, obstacle) }
         guard snapshot.hashes.isCompatible(with: route.from.hashes) else {
-            return (nil, "The store holds one configuration of the model.")
+            return (nil, "The store has only one configuration of the model.")
         }
         let replica = try self.snapshot(of: route.replica)
         let script = try PartialScript(

@@ -5,7 +5,7 @@ import MoultSystem
 import MoultVerify
 
 extension StoreMirror {
-    /// A value that the other version requires and that the new rows lack, as an error; nil where there is none.
+    /// A value that the other version requires and that the new rows lack, as an error; nil if there is none.
     func missingValue(in step: MirrorStep, _ route: MirrorRoute) throws -> MigrationError? {
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
         let connection = try Connection(step.fresh, mode: .readWrite)
@@ -19,14 +19,15 @@ extension StoreMirror {
             guard let key else { continue }
             return MigrationError(
                 .dataConflict, "The object \(key) has no value for \(column.place), which is required.",
-                place: column.place, remedy: "Give it one; both stores are as they were.")
+                place: column.place, remedy: "Give it one. Both stores are unchanged.")
         }
         return nil
     }
 
     func cannotGoBack(_ reason: String) -> MigrationError {
         MigrationError(
-            .unsupported, "What is written to the second store cannot be taken back. \(reason)", place: record.second,
+            .unsupported, "What is written to the second store cannot be copied to the first. \(reason)",
+            place: record.second,
             remedy: "Use the second store; moult mirror stop ends the mirror.")
     }
 
@@ -54,7 +55,7 @@ extension StoreMirror {
         return try connection.transaction(.deferred) {
             guard try connection.catalogue(schema: "source").digest == snapshot.catalogueDigest else {
                 throw MigrationError(
-                    .planStale, "The tables of the store have changed meanwhile.", place: source,
+                    .planStale, "The tables of the store have changed in the meantime.", place: source,
                     remedy: "Run the command again.")
             }
             try reading.list(all: all)
@@ -94,7 +95,7 @@ extension StoreMirror {
         }
         if let last = transaction, let known = mark.transaction, known > last, !overwriting {
             throw MirrorReading.ahead(
-                "It holds the transaction \(known), and the store that it follows ends with \(last).")
+                "It has the transaction \(known), but the store that it follows ends with \(last).")
         }
         let connection = try Connection(path, mode: .readWrite)
         defer { connection.close() }

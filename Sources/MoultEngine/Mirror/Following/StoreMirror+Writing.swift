@@ -19,8 +19,8 @@ extension StoreMirror {
             return try connection.transaction(.immediate) { try write(step, route, mark, connection) }
         } catch let error as MigrationError where error.code == .sqlite && error.cause?.contains("constraint") == true {
             throw MigrationError(
-                .dataConflict, "Two objects would have one value that has to be unique in \(route.to.name).",
-                place: route.primary, remedy: "Change one of them; both stores are as they were.", cause: error.cause)
+                .dataConflict, "Two objects would have the same value, which must be unique in \(route.to.name).",
+                place: route.primary, remedy: "Change one of them. Both stores are unchanged.", cause: error.cause)
         } catch {
             // A log whose synchronisation failed holds the transaction, and the next process would find it there.
             try? connection.run("PRAGMA main.wal_checkpoint(TRUNCATE)")

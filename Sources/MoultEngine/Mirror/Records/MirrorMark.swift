@@ -20,7 +20,7 @@ struct MirrorMark: Equatable {
         self.contents = contents
     }
 
-    /// Nil where the store follows none.
+    /// Nil if the store follows none.
     init?(_ metadata: StoreMetadata) {
         guard let entry = metadata.entries[Self.key], let identifier = entry["mirror"]?.string,
             let contents = entry["contents"]?.dictionary?.compactMapValues(\.integer)

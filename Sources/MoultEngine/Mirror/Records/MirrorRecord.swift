@@ -29,9 +29,9 @@ package struct MirrorRecord: Sendable, Equatable {
     package var startedAt: String
     /// Whether the store that follows has still to be compared as a whole, whatever was written since.
     package var comparesAll = false
-    /// Whether nothing that was written since the cut-over can be taken back.
+    /// Whether nothing that was written since the cut-over can be undone.
     package var isOneWay = false
-    /// What could not be taken back at the cut-over, in sentences.
+    /// What could not be undone at the cut-over, in sentences.
     package var losses: [String] = []
     /// What the caller was told to find the model and the mapping by, for the next call.
     package var input: [String: String] = [:]
@@ -40,15 +40,15 @@ package struct MirrorRecord: Sendable, Equatable {
 // MARK: - On the disk
 
 extension MirrorRecord {
-    /// - Returns: nil where the store has no mirror.
-    /// - Throws: `metadataInvalid` where the record cannot be read.
+    /// - Returns: nil if the store has no mirror.
+    /// - Throws: `metadataInvalid` if the record cannot be read.
     package static func read(_ sidecar: Sidecar, _ system: any System) throws -> MirrorRecord? {
         guard try system.exists(sidecar.mirror) else { return nil }
         let json = try JSONValue(
             parsing: system.read(sidecar.mirror, as: .metadataInvalid), place: sidecar.mirror, code: .metadataInvalid)
         guard let record = MirrorRecord(json) else {
             throw MigrationError(
-                .metadataInvalid, "The record of the mirror is of a form that this Moult does not know.",
+                .metadataInvalid, "The format of the mirror's record is not known to this version of Moult.",
                 place: sidecar.mirror, remedy: "Use the version of Moult that wrote it.")
         }
         return record

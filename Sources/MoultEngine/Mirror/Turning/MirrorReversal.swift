@@ -7,9 +7,9 @@ import MoultPlan
 /// What the first store alone has is no loss: it keeps that as it is.
 struct MirrorReversal {
     private(set) var mapping = ResolvedMapping(entityMappings: [])
-    /// What is written to the second store alone and cannot be taken back, in sentences.
+    /// What is written to the second store alone and cannot be undone, in sentences.
     private(set) var losses: [String] = []
-    /// Why nothing can be taken back, in sentences; empty where it can.
+    /// Why nothing can be undone, in sentences; empty where it can.
     private(set) var obstacles: [String] = []
 
     private let forward: ResolvedMapping
@@ -20,7 +20,7 @@ struct MirrorReversal {
         (self.forward, self.first, self.second) = (forward, first, second)
         for entity in first.entities { add(entity) }
         for merged in forward.mergedHierarchies(from: first, to: second) {
-            obstacles.append("Objects that moved into the hierarchy of \(merged.root) have other keys there.")
+            obstacles.append("Objects that moved into the hierarchy of \(merged.root) have other keys in it.")
         }
         for added in forward.entityMappings where added.sourceEntityName == nil {
             guard let name = added.destinationEntityName else { continue }
@@ -99,20 +99,20 @@ struct MirrorReversal {
                 sources[relationship.name] = .empty
                 if !relationship.isOptional, !relationship.isToMany, !entity.isAbstract {
                     obstacles.append(
-                        "\(entity.name).\(relationship.name) is required, and \(other.name) has nothing for it.")
+                        "\(entity.name).\(relationship.name) is required, and \(other.name) has no value for it.")
                 }
                 continue
             }
             sources[relationship.name] = .relationship(name)
             carried.insert(name)
             if there.isToMany != relationship.isToMany || there.isOrdered != relationship.isOrdered {
-                obstacles.append("\(other.name).\(name) is of another kind than \(entity.name).\(relationship.name).")
+                obstacles.append("\(other.name).\(name) has another type than \(entity.name).\(relationship.name).")
             }
         }
         for relationship in second.relationships(of: other)
         where !relationship.isTransient && !carried.contains(relationship.name) {
             guard case .empty? = mapped.relationships[relationship.name] else {
-                obstacles.append("\(other.name).\(relationship.name) is put together of several.")
+                obstacles.append("\(other.name).\(relationship.name) combines several.")
                 continue
             }
             losses.append("Links of \(other.name).\(relationship.name).")

@@ -5,22 +5,22 @@ import MoultStore
 import MoultSystem
 
 extension StoreMirror {
-    /// Makes the second store the one that apps write to. From then on the first follows it, so that the cut-over can be
-    /// taken back (``undoCutOver()``) with all that was written since.
+    /// Makes the second store the one that apps write to. From then on the first follows it, so that the cut-over can
+    /// be undone (``undoCutOver()``) with all that was written since.
     ///
-    /// Nobody may have the first store open. The second is brought up to date and compared as a whole; the record of the
-    /// mirror is the last thing that is written, and the one that counts.
+    /// Nobody may have the first store open. The second is brought up to date and compared as a whole; the record of
+    /// the mirror is the last thing that is written, and the one that counts.
     ///
-    /// - Parameter acceptingLosses: go on although some of what is written to the second store, or all of it, could not
-    ///   be taken back.
-    /// - Returns: what cannot be taken back, in sentences.
-    /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` where the stores differ;
-    ///   `locked` where somebody has the first store open or writes to it meanwhile.
+    /// - Parameter acceptingLosses: continue although some of what is written to the second store, or all of it, could
+    ///   not be undone.
+    /// - Returns: what cannot be undone, in sentences.
+    /// - Throws: `unsupported` with that list where it was not accepted; `verificationFailed` if the stores differ;
+    ///   `locked` where somebody has the first store open or writes to it in the meantime.
     package mutating func cutOver(acceptingLosses: Bool = false) throws -> [String] {
         guard record.state == .mirroring else {
             throw MigrationError(
                 .usage, "The cut-over is done: apps write to the second store.", place: store,
-                remedy: "Take it back with --undo, or end the mirror.")
+                remedy: "Undo it with --undo, or end the mirror.")
         }
         let route = try forward()
         let back = route.mapping.map { MirrorReversal($0, from: route.from.model, to: route.to.model) }
@@ -37,16 +37,16 @@ extension StoreMirror {
 
     /// Makes the first store the one that apps write to again, with what was written to the second since.
     ///
-    /// - Throws: `unsupported` where the cut-over was made as one that is not taken back; as ``cutOver(acceptingLosses:)``.
+    /// - Throws: `unsupported` if the cut-over was made as one that is not undone; as ``cutOver(acceptingLosses:)``.
     package mutating func undoCutOver() throws {
         guard record.state == .cutOver else {
             throw MigrationError(
-                .usage, "There is no cut-over to take back: apps write to the first store.", place: store,
-                remedy: "Nothing has to be done.")
+                .usage, "There is no cut-over to undo: apps write to the first store.", place: store,
+                remedy: "Nothing needs to be done.")
         }
         let route = try route()
         try locked { try turn(route, isTakenBack: true) }
-        // What could not be taken back is in the second store alone; it follows in everything again.
+        // What could not be undone is in the second store alone; it follows in everything again.
         record.comparesAll = true
         record.state = .mirroring
         record.losses = []
@@ -84,7 +84,7 @@ extension StoreMirror {
 // MARK: - Turning round
 
 extension StoreMirror {
-    /// Why nothing could be taken back; empty where it can.
+    /// Why nothing could be undone; empty where it can.
     private func obstacles(to back: MirrorReversal?, of route: MirrorRoute) throws -> [String] {
         if let obstacle = try script(of: route, over: snapshot(of: store)).1 { return [obstacle] }
         guard let back else { return [Self.noWayBack] }
@@ -94,17 +94,17 @@ extension StoreMirror {
         return script == nil ? [reason ?? Self.noWayBack] : []
     }
 
-    private static let noWayBack = "There is no mapping back."
+    private static let noWayBack = "There is no reverse mapping."
 
     private func losing(_ losses: [String], isAll: Bool) -> MigrationError {
         let what =
-            isAll ? "Nothing that is written to the second store could be taken back" : "This could not be taken back"
+            isAll ? "Nothing that is written to the second store could be copied back" : "This could not be copied back"
         return MigrationError(
             .unsupported, "\(what): \(losses.joined(separator: " "))", place: record.second,
-            remedy: "Pass --accept-losses to cut over all the same.")
+            remedy: "Pass --accept-losses to cut over anyway.")
     }
 
-    /// Brings the follower up to date, proves it equal, and has the store that was followed so far follow from here.
+    /// Brings the follower up to date, verifies it equal, and has the store that was followed so far follow from here.
     ///
     /// - Parameter isTakenBack: whether it does follow.
     private func turn(_ route: MirrorRoute, isTakenBack: Bool) throws {
@@ -117,20 +117,20 @@ extension StoreMirror {
                     .verificationFailed,
                     "The two stores differ" + (result.obstacle.map { ": \($0)" } ?? "") + " in "
                         + (result.differences.map(\.table) + result.others).joined(separator: ", ") + ".",
-                    place: route.replica, remedy: "See moult mirror verify; nothing was changed.")
+                    place: route.replica, remedy: "moult mirror verify shows the differences. Nothing was changed.")
             }
         }
         guard try facts(of: route.primary) == before else {
             throw MigrationError(
-                .locked, "Another process wrote to the store meanwhile.", place: route.primary,
-                remedy: "Close every app that uses it and run the command again; nothing was changed.")
+                .locked, "Another process wrote to the store in the meantime.", place: route.primary,
+                remedy: "Close every app that uses it and run the command again. Nothing was changed.")
         }
         try checkCancelled()
         guard isTakenBack else { return }
         try mark(route.primary, of: route.from, at: Self.lastTransaction(of: route.primary))
     }
 
-    /// - Throws: `locked` where another process has the store open.
+    /// - Throws: `locked` if another process has the store open.
     private func requireAlone(_ path: String) throws {
         let connection = try Connection(path, mode: .readWrite, busyTimeout: 2_000)
         defer { connection.close() }

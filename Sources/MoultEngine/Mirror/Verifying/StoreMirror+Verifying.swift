@@ -6,7 +6,7 @@ import MoultSystem
 
 /// What the full comparison of a mirror has shown.
 package struct MirrorVerification: Sendable, Equatable {
-    /// What was taken over before; nil where the store that follows could not be brought up to date.
+    /// What was taken over before; nil if the store that follows could not be brought up to date.
     package var outcome: MirrorOutcome?
     /// Why it could not.
     package var obstacle: String?
@@ -33,7 +33,8 @@ extension StoreMirror {
     /// Brings the store that follows up to date, and compares it with what a fresh migration of the other gives, value
     /// by value.
     ///
-    /// Both are of one moment of the store that is followed, which apps may write to meanwhile. Nothing is put right.
+    /// Both are of one moment of the store that is followed, which apps may write to in the meantime. Nothing is put
+    /// right.
     package func verify() throws -> MirrorVerification {
         let route = try route()
         return try locked { try withWorkFolder { try verify(route, in: $0) } }

@@ -13,7 +13,7 @@ package enum Aggregate: String, Sendable, CaseIterable {
     case count = "count:"
     /// 0 of none.
     case sum = "sum:"
-    /// Nil of none; a decimal of decimals, else a real.
+    /// Nil of none; a decimal of decimals, otherwise a real.
     case average = "average:"
     case minimum = "min:"
     case maximum = "max:"
@@ -96,7 +96,7 @@ package enum Aggregate: String, Sendable, CaseIterable {
 
     private func mismatch(_ found: String) -> MigrationError {
         .predicate(
-            "\(rawValue) cannot take in \(found).",
+            "\(rawValue) cannot aggregate \(found).",
             remedy: [.sum, .average, .median, .standardDeviation].contains(self)
                 ? "Give it numbers only." : "Give it values of one kind.")
     }

@@ -34,7 +34,7 @@ extension Evaluation {
         }
     }
 
-    /// The value of the first name, and how many names it took: more than one inside of a composite attribute.
+    /// The value of the first name, and how many names it took: more than one inside a composite attribute.
     private func step(_ names: ArraySlice<String>, from id: ObjectID) throws -> (ExpressionValue, Int) {
         var key = ""
         for (index, name) in names.enumerated() {
@@ -64,12 +64,12 @@ extension Evaluation {
         case .null, .collection: break
         default:
             throw MigrationError.predicate(
-                "\(name) stands behind \(value.kind.name), which is no collection.", place: place,
-                remedy: "Put it behind a to-many relationship.")
+                "\(name) follows \(value.kind.name), which is not a collection.", place: place,
+                remedy: "Put it after a to-many relationship.")
         }
         do throws(MigrationError) {
             guard collector.takesPath else {
-                guard rest.isEmpty else { throw .predicate("Nothing can stand behind \(name).") }
+                guard rest.isEmpty else { throw .predicate("Nothing can follow \(name).") }
                 return try collector.value(of: value.elements)
             }
         } catch {

@@ -51,7 +51,7 @@ extension ExpressionFunction {
             return .integer(left.remainderReportingOverflow(dividingBy: right).partialValue)
         }
 
-        /// Nil where the result is a real.
+        /// Nil if the result is a real.
         private func value(ofInteger number: Int64) -> ExpressionValue? {
             switch self {
             case .floor, .ceiling, .truncation: .integer(number)

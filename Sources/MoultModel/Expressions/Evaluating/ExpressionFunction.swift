@@ -17,7 +17,7 @@ package enum ExpressionFunction: Sendable, Hashable {
     case cast
     /// As Swift does it.
     case inSwift(InSwift)
-    /// `objectFrom:withIndex:(x, 0)`, `x[0]`, `x[FIRST]`, `x[LAST]`, `x[SIZE]`: nil where there is no such element.
+    /// `objectFrom:withIndex:(x, 0)`, `x[0]`, `x[FIRST]`, `x[LAST]`, `x[SIZE]`: nil if there is no such element.
     case element
 
     package enum Text: String, Sendable, CaseIterable {
@@ -132,7 +132,8 @@ package enum ExpressionFunction: Sendable, Hashable {
         }
         let count = selector.count { $0 == ":" }
         throw .predicate(
-            "\(selector) takes \(count) arguments instead of \(arguments.count).", remedy: "Give it as many.")
+            "\(selector) takes \(count) arguments instead of \(arguments.count).",
+            remedy: "Give it that number of arguments.")
     }
 
     private func wrong(_ value: ExpressionValue) -> MigrationError {
@@ -141,7 +142,7 @@ package enum ExpressionFunction: Sendable, Hashable {
 }
 
 extension Expression {
-    /// What may stand in the brackets of `x[…]` beside a number; kept as a text.
+    /// What may stand in the brackets of `x[…]` next to a number; kept as a text.
     package enum Index: String, Sendable, CaseIterable {
         case first = "FIRST"
         case last = "LAST"

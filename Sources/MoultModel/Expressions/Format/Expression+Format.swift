@@ -29,7 +29,7 @@ extension Expression {
         return "\(name)(\(arguments.map(\.format).joined(separator: ", ")))"
     }
 
-    /// Arithmetic inside of arithmetic stands in parentheses.
+    /// Arithmetic inside arithmetic stands in parentheses.
     private var formatAsOperand: String {
         if case .function(let selector, let arguments) = self, arguments.count == 2,
             Arithmetic(rawValue: selector) != nil

@@ -20,7 +20,7 @@ public enum FormatArgument: Sendable, Hashable {
         switch (self, String(conversion.suffix(1))) {
         case (.keyPath(let path), "K"), (.value(.string(let path)), "K"):
             guard path.split(separator: ".", omittingEmptySubsequences: false).allSatisfy(FormatLexer.isName) else {
-                throw .format("%K stands for \"\(path)\", which is no key path", at: place)
+                throw .format("%K stands for \"\(path)\", which is not a key path", at: place)
             }
             return .path(path)
         case (.value(let value), "@"): return .constant(value)

@@ -50,7 +50,7 @@ struct FormatLexer {
             let start = position
             let name = take { Self.isName($0) }
             guard let first = name.unicodeScalars.first, Self.isNameStart(first) else {
-                throw .format("a name is missing behind \(scalar)", at: start)
+                throw .format("a name is missing after \(scalar)", at: start)
             }
             return scalar == "#" ? .escapedWord(name) : .variable(name)
         case "%": return try placeholder()
@@ -80,7 +80,9 @@ struct FormatLexer {
         let start = position
         position += 1
         let conversion = take { "hlqLzjt".unicodeScalars.contains($0) } + (peek().map { String($0) } ?? "")
-        guard FormatArgument.isKnown(conversion) else { throw .format("%\(conversion) is no placeholder", at: start) }
+        guard FormatArgument.isKnown(conversion) else {
+            throw .format("%\(conversion) is not a placeholder", at: start)
+        }
         position += 1
         return .placeholder(conversion)
     }
@@ -95,7 +97,7 @@ struct FormatLexer {
             position += 2
             let digits = take { $0.properties.isASCIIHexDigit }
             guard let number = Int64(digits, radix: radix) else {
-                throw .format("0\(letter)\(digits) is no number", at: start)
+                throw .format("0\(letter)\(digits) is not a number", at: start)
             }
             return .constant(.integer(number))
         }
@@ -115,7 +117,7 @@ struct FormatLexer {
         }
         if let number = Int64(digits) { return .constant(.integer(number)) }
         if digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) { return .hugeInteger(digits) }
-        guard let number = Double(digits) else { throw .format("\(digits) is no number", at: start) }
+        guard let number = Double(digits) else { throw .format("\(digits) is not a number", at: start) }
         return .constant(.real(number))
     }
 
@@ -218,7 +220,7 @@ extension MigrationError {
     /// A fault in an expression or predicate, at a Unicode scalar from 0.
     static func format(_ message: String, at scalar: Int) -> MigrationError {
         MigrationError(
-            .invalidPredicate, "The expression is not understood: \(message).", place: "character \(scalar)",
-            remedy: "Correct it there; it has to be in Core Data's predicate format.")
+            .invalidPredicate, "The expression cannot be parsed: \(message).", place: "character \(scalar)",
+            remedy: "Correct it there. It must be in Core Data's predicate format.")
     }
 }

@@ -67,7 +67,7 @@ extension FormatParser {
 }
 
 extension Expression {
-    /// `CAST(value, "type")`: a constant where it is the literal of one, else Foundation's function.
+    /// `CAST(value, "type")`: a constant where it is the literal of one, otherwise Foundation's function.
     fileprivate static func cast(_ arguments: [Expression]) -> Expression {
         if arguments.count == 2, case .constant(.string(let type)) = arguments[1],
             case .constant(let value) = arguments[0], let literal = ExpressionValue(literal: value, type)

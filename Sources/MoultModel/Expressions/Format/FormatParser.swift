@@ -8,7 +8,7 @@ struct FormatParser {
 
     /// Nodes above each other in the tree, which whoever walks it descends.
     private static let heightLimit = 64
-    /// Parentheses inside of parentheses, each of which takes a dozen calls to read; enough for every tree as printed.
+    /// Parentheses inside parentheses, each of which takes a dozen calls to read; enough for every tree as printed.
     private static let depthLimit = heightLimit + 2
 
     private let tokens: [(token: FormatLexer.Token, place: Int)]
@@ -29,7 +29,8 @@ struct FormatParser {
         }
         guard rest.isEmpty else {
             let count = arguments.count - rest.count
-            throw .format("\(arguments.count) arguments stand for \(count) placeholders", at: tokens.last?.place ?? 0)
+            throw .format(
+                "there are \(arguments.count) arguments for \(count) placeholders", at: tokens.last?.place ?? 0)
         }
         self.tokens = tokens
     }
@@ -62,14 +63,14 @@ struct FormatParser {
 
     func condition(_ node: Node, at place: Int) throws(MigrationError) -> Predicate {
         guard case .predicate(let predicate) = node else {
-            throw .format("a condition is expected instead of a value", at: place)
+            throw .format("there is a value where a condition is expected", at: place)
         }
         return predicate
     }
 
     func value(_ node: Node, at place: Int) throws(MigrationError) -> Expression {
         guard case .expression(let expression) = node else {
-            throw .format("a value is expected instead of a condition", at: place)
+            throw .format("there is a condition where a value is expected", at: place)
         }
         return expression
     }

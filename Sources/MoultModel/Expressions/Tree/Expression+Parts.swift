@@ -90,7 +90,7 @@ extension Expression {
 extension Expression {
     package static let ofEntities = "objectOfEntities:"
 
-    /// An object where it is of one of these entities, else nil.
+    /// An object where it is of one of these entities, otherwise nil.
     ///
     /// - Parameter names: an entity and those below it, itself first: what behind it is asked for are its properties.
     package static func object(_ object: Expression, ofEntities names: [String]) -> Expression {
@@ -142,7 +142,7 @@ extension Predicate {
 }
 
 extension ExpressionValue {
-    /// The expression that its printed form is read as: of a collection a list of its elements, else a constant.
+    /// The expression that its printed form is read as: of a collection a list of its elements, otherwise a constant.
     package var literal: Expression {
         if case .collection(let elements) = self { return .aggregate(elements.map(\.literal)) }
         return .constant(self)

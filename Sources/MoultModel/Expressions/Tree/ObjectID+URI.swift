@@ -49,7 +49,7 @@ extension StringProtocol {
         }
     }
 
-    /// Nil where a `%` stands without its digits, or where the bytes are no UTF-8.
+    /// Nil if a `%` stands without its digits, or where the bytes are no UTF-8.
     fileprivate var percentDecoded: String? {
         guard utf8.contains(UInt8(ascii: "%")) else { return String(self) }
         var bytes: [UInt8] = []

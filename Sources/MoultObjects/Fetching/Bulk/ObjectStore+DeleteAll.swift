@@ -4,12 +4,13 @@ import MoultStore
 extension ObjectStore {
     /// Deletes every object that the fetch finds without making objects of them: `NSBatchDeleteRequest`.
     ///
-    /// Delete rules hold as Core Data keeps them in a batch: cascade takes the destinations along, nullify and no action
-    /// end the references to what is gone, in foreign keys and join tables. Deny refuses, and so does a required to-one
-    /// that would be left empty; validation by code is not asked. Files of large values go when the transaction is over.
+    /// Delete rules hold as Core Data keeps them in a batch: cascade takes the destinations along, nullify and no
+    /// action end the references to what is gone, in foreign keys and join tables. Deny refuses, and so does a required
+    /// to-one that would be left empty; validation by code is not asked. Files of large values go when the transaction
+    /// is over.
     ///
     /// - Returns: the deleted objects, cascaded ones behind those that the fetch finds.
-    /// - Throws: `dataConflict` where a rule denies it, as ``fetchIDs(_:)`` and as ``writing(_:)``; nothing is deleted
+    /// - Throws: `dataConflict` if a rule denies it, as ``fetchIDs(_:)`` and as ``writing(_:)``; nothing is deleted
     ///   then.
     package func deleteAll(_ fetch: ObjectFetch, author: String? = nil, contextName: String? = nil) throws -> [ObjectID]
     {

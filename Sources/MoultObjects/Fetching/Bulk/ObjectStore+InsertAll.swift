@@ -9,8 +9,8 @@ extension ObjectStore {
     /// - Parameter next: the next row, by the names of attributes and to-one relationships; nil at the end. Only some
     ///   thousand rows are in memory at once.
     /// - Returns: the new objects, one for each row.
-    /// - Throws: `usage` for a property that the entity does not have; `dataConflict` for a value of another type and for
-    ///   nil where a value is required, with the number of the row; `SaveConflicts` where a uniqueness constraint would
+    /// - Throws: `usage` for a property that the entity does not have; `dataConflict` for a value of another type and
+    ///   for nil if a value is required, with the number of the row; `SaveConflicts` if a uniqueness constraint would
     ///   be broken; nothing is inserted then.
     package func insertAll(
         _ entityName: String, author: String? = nil, contextName: String? = nil,

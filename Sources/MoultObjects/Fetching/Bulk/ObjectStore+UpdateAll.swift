@@ -9,8 +9,8 @@ extension ObjectStore {
     /// - Parameter assignments: by the name of an attribute or to-one relationship, an expression over the object as it
     ///   was before.
     /// - Returns: the objects, in the order of the fetch.
-    /// - Throws: `usage` for a property that cannot be set; `dataConflict` for a value of another type and for nil where
-    ///   a value is required; `SaveConflicts` where a uniqueness constraint would be broken; nothing is changed then.
+    /// - Throws: `usage` for a property that cannot be set; `dataConflict` for a value of another type and for nil if a
+    ///   value is required; `SaveConflicts` if a uniqueness constraint would be broken; nothing is changed then.
     package func updateAll(
         _ fetch: ObjectFetch, set assignments: [String: Expression], author: String? = nil, contextName: String? = nil
     ) throws -> [ObjectID] {

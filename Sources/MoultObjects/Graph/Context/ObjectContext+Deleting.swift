@@ -44,7 +44,7 @@ extension ObjectContext {
                 wave = try cascade(from: wave)
             }
         } catch {
-            // Nothing was nullified yet: the next attempt begins anew.
+            // Nothing was nullified yet: the next attempt begins again.
             pendingDeletions = deleted + wave
             throw error
         }

@@ -3,7 +3,7 @@ import MoultModel
 extension ObjectContext {
     /// Fills a fault and, in the same query, the others of its batch.
     ///
-    /// - Throws: `objectGone` where its row is gone.
+    /// - Throws: `objectGone` if its row is gone.
     func fire(_ object: Object) throws {
         let batch = object.batch.map { $0.ids.filter { registry[$0]?.object?.state.contains(.fault) == true } }
         try fill(batch ?? [object.identity])
@@ -67,7 +67,7 @@ extension ObjectContext {
     private func destinations(of name: String, from objects: [Object]) throws -> [Object] {
         // A sub-entity may have what the fetched entity has not.
         let owners = try objects.filter { try $0.kind.links[$0.kind.position(of: name)] != nil }
-        try fill(faultsAmong: try owners.filter { try $0.glimpsed($0.kind.position(of: name)) == nil })
+        try fill(faultsAmong: try owners.filter { try $0.partialValue($0.kind.position(of: name)) == nil })
         let lists = try owners.filter { try $0.kind.links[$0.kind.position(of: name)]?.isToMany == true }
         try readLists(name, of: lists)
         var ids: [ObjectID] = []

@@ -33,14 +33,14 @@ extension ObjectContext {
         guard fetch.batchSize == 0 else { return try faults(try source.fetchIDs(fetch), fetch).forEach(body) }
         let snapshots = try source.fetchSnapshots(fetch)
         makeRoom(for: snapshots.count)
-        guard fetch.properties.isEmpty else { return try glimpses(snapshots).forEach(body) }
+        guard fetch.properties.isEmpty else { return try partlyRead(snapshots).forEach(body) }
         try adopt(snapshots, body)
     }
 
     private func adopt(_ snapshots: consuming [ObjectSnapshot], _ body: (Object) throws -> Void) throws {
         let isEmpty = registry.isEmpty
         let before = registrations
-        // Each is moved into its object; copies would be let go of one by one afterwards, cold. An array's own reversal
+        // Each is moved into its object; copies would be released one by one afterwards, cold. An array's own reversal
         // copies too.
         snapshots.withUnsafeMutableBufferPointer { $0.reverse() }
         var adopted = 0
@@ -52,10 +52,10 @@ extension ObjectContext {
     }
 
     /// Objects of which only some properties were read: faults that know these.
-    private func glimpses(_ snapshots: [ObjectSnapshot]) throws -> [Object] {
+    private func partlyRead(_ snapshots: [ObjectSnapshot]) throws -> [Object] {
         let objects = try snapshots.map { snapshot in
             let object = try object(with: snapshot.id)
-            object.glimpse(snapshot)
+            object.setPartialValues(snapshot)
             return object
         }
         shareBatches(objects, size: Self.batchSize)
@@ -108,8 +108,8 @@ extension ObjectContext {
         }
     }
 
-    /// Calls `body` for each object that a fetch finds. What is not held or changed is let go of batch by batch, so
-    /// that only the identities, 48 bytes each, stay in memory for long.
+    /// Calls `body` for each object that a fetch finds. What is not held or changed is released batch by batch, so that
+    /// only the identities, 48 bytes each, stay in memory for long.
     ///
     /// - Parameter fetch: its `batchSize`, or 1000, tells how many objects are there at a time.
     package func forEachObject(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {
@@ -121,7 +121,7 @@ extension ObjectContext {
                 let objects = try batch.map { try object(with: $0) }
                 try fill(faultsAmong: objects)
                 try prefetch(fetch.prefetched, of: objects)
-                // The body may have deleted some meanwhile.
+                // The body may have deleted some in the meantime.
                 for object in objects where object.state.isDisjoint(with: [.fault, .deleted, .detached]) {
                     try body(object)
                 }

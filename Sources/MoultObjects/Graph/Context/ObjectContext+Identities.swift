@@ -23,7 +23,7 @@ extension ObjectContext {
     private func storeForNew(_ object: Object) throws -> ObjectStore {
         if let store = coordinator.stores(holding: object.entityName).first { return store }
         throw MigrationError(
-            .usage, "No store that is open holds \(object.entityName).", place: object.identity.description,
+            .usage, "No open store contains \(object.entityName).", place: object.identity.description,
             remedy: "Add a store whose configuration has the entity.")
     }
 

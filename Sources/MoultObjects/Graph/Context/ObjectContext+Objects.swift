@@ -13,7 +13,7 @@ extension ObjectContext {
                     throw MigrationError(
                         .objectGone, "\(id) is a temporary identity of another context, or of an object that is gone.",
                         place: id.description,
-                        remedy: "Save the object where it was inserted, and use its new identity.")
+                        remedy: "Save the object in the context in which it was inserted, and use its new identity.")
                 }
             } else {
                 _ = try coordinator.store(of: id)
@@ -30,7 +30,7 @@ extension ObjectContext {
 
     /// The object of that identity, read from the store unless it is held with its values.
     ///
-    /// - Throws: `objectGone` where there is none.
+    /// - Throws: `objectGone` if there is none.
     package func existingObject(with id: ObjectID) throws -> Object {
         try lock.withLock {
             try settle()
@@ -162,7 +162,7 @@ extension ObjectContext {
         guard !object.state.contains(.deleted) else {
             throw MigrationError(
                 .usage, "\(place) was given \(object.identity), which is deleted.", place: place,
-                remedy: "Give an object that is there.")
+                remedy: "Give an existing object.")
         }
         if let one = object.identity.store, let other = owner.identity.store, one != other {
             throw MigrationError(
@@ -171,7 +171,7 @@ extension ObjectContext {
         }
     }
 
-    /// The object of an identity with its values; nil where its row is gone.
+    /// The object of an identity with its values; nil if its row is gone.
     func loaded(_ id: ObjectID) throws -> Object? {
         do {
             return try required(id)

@@ -36,9 +36,9 @@ extension ObjectContext {
 
     /// Has an object read again what the store, or the parent, holds.
     ///
-    /// - Parameter mergingChanges: whether what was changed here stays, property by property; else it is given up, at
-    ///   both ends of relationships.
-    /// - Throws: `objectGone` where the row of an object with changes is gone.
+    /// - Parameter mergingChanges: whether what was changed here stays, property by property; otherwise it is given up,
+    ///   at both ends of relationships.
+    /// - Throws: `objectGone` if the row of an object with changes is gone.
     package func refresh(_ object: Object, mergingChanges: Bool) throws {
         try lock.withLock {
             try settle()
@@ -74,7 +74,7 @@ extension ObjectContext {
             try settle()
             for id in saved.updated.union(saved.inserted) {
                 guard let object = registry[id]?.object else { continue }
-                object.forgetGlimpse()
+                object.discardPartialValues()
                 guard !object.state.contains(.fault) else { continue }
                 do {
                     try refresh(object, mergingChanges: true)
@@ -116,7 +116,7 @@ extension ObjectContext {
     /// Has unchanged objects that lead to deleted ones read their relationships again.
     private func forgetDestinations(_ deleted: Set<ObjectID>) {
         for object in registry.values.compactMap(\.object) where !object.isPending {
-            object.forgetGlimpse()
+            object.discardPartialValues()
             if object.state.contains(.fault) { continue }
             let leads = object.kind.links.contains { link in
                 link.map { object.destinationIDs($0).contains(where: deleted.contains) } ?? false

@@ -105,7 +105,7 @@ extension ObjectContext {
         if !object.identity.isTemporary { return try coordinator.store(of: object.identity) }
         if let store = coordinator.stores.first(where: { $0.shape(of: object.entityName) != nil }) { return store }
         throw MigrationError(
-            .usage, "No store that is open holds \(object.entityName).", place: object.identity.description,
+            .usage, "No open store contains \(object.entityName).", place: object.identity.description,
             remedy: "Add a store whose configuration has the entity.")
     }
 

@@ -10,7 +10,7 @@ struct PendingChanges {
     private let reachesOthers: Bool
     private let values: ContextValues
 
-    /// Nil where the source alone knows the answer.
+    /// Nil if the source alone knows the answer.
     init?(_ fetch: ObjectFetch, in context: ObjectContext) throws {
         let all = fetch.includesPendingChanges ? context.changed.filter(\.isPending) : []
         let isSpread =

@@ -17,7 +17,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
     private var shapes: [String: EntityShape] = [:]
     private var observers = SaveObservers()
     private var contexts: [WeakContext] = []
-    /// Records what code reads; nil where that is not asked for.
+    /// Records what code reads; nil if that is not asked for.
     package let reads: PropertyReads?
 
     package init(model: ManagedObjectModel, noting reads: PropertyReads? = nil) {
@@ -40,19 +40,19 @@ package final class ObjectCoordinator: @unchecked Sendable {
 
     /// Adds an open store, which is used by nobody else from now on.
     ///
-    /// - Throws: `usage` where a store of the same identifier is there already, or one of another model.
+    /// - Throws: `usage` if a store of the same identifier is there already, or one of another model.
     package func add(_ store: ObjectStore) throws {
         try lock.withLock {
             guard self.store(store.identifier) == nil else {
                 throw MigrationError(
-                    .usage, "The store \(store.identifier.uuidString) is open already.", place: store.path,
-                    remedy: "Use the one that is open; a copy of it needs an identifier of its own.")
+                    .usage, "The store \(store.identifier.uuidString) is already open.", place: store.path,
+                    remedy: "Use the open one. A copy of it needs its own identifier.")
             }
             for entity in store.model.entities {
                 guard let shape = store.shape(of: entity.name) else { continue }
                 guard shape.properties.map(\.name) == self.shape(of: entity.name)?.properties.map(\.name) else {
                     throw MigrationError(
-                        .usage, "The store was opened with another model: its \(entity.name) is not ours.",
+                        .usage, "The store was opened with another model: its \(entity.name) differs.",
                         place: store.path, remedy: "Open it with the coordinator's model.")
                 }
             }
@@ -65,8 +65,8 @@ package final class ObjectCoordinator: @unchecked Sendable {
         try lock.withLock {
             guard openStores.contains(where: { $0 === store }) else {
                 throw MigrationError(
-                    .usage, "The store \(store.path) does not belong here.", place: store.path,
-                    remedy: "Remove it where it was added.")
+                    .usage, "The store \(store.path) belongs to another coordinator.", place: store.path,
+                    remedy: "Remove it from the coordinator to which it was added.")
             }
             openStores.removeAll { $0 === store }
         }
@@ -145,17 +145,17 @@ extension ObjectCoordinator: ObjectSource {
         let stores = try storesToFetch(fetch)
         guard stores.count > 1 else { return try stores.first?.fetchRows(fetch) ?? [] }
         throw MigrationError(
-            .unsupported, "\(fetch.entityName) lies in \(stores.count) stores, whose rows cannot be put together.",
-            place: fetch.entityName, remedy: "Fetch objects, or fetch from each store by itself.")
+            .unsupported, "\(fetch.entityName) is in \(stores.count) stores, whose rows cannot be combined.",
+            place: fetch.entityName, remedy: "Fetch objects, or fetch from each store separately.")
     }
 
-    /// - Throws: `unknownKey` for an entity that the model has not, `usage` where no store is open for it.
+    /// - Throws: `unknownKey` for an entity that the model has not, `usage` if no store is open for it.
     private func storesToFetch(_ fetch: ObjectFetch) throws -> [ObjectStore] {
         guard model.entity(fetch.entityName) != nil else { throw noEntity(fetch.entityName) }
         let stores = stores(holding: fetch.entityName)
         guard stores.isEmpty else { return stores }
         throw MigrationError(
-            .usage, "No store that is open holds \(fetch.entityName).", place: fetch.entityName,
+            .usage, "No open store contains \(fetch.entityName).", place: fetch.entityName,
             remedy: "Add a store whose configuration has the entity.")
     }
 

@@ -3,8 +3,8 @@ import MoultModel
 extension Object {
     /// The value of an attribute; nil for none.
     ///
-    /// - Throws: `unknownKey` for a name that is no attribute of the entity, `objectGone` where the row is gone,
-    ///   `dataConflict` where the store holds something that the attribute cannot be.
+    /// - Throws: `unknownKey` for a name that is no attribute of the entity, `objectGone` if the row is gone,
+    ///   `dataConflict` if the store holds something that the attribute cannot be.
     package func attribute(_ name: String) throws -> AttributeValue? {
         try kind.lock.withLock { try value(at: try kind.position(of: name)) }
     }
@@ -16,7 +16,7 @@ extension Object {
 
     private func value(at position: Int) throws -> AttributeValue? {
         kind.noteReading(position)
-        if case .attribute(let value)? = glimpsed(position) { return value }
+        if case .attribute(let value)? = partialValue(position) { return value }
         try fire()
         if case .attribute(let value)? = values[position] { return value }
         return try unusualAttribute(at: position)
@@ -35,7 +35,7 @@ extension Object {
             if case .attribute(let value)? = values[position] { return value }
         }
         throw MigrationError(
-            .dataConflict, "The store's value of \(place) is not what its type can be.", place: "\(identity).\(name)",
+            .dataConflict, "The store's value of \(place) does not fit its type.", place: "\(identity).\(name)",
             remedy: "Set another value, or repair the store.")
     }
 
@@ -54,7 +54,7 @@ extension Object {
                 throw MigrationError(
                     .usage, "\(kind.entityName).\(name) is derived: the store computes it.",
                     place: "\(kind.entityName).\(name)",
-                    remedy: "Set what it is derived from; it is right after the next save.")
+                    remedy: "Set what it is derived from. The next save updates it.")
             }
             let fitting = try fitting(value, attribute)
             if case .attribute(let current)? = values[position], current == fitting { return }
@@ -83,7 +83,7 @@ extension Object {
 
     func wrongType(_ name: String, _ reason: String) -> MigrationError {
         MigrationError(
-            .wrongType, "\(kind.entityName).\(name) was given what it cannot hold. \(reason)",
+            .wrongType, "\(kind.entityName).\(name) was given a value that it cannot hold. \(reason)",
             place: "\(kind.entityName).\(name)", remedy: "Give a value of the property's own type.")
     }
 
@@ -91,7 +91,7 @@ extension Object {
         guard state.contains(.deleted) else { return }
         throw MigrationError(
             .usage, "\(identity) is deleted and cannot be changed.", place: identity.description,
-            remedy: "Roll the context back to have it again.")
+            remedy: "Roll back the context to restore it.")
     }
 
     /// Makes the object one of those that the next save writes.

@@ -6,7 +6,7 @@ extension Object {
     // MARK: - Reading
 
     func destination(_ link: RelationshipLink) throws -> ObjectID? {
-        if case .toOne(let id)? = glimpsed(link.position) { return id }
+        if case .toOne(let id)? = partialValue(link.position) { return id }
         try fire()
         switch values[link.position] {
         case .toOne(let id)?: return id
@@ -25,7 +25,7 @@ extension Object {
         return []
     }
 
-    /// Takes what the store holds of a list, with what was changed of it meanwhile.
+    /// Takes what the store holds of a list, with what was changed of it in the meantime.
     func fillList(at position: Int, _ ids: [ObjectID]) {
         let isShared = state.isDisjoint(with: [.inserted, .updated, .deleted])
         let delta = deltas?.removeValue(forKey: position)

@@ -120,7 +120,7 @@ extension Object {
         guard link.isOrdered else {
             throw MigrationError(
                 .usage, "\(kind.entityName).\(link.name) has no order.", place: "\(kind.entityName).\(link.name)",
-                remedy: "Add the object without a place.")
+                remedy: "Add the object without an index.")
         }
         return try list(link)
     }

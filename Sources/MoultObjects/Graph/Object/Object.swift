@@ -70,7 +70,7 @@ extension Object {
     package var id: ObjectID { kind.lock.withLock { identity } }
     package var shape: EntityShape { kind.shape }
     package var entityName: String { kind.entityName }
-    /// What it held last, for one that has left its context; nil where that was never read.
+    /// What it held last, for one that has left its context; nil if that was never read.
     package func lastValue(_ name: String) -> ObjectValue? {
         kind.lock.withLock { kind.shape.position(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil } }
     }
@@ -80,7 +80,7 @@ extension Object {
         kind.lock.withLock { body(values, state.contains(.fault)) }
     }
 
-    /// Nil where the object has left its context, or the context is gone.
+    /// Nil if the object has left its context, or the context is gone.
     package var context: ObjectContext? { kind.lock.withLock { state.contains(.detached) ? nil : kind.context } }
 
     package var isFault: Bool { kind.lock.withLock { state.contains(.fault) } }
@@ -121,20 +121,20 @@ extension Object {
         kind.noteChange?(self, nil)
     }
 
-    /// Takes some properties of a fault, which stays one.
-    func glimpse(_ snapshot: ObjectSnapshot) {
+    /// Sets some values of a fault, which stays a fault.
+    func setPartialValues(_ snapshot: ObjectSnapshot) {
         guard state.contains(.fault) else { return }
         values = snapshot.values
     }
 
-    /// What a fetch has read of a fault; nil where it did not, and for an object that is none.
-    func glimpsed(_ position: Int) -> ObjectValue? {
+    /// A value that a fetch has read for a fault. Nil if it did not, or if the object is not a fault.
+    func partialValue(_ position: Int) -> ObjectValue? {
         guard state.contains(.fault), !values.isEmpty, !state.contains(.detached) else { return nil }
         return values[position]
     }
 
     /// Forgets what a fetch has read of a fault.
-    func forgetGlimpse() { if state.contains(.fault) { values = [] } }
+    func discardPartialValues() { if state.contains(.fault) { values = [] } }
 
     /// Leaves the context for good.
     func detach() {
@@ -154,7 +154,7 @@ extension Object {
     func gone(_ reason: String) -> MigrationError {
         MigrationError(
             .objectGone, "Core Data could not fulfill a fault for \(identity). \(reason)", place: identity.description,
-            remedy: "Ask existingObject(with:) whether an object is still there, and do not use one that is gone.")
+            remedy: "Use existingObject(with:) to find out whether an object still exists.")
     }
 }
 

@@ -7,7 +7,7 @@ struct RelationshipLink {
     let isToMany: Bool
     let isOrdered: Bool
     let deleteRule: DeleteRule
-    /// The relationship at the other end; nil where there is none.
+    /// The relationship at the other end; nil if there is none.
     let inverseName: String?
     let isInverseToMany: Bool
     let destination: String

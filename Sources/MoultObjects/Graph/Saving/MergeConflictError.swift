@@ -12,8 +12,8 @@ package struct MergeConflictError: Error, Sendable {
         package let constraint: [String]
         /// The `Z_OPT` that the changes were made over; nil for a constraint.
         package let expectedVersion: Int64?
-        /// What the store holds by now; nil where the row is gone, or all objects of a constraint are in the save. With
-        /// no version beside it, a destination that the store does not have.
+        /// What the store holds by now; nil if the row is gone, or all objects of a constraint are in the save. With no
+        /// version next to it, a destination that the store does not have.
         package let storedID: ObjectID?
         package let storedVersion: Int64?
         /// What the first object holds here and what the store does, of each property that differs.
@@ -21,7 +21,7 @@ package struct MergeConflictError: Error, Sendable {
         package let stored: [String: ObjectValue]
     }
 
-    /// Core Data's constant and number: 133021 where a constraint is among the conflicts, else 133020.
+    /// Core Data's constant and number: 133021 where a constraint is among the conflicts, otherwise 133020.
     package var coreData: (constant: String, number: Int) {
         conflicts.contains { !$0.constraint.isEmpty }
             ? ("NSManagedObjectConstraintMergeError", 133021) : ("NSManagedObjectMergeError", 133020)

@@ -78,7 +78,8 @@ extension ObjectContext {
         try settle()
     }
 
-    /// The object that stays: the store's, else the one that was saved before, else by policy the first or the last.
+    /// The object that stays: the store's, otherwise the one that was saved before, otherwise by policy the first or
+    /// the last.
     private func keeper(among objects: [Object], _ stored: ObjectSnapshot?) throws -> Object? {
         if let stored {
             let object = try adopt(stored)

@@ -8,7 +8,7 @@ struct ValueLimits: Sendable {
     let minimumText: String
     let maximumText: String
 
-    /// Nil where the model sets none, or the type has none.
+    /// Nil if the model sets none, or the type has none.
     init?(_ attribute: AttributeDescription) {
         switch attribute.type {
         case .integer16, .integer32, .integer64, .decimal, .double, .float, .string, .date: break
@@ -21,7 +21,7 @@ struct ValueLimits: Sendable {
         if minimum == nil, maximum == nil { return nil }
     }
 
-    /// What of a value is too much or too little; nil where it is within the limits.
+    /// What of a value is too much or too little; nil if it is within the limits.
     func violation(_ value: AttributeValue) -> (rule: ValidationErrors.Rule, message: String)? {
         switch value {
         case .integer(let number): limits(of: Double(number), exactly: number)
@@ -57,7 +57,7 @@ struct ValueLimits: Sendable {
     }
 
     private func date(_ seconds: Double) -> (ValidationErrors.Rule, String)? {
-        guard seconds.isFinite else { return (.invalidDate, "is no date") }
+        guard seconds.isFinite else { return (.invalidDate, "is not a date") }
         if let maximum, seconds > maximum {
             return (.dateTooLate, "is later than \(maximumText) seconds after 2001-01-01")
         }

@@ -120,7 +120,7 @@ extension IndexDefinition {
             }
         }
         guard columns.count == index.elements.count, !columns.isEmpty else {
-            findings.append(unknown("an element that is no stored property", index, entity))
+            findings.append(unknown("an element that is not a stored property", index, entity))
             return nil
         }
         var predicate: String?
@@ -139,8 +139,8 @@ extension IndexDefinition {
     {
         Finding(
             code: "index-not-made", severity: .warning, place: "\(entity.name).\(index.name)",
-            message: "The fetch index \(index.name) of \(entity.name) has \(what); it is left out of the store.",
-            remedy: "Core Data makes the index when it next migrates the store; queries work without it.")
+            message: "The fetch index \(index.name) of \(entity.name) has \(what); the store does not get it.",
+            remedy: "Core Data creates the index when it next migrates the store. Queries work without it.")
     }
 }
 

@@ -12,7 +12,7 @@ struct PartialIndexPredicate {
         self.root = root
     }
 
-    /// The condition of `CREATE INDEX … WHERE`; nil where the predicate says more, or `column` knows no column.
+    /// The condition of `CREATE INDEX … WHERE`; nil if the predicate says more, or `column` knows no column.
     func sql(column: (_ property: String) -> String?) -> String? { Self.sql(root, column) }
 
     private static func sql(_ predicate: Predicate, _ column: (String) -> String?) -> String? {

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// An R-tree fetch index: a virtual table that three triggers keep in step with an entity's table.
+/// An R-tree fetch index: a virtual table that three triggers keep up to date with an entity's table.
 struct RTreeIndex {
     let table: VirtualTable
     let triggers: [TriggerDefinition]

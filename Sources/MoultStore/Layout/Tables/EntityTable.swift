@@ -23,7 +23,7 @@ package struct EntityTable: Sendable, Equatable {
         names = Dictionary(columns.map { ($0.role, $0.name) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The fresh table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
+    /// The new table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
     func adding(_ definitions: [String]) -> EntityTable {
         EntityTable(
             name: name, rootEntityName: rootEntityName, columns: columns, constraints: constraints,

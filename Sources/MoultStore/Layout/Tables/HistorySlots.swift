@@ -5,7 +5,7 @@ import MoultModel
 package struct HistorySlots: Sendable {
     package enum Slot: Sendable, Hashable {
         case toOne(String)
-        /// The `Z<n>_NAME` column beside a to-one.
+        /// The `Z<n>_NAME` column next to a to-one.
         case toOneEntity(String)
         /// The `Z_FOK_` column of a to-one.
         case order(String)

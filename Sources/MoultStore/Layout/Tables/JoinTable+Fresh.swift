@@ -34,7 +34,7 @@ extension JoinTable {
     }
 
     /// The side with the smallest name, its sub-entities' names included, owns the table; inside one entity the
-    /// relationship that owns it in the store, else the one with the greater name.
+    /// relationship that owns it in the store, otherwise the one with the greater name.
     private static func owns(
         _ reference: RelationshipReference, over inverse: RelationshipReference, in model: ManagedObjectModel,
         keeping stored: StoredNames
@@ -55,8 +55,8 @@ extension JoinTable {
         return below.reduce(name) { $1.precedesInByteOrder($0) ? $1 : $0 }
     }
 
-    /// The column that holds the key of the object that has a relationship, named after the inverse. Two of one
-    /// entity may clash: the one that has it in the store, else the second by the name of the relationship, gets a
+    /// The column that holds the key of the object that has a relationship, named after the inverse. Two of one entity
+    /// may clash: the one that has it in the store, otherwise the second by the name of the relationship, gets a
     /// suffix.
     private static func keyColumnNames(
         of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: StoredNames

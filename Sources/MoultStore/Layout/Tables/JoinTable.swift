@@ -14,7 +14,7 @@ package struct JoinTable: Sendable, Equatable {
         self.sql = sql ?? Self.createStatement(name, columns)
     }
 
-    /// The fresh table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
+    /// The new table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
     func adding(_ definitions: [String]) -> JoinTable {
         JoinTable(
             name: name, owner: owner, columns: columns,

@@ -44,7 +44,7 @@ struct PlannedColumn {
         role = .attribute(entity: entity.name, name: attribute.name)
     }
 
-    /// Each to-one by name; beside it the destination's entity number where the destination has sub-entities.
+    /// Each to-one by name; next to it the destination's entity number where the destination has sub-entities.
     private static func toOneColumns(
         of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering
     ) -> [PlannedColumn] {

@@ -29,7 +29,7 @@ struct StoredNames: Sendable, Equatable {
         }
     }
 
-    /// No store: a fresh one.
+    /// No store: a new one.
     init() {}
 
     /// Whether Core Data may look for the table under the name of the other relationship.
@@ -95,14 +95,14 @@ extension JoinTable {
         let other = relationships.first { $0 != owner }?.name ?? ""
         let reason =
             isKept
-            ? "it keeps the orientation that the store has, though the properties of \(owner.entity) change"
-            : "Moult takes the greater name"
+            ? "it keeps the orientation in the store, although the properties of \(owner.entity) change"
+            : "Moult uses the greater name"
         return Finding(
             code: "join-name-uncertain", severity: .warning, place: owner.place,
-            message: "Which of \(owner.name) and \(other) names their join table is not known: \(reason) (\(name)). "
-                + "Core Data may look for the other name.",
+            message: "It is not known whether \(owner.name) or \(other) names their join table: \(reason) (\(name)). "
+                + "Core Data may expect the other name.",
             remedy:
-                "Open the store with Core Data once and look at both relationships before you ship it; no rows are lost."
+                "Open the store with Core Data once and check both relationships before you ship it. No rows are lost."
         )
     }
 }
@@ -119,8 +119,8 @@ extension ManagedObjectModel {
 }
 
 extension ResolvedEntityMapping {
-    /// The relationship of the source that one of the destination continues: the one that fills it, else the one of its
-    /// name, which a policy may fill it from.
+    /// The relationship of the source that one of the destination continues: the one that fills it, otherwise the one
+    /// of its name, which a policy may fill it from.
     fileprivate func formerName(of name: String, in relationships: Set<String>) -> String? {
         switch self.relationships[name] {
         case .relationship(let former): return former

@@ -20,7 +20,7 @@ struct DerivedColumn {
         self.column = column.sqlName
     }
 
-    /// Nil where the derivation leads to nothing that is stored.
+    /// Nil if the derivation leads to nothing that is stored.
     func triggers(for shape: DerivationShape) -> [TriggerDefinition]? {
         switch shape {
         case .now: [now]

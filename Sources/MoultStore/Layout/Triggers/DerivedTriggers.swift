@@ -27,7 +27,8 @@ struct DerivedTriggers {
             findings.append(
                 Finding(
                     code: "derived-not-kept", severity: .warning, place: "\(entity.name).\(attribute.name)",
-                    message: "How Core Data keeps \(derivation.expression) in a store is not publicly known; "
+                    message:
+                        "How Core Data keeps \(derivation.expression) up to date in a store is not publicly known; "
                         + "no trigger is made for it.",
                     remedy: "Core Data computes the value when an object is next saved; check it until then."))
             return

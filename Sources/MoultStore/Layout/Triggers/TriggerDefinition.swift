@@ -1,4 +1,4 @@
-/// A trigger of a store: it keeps a derived attribute or an R-tree index in step.
+/// A trigger of a store: it keeps a derived attribute or an R-tree index up to date.
 package struct TriggerDefinition: Sendable, Hashable {
     package let name: String
     package let table: String

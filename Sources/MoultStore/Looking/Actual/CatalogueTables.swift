@@ -63,7 +63,7 @@ struct CatalogueTables {
             Finding(
                 code: "table-unknown", severity: .note, place: name,
                 message: "No part of the model explains the table \(name).",
-                remedy: "Moult leaves it as it is, unless the plan of a migration says otherwise.")
+                remedy: "Moult leaves it unchanged, unless the plan of a migration says otherwise.")
         }
     }
 }

@@ -3,8 +3,8 @@ import MoultModel
 extension EntityNumbering {
     /// The numbers that a store gave the entities of `model` that it holds.
     ///
-    /// After a rename `Z_NAME` may keep the old name: a row is matched by the entity's name, then by
-    /// its renaming identifier, then by the number a fresh store would give, then as the only one left under a parent.
+    /// After a rename `Z_NAME` may keep the old name: a row is matched by the entity's name, then by its renaming
+    /// identifier, then by the number a new store would give, then as the only one left under a parent.
     init(actual snapshot: StoreSnapshot, model: ManagedObjectModel, findings: inout [Finding]) throws {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
         var matching = RowMatching(rows: snapshot.entityRows, model: model)
@@ -33,9 +33,9 @@ extension EntityNumbering {
     /// A row is matched by the entity's name or its renaming identifier alone: where rows are missing, no other can be
     /// told from one that belongs to a removed entity.
     ///
-    /// - Parameter missing: gets a row for each entity without one: with the number that a fresh store would give, where
-    ///   no row has it, else with the next one that is free.
-    /// - Throws: `storeCorrupted` where the store has rows that no entity is named after, too.
+    /// - Parameter missing: gets a row for each entity without one: with the number that a new store would give, where
+    ///   no row has it, otherwise with the next one that is free.
+    /// - Throws: `storeCorrupted` if the store has rows that no entity is named after, too.
     init(
         completing snapshot: StoreSnapshot, model: ManagedObjectModel, missing: inout [PrimaryKeyRow],
         findings: inout [Finding]
@@ -51,8 +51,9 @@ extension EntityNumbering {
             throw MigrationError(
                 .storeCorrupted,
                 "Z_PRIMARYKEY names the entity \(row.name), which the model does not have, and has no number for "
-                    + "\(entity.name): whether one was renamed into the other cannot be told.", place: "Z_PRIMARYKEY",
-                remedy: "Give \(entity.name) the renaming identifier \(row.name) if so; else restore the store from a "
+                    + "\(entity.name). It is not known whether the entity was renamed.", place: "Z_PRIMARYKEY",
+                remedy:
+                    "If it was, give \(entity.name) the renaming identifier \(row.name); otherwise restore the store from a "
                     + "backup.")
         }
         var taken = Set(snapshot.entityRows.map(\.number))

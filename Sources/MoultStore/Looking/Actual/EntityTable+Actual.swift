@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 extension EntityTable {
-    /// The table of a real store that plays the part of `expected`, a fresh one; nil where there is none.
+    /// The table of a real store that plays the part of `expected`, a new one; nil if there is none.
     ///
     /// - Parameters:
     ///   - formerNames: what else the root entity was called, after which the table may still be named.
@@ -77,7 +77,7 @@ private struct ColumnMatching {
             Finding(
                 code: "column-unknown", severity: .warning, place: "\(table).\(column.name)",
                 message: "No part of the model explains the column \(column.name) of \(table).",
-                remedy: "Name the model that made the store, or say whose column it is before you migrate.")
+                remedy: "Name the model that made the store, or find out whose column it is before you migrate.")
         }
         let absent = missing.map { column in
             Finding(
@@ -88,9 +88,11 @@ private struct ColumnMatching {
         let other = retyped.map { column in
             Finding(
                 code: "column-type", severity: .warning, place: "\(table).\(column.name)",
-                message: "The column \(column.name) of \(table) is declared \(column.actual), not \(column.expected).",
-                remedy: "SQLite may have changed values as they were written. moult salvage copies every object into a "
-                    + "new store, whose columns are declared as the model asks.")
+                message:
+                    "The column \(column.name) of \(table) has the declared type \(column.actual), not \(column.expected).",
+                remedy:
+                    "SQLite may have converted values when they were written. moult salvage copies every object into a "
+                    + "new store, whose columns have the declared types of the model.")
         }
         return unknown + absent + other
     }
@@ -109,7 +111,7 @@ private struct ColumnMatching {
 }
 
 extension EntityTable.Column.Role {
-    /// How the column may be called where its name is not the one of a fresh store.
+    /// How the column may be called where its name is not the one of a new store.
     fileprivate var pattern: NumberedName? {
         switch self {
         case .primaryKey, .entity, .optimisticLock, .unknown: nil

@@ -2,11 +2,11 @@ import MoultModel
 import MoultSQLite
 
 extension JoinTable {
-    /// The join tables of a real store, each with the part of the fresh one that it plays; nil where there is none.
+    /// The join tables of a real store, each with the part of the new one that it plays; nil if there is none.
     ///
-    /// A table may be named after the other relationship of the pair (both sides in one entity), and
-    /// table and columns may keep the numbers of an earlier version. It is found by its name and by
-    /// its two key columns together: the names of other tables may look like its own.
+    /// A table may be named after the other relationship of the pair (both sides in one entity), and table and columns
+    /// may keep the numbers of an earlier version. It is found by its name and by its two key columns together: the
+    /// names of other tables may look like its own.
     ///
     /// - Parameter gaps: gets the columns that one lacks.
     static func matching(
@@ -33,7 +33,7 @@ extension JoinTable {
         return zip(expected, found).compactMap { expected, table in table.map { expected.reading($0).join } }
     }
 
-    /// The table of each, nil where there is none: first those whose name and keys are certain.
+    /// The table of each, nil if there is none: first those whose name and keys are certain.
     private static func claim(_ expected: [JoinTable], in tables: inout CatalogueTables) -> [CatalogueTables.Table?] {
         var found: [CatalogueTables.Table?] = expected.map { _ in nil }
         for certainty in Certainty.allCases {
@@ -46,7 +46,7 @@ extension JoinTable {
 
     /// How surely a table of a store is the one of a relationship.
     private enum Certainty: CaseIterable {
-        /// Name and key columns are those of a fresh store, in either orientation.
+        /// Name and key columns are those of a new store, in either orientation.
         case named
         /// Name and key columns may have other numbers.
         case numbered

@@ -7,7 +7,7 @@ struct LayoutReading {
     var gaps = SchemaGaps()
     private(set) var findings: [Finding] = []
 
-    /// - Throws: `storeCorrupted` where a table has no key.
+    /// - Throws: `storeCorrupted` if a table has no key.
     init(_ snapshot: StoreSnapshot, model: ManagedObjectModel, numbering: EntityNumbering) throws {
         var catalogue = CatalogueTables(snapshot)
         for root in numbering.roots(in: model) {

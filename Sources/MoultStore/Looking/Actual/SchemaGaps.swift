@@ -44,7 +44,7 @@ package struct SchemaGaps: Sendable, Equatable {
     /// The names of the missing tables.
     package var tableNames: Set<String> { Set(tables.map(\.name) + joinTables.map(\.name)) }
 
-    /// - Throws: `storeCorrupted` where a table or an entity's number is missing.
+    /// - Throws: `storeCorrupted` if a table or an entity's number is missing.
     func requireTables() throws {
         guard let first = findings.first else { return }
         throw MigrationError(.storeCorrupted, first.message, place: first.place, remedy: first.remedy)
@@ -80,7 +80,7 @@ package struct SchemaGaps: Sendable, Equatable {
                 code: "column-missing", severity: .error, place: "\(gap.table).\(gap.column.name)",
                 message: "The table \(gap.table) has no column \(gap.column.name), which held one end of each of its "
                     + "pairs.",
-                remedy: "Restore a backup, or let moult salvage copy every object into a new store, without these "
+                remedy: "Restore a backup, or use moult salvage to copy every object into a new store, without these "
                     + "pairs.")
         }
             + strangers.map(Finding.nameTaken)
@@ -92,9 +92,9 @@ extension Finding {
     static func nameTaken(_ entry: Catalogue.Entry) -> Finding {
         Finding(
             code: "name-taken", severity: .error, place: entry.name,
-            message: "The \(entry.kind.rawValue) \(entry.name) has the name of a table of Core Data's own.",
-            remedy: "Drop the \(entry.kind.rawValue), or give it another name; then run moult repair, which "
-                + "makes the table.")
+            message: "The \(entry.kind.rawValue) \(entry.name) has the name of one of Core Data's tables.",
+            remedy: "Drop the \(entry.kind.rawValue), or rename it; then run moult repair, which "
+                + "creates the table.")
     }
 }
 
@@ -109,18 +109,18 @@ extension SchemaGaps {
         let isDiffering = differing.contains(index.name)
         let what =
             isDiffering
-            ? "The index \(index.name) is not on what the model asks for"
-            : "The model asks for the index \(index.name), which the store does not have"
+            ? "The index \(index.name) is not the one that the model defines"
+            : "The index \(index.name) of the model is missing in the store"
         return Finding(
             code: isDiffering ? "index-differs" : "index-missing", severity: index.isUnique ? .error : .note,
             place: index.name, message: index.isUnique ? "\(what): nothing keeps its values unique." : "\(what).",
-            remedy: "moult repair makes it\(index.isUnique ? ", where no value occurs twice" : "").")
+            remedy: "moult repair creates it\(index.isUnique ? ", if no value occurs twice" : "").")
     }
 }
 
 extension Finding {
     static let schemaRemedy =
-        "Name the model that made the store; else moult repair makes what is missing, or restore a backup."
+        "Name the model that made the store; otherwise run moult repair, which creates what is missing, or restore a backup."
 
     static func missing(_ message: String, code: String, _ place: String) -> Finding {
         Finding(code: code, severity: .error, place: place, message: message, remedy: schemaRemedy)

@@ -4,15 +4,15 @@ import MoultSQLite
 extension StoreLayout {
     /// The layout of a real store: what `model` needs, found by name among the tables and columns that are there.
     ///
-    /// The store may hold a part of the model's entities (a configuration): those that its metadata name.
-    /// Whatever the model does not explain is kept as `unknown` and told in ``findings``; so is a missing column, with
-    /// the severity `error`.
+    /// The store may hold a part of the model's entities (a configuration): those that its metadata name. Whatever the
+    /// model does not explain is kept as `unknown` and told in ``findings``; so is a missing column, with the severity
+    /// `error`.
     ///
     /// - Parameters:
     ///   - snapshot: the store.
     ///   - model: the model that made the store, as recognition found it.
-    /// - Throws: `storeUnknown` where the store has none of the model's entities; `storeCorrupted` where an entity has
-    ///   no number or no table.
+    /// - Throws: `storeUnknown` if the store has none of the model's entities; `storeCorrupted` if an entity has no
+    ///   number or no table.
     package init(actual snapshot: StoreSnapshot, model: ManagedObjectModel) throws {
         var findings: [Finding] = []
         let numbering = try EntityNumbering(actual: snapshot, model: model, findings: &findings)
@@ -38,12 +38,12 @@ extension StoreLayout {
         let left = actual.map(\.name).filter { !expected.contains($0) }.map { name in
             Finding(
                 code: "index-left-over", severity: .note, place: name,
-                message: "No part of the model asks for the index \(name); an earlier migration may have left it.")
+                message: "The model has no index \(name); an earlier migration may have left it.")
         }
         let missing = expected.subtracting(found).sorted().map { name in
             Finding(
                 code: "index-missing", severity: .note, place: name,
-                message: "The model asks for the index \(name), which the store does not have.")
+                message: "The index \(name) of the model is missing in the store.")
         }
         return left + missing
     }
@@ -55,7 +55,8 @@ extension Finding {
         guard code == "column-unknown" else { return self }
         return Finding(
             code: "column-deferred", severity: .note, place: place,
-            message: "The column of an older version waits to be dropped.", remedy: "moult finish drops it.")
+            message: "The column belongs to an older version and is still to be dropped.",
+            remedy: "moult finish drops it.")
     }
 }
 

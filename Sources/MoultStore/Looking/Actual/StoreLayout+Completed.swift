@@ -3,13 +3,13 @@ import MoultSQLite
 
 extension StoreLayout {
     /// The layout that a real store has once its gaps are filled: as ``init(actual:model:)``, with what is missing as a
-    /// fresh store has it.
+    /// new store has it.
     ///
     /// ``findings`` name each missing table and column, with the severity `error`.
     ///
     /// - Parameter gaps: gets what is missing.
-    /// - Throws: `storeUnknown` where the store has none of the model's entities; `storeCorrupted` where a table has no
-    ///   key, or where the entity of a number or a table is not known.
+    /// - Throws: `storeUnknown` if the store has none of the model's entities; `storeCorrupted` if a table has no key,
+    ///   or where the entity of a number or a table is not known.
     package init(completing snapshot: StoreSnapshot, model: ManagedObjectModel, gaps: inout SchemaGaps) throws {
         var findings: [Finding] = []
         let (numbering, reading) = try Self.reading(snapshot, model, &findings)

@@ -34,7 +34,7 @@ extension JoinTable {
 }
 
 extension EntityNumbering {
-    /// The numbers that are known, where they are known of every entity; else those of a fresh store.
+    /// The numbers that are known, where they are known of every entity; otherwise those of a new store.
     fileprivate init(of model: ManagedObjectModel, known: [String: Int]) {
         let fresh = EntityNumbering(of: model)
         let numbers = known.filter { fresh.numbers[$0.key] != nil }

@@ -5,8 +5,8 @@ import MoultSQLite
 /// Reads a column's value as the attribute's type wants it.
 package struct AttributeDecoder {
     let type: AttributeType
-    /// The contents of a file of external storage by its name; nil where there is no such file. An attribute that has
-    /// none of them carries nothing about with it.
+    /// The contents of a file of external storage by its name; nil if there is no such file. An attribute that has none
+    /// of them carries nothing about with it.
     private let externalData: ((String) throws -> [UInt8]?)?
 
     package init(type: AttributeType, isExternal: Bool, externalData: @escaping (String) throws -> [UInt8]?) {
@@ -69,7 +69,7 @@ package struct AttributeDecoder {
     /// shortest digits of a REAL are what is left of the decimal.
     private func decimal(_ cell: SQLiteCell, isReal: Bool) -> PropertyValue {
         let text = isReal ? cell.real.description : cell.text ?? ""
-        guard let number = DecimalNumber(text) else { return undecodable(cell, "no decimal number") }
+        guard let number = DecimalNumber(text) else { return undecodable(cell, "not a decimal number") }
         return .attribute(.decimal(number.text))
     }
 

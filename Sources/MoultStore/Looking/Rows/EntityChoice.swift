@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// How the entity of a relationship's destination is told: by the model alone, or by the number beside the key.
+/// How the entity of a relationship's destination is told: by the model alone, or by the number next to the key.
 package struct EntityChoice {
     /// The entity that the relationship names.
     package let name: String
@@ -10,7 +10,7 @@ package struct EntityChoice {
     /// The entities of the store by number; empty where the table holds one entity only.
     let names: [Int64: String]
 
-    /// Nil where the store does not hold the destination, which belongs to another configuration.
+    /// Nil if the store does not hold the destination, which belongs to another configuration.
     ///
     /// - Parameter isTrusted: take it that a destination of an entity without sub-entities is of that entity, which
     ///   only a damaged store belies.
@@ -26,8 +26,8 @@ package struct EntityChoice {
 
     package var isFixed: Bool { names.isEmpty }
 
-    /// The destination in a row whose column `key` holds its key and whose column `entity` its number; nil where
-    /// either is nothing of the kind. A key that leads to no row keeps the name that the relationship has.
+    /// The destination in a row whose column `key` holds its key and whose column `entity` its number; nil if either is
+    /// nothing of the kind. A key that leads to no row keeps the name that the relationship has.
     package func reference(_ row: Statement, key: Int, entity: Int) -> ObjectReference? {
         guard row.storageClass(key) == .integer else { return nil }
         let primaryKey = row.integer(key)

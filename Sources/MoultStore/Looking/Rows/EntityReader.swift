@@ -52,7 +52,7 @@ final class EntityReader {
                 return .toOne(reference)
             }
             return .undecodable(
-                UndecodableValue(reason: "a destination that is no object of the store", statement, column))
+                UndecodableValue(reason: "a destination that is not an object of the store", statement, column))
         case .toMany(let cursor): return try cursor.destinations(of: key)
         case .missing(let what): return .undecodable(UndecodableValue(reason: what, bytes: []))
         }
@@ -82,7 +82,7 @@ extension EntityReader {
             return .missing("the store has no column or table for it")
         }
         guard let choice = EntityChoice(relationship, in: reader.layout) else {
-            return .missing("the store does not hold its destination \(relationship.destinationEntityName)")
+            return .missing("the store does not contain its destination \(relationship.destinationEntityName)")
         }
         guard case .foreignKey(_, let name, let entityColumn) = storage else {
             return .toMany(

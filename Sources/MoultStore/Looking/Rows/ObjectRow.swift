@@ -42,10 +42,10 @@ package struct ObjectReference: Sendable, Hashable {
 
 /// What a row has for one property.
 package enum PropertyValue: Sendable, Hashable {
-    /// Nil where the store has NULL.
+    /// Nil if the store has NULL.
     case attribute(AttributeValue?)
     case toOne(ObjectReference?)
-    /// In the order of an ordered relationship, else by key.
+    /// In the order of an ordered relationship, otherwise by key.
     case toMany([ObjectReference])
     /// A value that is not what the model declares, as it is stored.
     case undecodable(UndecodableValue)

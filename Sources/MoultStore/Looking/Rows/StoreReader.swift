@@ -11,7 +11,7 @@ package struct StoreReader {
     package let layout: StoreLayout
     /// The schema of the connection that holds the store.
     package let schema: String
-    /// The contents of a file of external storage by its name; nil where there is no such file.
+    /// The contents of a file of external storage by its name; nil if there is no such file.
     package let externalData: (String) throws -> [UInt8]?
 
     package init(
@@ -24,7 +24,7 @@ package struct StoreReader {
         self.externalData = externalData
     }
 
-    /// A reader that takes external data from the files beside a store.
+    /// A reader that takes external data from the files next to a store.
     ///
     /// - Parameter path: the store's own, also where the connection reads a copy.
     package init(

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 /// The destinations of one to-many relationship for all objects of a table, in the order of the objects' keys: one
-/// query that runs beside the one for the objects.
+/// query that runs next to the one for the objects.
 final class ToManyCursor {
     private let statement: Statement
     private let destination: EntityChoice
@@ -26,7 +26,7 @@ final class ToManyCursor {
                 if let reference = destination.reference(statement, key: 1, entity: 2) {
                     references.append(reference)
                 } else if fault == nil {
-                    fault = UndecodableValue(reason: "a destination that is no object of the store", statement, 1)
+                    fault = UndecodableValue(reason: "a destination that is not an object of the store", statement, 1)
                 }
             }
             try advance()
@@ -35,7 +35,7 @@ final class ToManyCursor {
     }
 
     private func advance() throws {
-        // A statement that has ended would begin anew.
+        // A statement that has ended would begin again.
         guard !isAtEnd else { return }
         isAtEnd = try !statement.step()
         owner = isAtEnd ? nil : statement.integer(0)
@@ -73,7 +73,7 @@ extension RelationshipStorage {
                 """
         case .foreignKey:
             throw MigrationError(
-                .internal, "A to-one relationship has no list of destinations.", remedy: "Report this to Moult.")
+                .internal, "A to-one relationship has no list of destinations.", remedy: "Report this as a bug.")
         }
     }
 }

@@ -131,7 +131,7 @@ struct ObjectTrial {
         let message = cause.split(separator: ":", maxSplits: 1).last ?? cause[...]
         let end = message.firstRange(of: " in: ")?.lowerBound ?? message.endIndex
         let words = String(message[..<end].drop { $0 == " " })
-        if words.hasPrefix("foreign key mismatch") { return "it refers to columns that are no key" }
+        if words.hasPrefix("foreign key mismatch") { return "it refers to columns that are not a key" }
         // FTS4 says no more.
         return words == "SQL logic error" ? "it asks for a column or a table that is not there" : words
     }

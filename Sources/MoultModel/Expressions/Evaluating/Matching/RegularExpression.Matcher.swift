@@ -12,7 +12,7 @@ extension RegularExpression {
             case end(Int)
         }
 
-        /// Steps of one match beside those that a pattern takes which looks neither ahead nor behind.
+        /// Steps of one match next to those that a pattern takes which looks neither ahead nor behind.
         private static let lookLimit = 2_000_000
 
         private let instructions: [Program.Instruction]

@@ -73,7 +73,7 @@ extension RegularExpression {
             case "$": return .assertion(flags.isMultiline ? .lineEnd : .lastLineEnd)
             case "*", "+", "?", "{":
                 position -= 1
-                throw fault("nothing stands before \(scalar)")
+                throw fault("nothing precedes \(scalar)")
             case "\\": return try escapedPart()
             default: return .set(ScalarSet(scalar, ignoresCase: flags.ignoresCase))
             }
@@ -83,7 +83,7 @@ extension RegularExpression {
 
         private mutating func quantified(_ part: Pattern) throws(Fault) -> Pattern {
             guard let (least, most) = try quantifier() else { return part }
-            if take("+") { throw fault("possessive quantifiers are not known", before: 1) }
+            if take("+") { throw fault("possessive quantifiers are not supported", before: 1) }
             // Lazy or greedy is about what fits first; here it is about whether anything does.
             _ = take("?")
             return .repetition(part, least, most)
@@ -135,11 +135,11 @@ extension RegularExpression {
                 guard take(">") else { throw fault("the name of a group is not closed") }
                 return try rest(of: outer)
             }
-            if take(">") { throw fault("atomic groups are not known", before: 3) }
+            if take(">") { throw fault("atomic groups are not supported", before: 3) }
             try takeFlags()
             // They hold up to the end of the group that they stand in, or of their own.
             if take(")") { return nil }
-            guard take(":") else { throw fault("the flags i, s and m are known") }
+            guard take(":") else { throw fault("only the flags i, s and m are supported") }
             return try rest(of: outer)
         }
 
@@ -158,7 +158,7 @@ extension RegularExpression {
                 case "i": flags.ignoresCase = isOn
                 case "s": flags.dotIsAny = isOn
                 case "m": flags.isMultiline = isOn
-                default: throw fault("the flags i, s and m are known")
+                default: throw fault("only the flags i, s and m are supported")
                 }
                 position += 1
             }
@@ -177,7 +177,8 @@ extension RegularExpression {
                 position += 1
                 let pair = [Unicode.Scalar("\r"), "\n"].map { Pattern.set(ScalarSet($0, ignoresCase: false)) }
                 return .choice([.sequence(pair), .set(ScalarSet(.property(.lineBreak)))])
-            case let digit? where ("1"..."9").contains(digit): throw fault("back references are not known", before: 1)
+            case let digit? where ("1"..."9").contains(digit):
+                throw fault("back references are not supported", before: 1)
             default:
                 var set = ScalarSet(try escapedElement())
                 set.ignoresCase = flags.ignoresCase

@@ -25,12 +25,12 @@ package struct RegularExpression: Sendable {
             program = try Program(try parser.whole())
         } catch {
             throw .predicate(
-                "The regular expression \(pattern) is not understood: \(error.message) at character \(error.position).",
-                remedy: "Correct the pattern behind MATCHES.")
+                "The regular expression \(pattern) cannot be parsed: \(error.message) at character \(error.position).",
+                remedy: "Correct the pattern after MATCHES.")
         }
     }
 
-    /// - Throws: `MigrationError` with code `invalidPredicate` where the text is so long, and so much looks ahead or
+    /// - Throws: `MigrationError` with code `invalidPredicate` if the text is so long, and so much looks ahead or
     ///   behind in it, that the work passes a limit.
     package func matches(_ text: String) throws(MigrationError) -> Bool {
         var matcher = Matcher(program, text.folded(options))
@@ -39,7 +39,7 @@ package struct RegularExpression: Sendable {
         } catch {
             throw .predicate(
                 "A text of \(text.unicodeScalars.count) characters takes too long to match with \(pattern).",
-                remedy: "Look ahead and behind less in the pattern.")
+                remedy: "Use fewer lookaheads and lookbehinds in the pattern.")
         }
     }
 

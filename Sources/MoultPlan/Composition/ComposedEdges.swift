@@ -1,18 +1,18 @@
 import MoultModel
 
-/// Consecutive inferred edges being joined into one mapping.
+/// Consecutive inferred edges, composed into one mapping from the first version to the last.
 ///
-/// What left on the way and returns under its name is a question: step by step its values are gone, straight from the
-/// first version to the last they would stay.
-struct Stretch {
-    /// The position of the version it starts at.
+/// A part that one edge removes and a later one adds again is a question: edge by edge its values would be lost, and
+/// with the composed mapping they would be kept.
+struct ComposedEdges {
+    /// The position of the first version.
     let start: Int
     private let startModel: ResolvedModel
     private(set) var end: Int
     private(set) var mapping: ResolvedMapping
     private(set) var questions: [Question] = []
     private(set) var usedAnswers: Set<Answer> = []
-    private var departures = Departures()
+    private var removedParts = RemovedParts()
 
     init(at start: Int, model: ResolvedModel) {
         self.start = start
@@ -30,10 +30,10 @@ struct Stretch {
         var end: Int
     }
 
-    /// Joins one more edge to the stretch.
+    /// Composes the mapping with one more edge.
     ///
-    /// - Returns: the reason why it cannot be joined; nil where it was.
-    /// - Throws: `usage` where an answer asks for what cannot be kept.
+    /// - Returns: the reason why the edge cannot be composed; nil if it was.
+    /// - Throws: `usage` if an answer asks for what cannot be kept.
     mutating func append(_ edge: Edge, versions: [ModelVersion], answers: Answers) throws(MigrationError) -> String? {
         if let reason = reasonForKeys(edge) { return reason }
         let composer = Composer(mapping, edge.mapping, from: startModel, through: edge.older, to: edge.newer)
@@ -42,13 +42,13 @@ struct Stretch {
         case .joined(let mapping): joined = mapping
         case .apart(let reason): return reason
         }
-        var returns = Returns(
+        var restored = RestoredParts(
             start: startModel, older: edge.older, newer: edge.newer, end: versions[edge.end], versions: versions,
             answers: answers)
-        try returns.restore(from: departures, along: edge.mapping, into: &joined)
-        questions += returns.questions
-        usedAnswers.formUnion(returns.usedAnswers)
-        departures.pass(version: end, model: edge.older, joined: mapping, edge: edge.mapping)
+        try restored.restore(from: removedParts, along: edge.mapping, into: &joined)
+        questions += restored.questions
+        usedAnswers.formUnion(restored.usedAnswers)
+        removedParts.pass(version: end, model: edge.older, joined: mapping, edge: edge.mapping)
         mapping = joined
         end = edge.end
         return nil

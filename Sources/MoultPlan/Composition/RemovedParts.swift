@@ -1,8 +1,10 @@
 import MoultModel
 
-/// What has left on the way through a stretch, with where its values lay at the start, in case it returns.
-struct Departures {
-    /// A property that an edge left behind.
+/// The entities and properties that composed edges have removed, with the source of their values in the first version.
+///
+/// A later edge may add them again (``RestoredParts``).
+struct RemovedParts {
+    /// A property that an edge removed.
     struct Property {
         /// The position of the last version that had it.
         var version: Int
@@ -11,21 +13,21 @@ struct Departures {
 
     enum Value {
         case attribute(AttributeDescription, AttributeSource)
-        /// The destination entity goes by the name it has now.
+        /// The destination entity has its current name.
         case relationship(RelationshipDescription, RelationshipSource, destination: String)
     }
 
-    /// By entity, as it is called now, and by the name the property had.
+    /// By the current name of the entity, and the former name of the property.
     private(set) var properties: [String: [String: Property]] = [:]
-    /// Entities that were removed, by the name they had, with their mapping from the stretch's start.
+    /// Removed entities by their former names, with their mapping from the first version.
     private(set) var entities: [String: (version: Int, mapping: ResolvedEntityMapping)] = [:]
 
-    /// Takes one edge into account.
+    /// Adds what one edge removes.
     ///
     /// - Parameters:
     ///   - version: the position of the edge's older version.
     ///   - model: the edge's older version.
-    ///   - joined: the mapping from the stretch's start to it.
+    ///   - joined: the mapping from the first version to it.
     ///   - edge: the mapping of the edge.
     mutating func pass(version: Int, model: ResolvedModel, joined: ResolvedMapping, edge: ResolvedMapping) {
         let before = joined.byDestination
@@ -70,8 +72,8 @@ struct Departures {
     }
 }
 
-extension Departures.Property {
-    /// The same with its destination called by its new name; nil where the destination is removed.
+extension RemovedParts.Property {
+    /// The same with the new name of its destination; nil if the destination is removed.
     fileprivate func following(_ newNames: [String: String]) -> Self? {
         guard case .relationship(let description, let source, let destination) = value else { return self }
         guard let name = newNames[destination] else { return nil }

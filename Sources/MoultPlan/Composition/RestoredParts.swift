@@ -1,7 +1,9 @@
 import MoultModel
 
-/// What one edge brings back that had left earlier in the stretch: kept or dropped as answered, else a question.
-struct Returns {
+/// The entities and properties that an earlier edge removed and this edge adds again under the same names.
+///
+/// Their old values are kept or dropped as the answers say; without an answer it is a question.
+struct RestoredParts {
     let start: ResolvedModel
     let older: ResolvedModel
     let newer: ResolvedModel
@@ -24,25 +26,25 @@ struct Returns {
         self.answers = answers
     }
 
-    /// Puts kept values back into `joined`, the mapping from the stretch's start to the edge's newer version.
-    mutating func restore(from departures: Departures, along edge: ResolvedMapping, into joined: inout ResolvedMapping)
-        throws(MigrationError)
-    {
-        guard !departures.properties.isEmpty || !departures.entities.isEmpty else { return }
+    /// Restores kept values in `joined`, the mapping from the first version to the edge's newer version.
+    mutating func restore(
+        from removedParts: RemovedParts, along edge: ResolvedMapping, into joined: inout ResolvedMapping
+    ) throws(MigrationError) {
+        guard !removedParts.properties.isEmpty || !removedParts.entities.isEmpty else { return }
         for (position, mapping) in edge.entityMappings.enumerated() {
             guard let name = mapping.destinationEntityName, let entity = newer[name],
                 joined.entityMappings.indices.contains(position)
             else { continue }
             if let old = mapping.sourceEntityName {
-                let gone = departures.properties[old] ?? [:]
+                let gone = removedParts.properties[old] ?? [:]
                 try restore(gone, of: entity, along: mapping, into: &joined.entityMappings[position])
-            } else if let gone = departures.entities[name] {
+            } else if let gone = removedParts.entities[name] {
                 try restore(gone.mapping, version: gone.version, to: entity, at: position, into: &joined)
             }
         }
     }
 
-    /// The answer to a question about a return; nil, and the question noted, where there is none.
+    /// The answer about a restored part. Without one it is nil, and the question is added to `questions`.
     private mutating func verdict(_ entity: String, _ property: String?, version: Int, canKeep: Bool)
         throws(MigrationError) -> Answer.Verdict?
     {
@@ -60,7 +62,7 @@ struct Returns {
         questions.append(
             Question(
                 kind: .returned, from: former.name, to: end.name, entity: entity, property: property,
-                sentence: "\(place) is in \(former.name), leaves after it and returns in \(end.name). "
+                sentence: "\(place) is in \(former.name), is removed after it, and returns in \(end.name). "
                     + returnSentence(of: property == nil ? "objects, without their relationships," : "values", canKeep),
                 candidates: [],
                 answers: verdicts.map {
@@ -76,25 +78,25 @@ private func returnSentence(of what: String, _ canKeep: Bool) -> String {
 
 // MARK: - Properties
 
-extension Returns {
+extension RestoredParts {
     private mutating func restore(
-        _ gone: [String: Departures.Property], of entity: ResolvedEntity, along edge: ResolvedEntityMapping,
+        _ gone: [String: RemovedParts.Property], of entity: ResolvedEntity, along edge: ResolvedEntityMapping,
         into mapping: inout ResolvedEntityMapping
     ) throws(MigrationError) {
-        for (name, departed) in gone.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+        for (name, removed) in gone.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
             let declaring = entity.declaringEntity(of: name)
-            switch departed.value {
+            switch removed.value {
             case .attribute(let old, let source):
                 guard case .constant? = edge.attributes[name], let new = entity.attributes[name], old.type == new.type
                 else { continue }
-                let verdict = try verdict(declaring, name, version: departed.version, canKeep: true)
+                let verdict = try verdict(declaring, name, version: removed.version, canKeep: true)
                 guard verdict == .keep else { continue }
                 mapping.attributes[name] = source.filling(new)
             case .relationship(let old, let source, let destination):
                 guard edge.relationships[name] == .empty, let new = entity.relationships[name],
                     new.isToMany == old.isToMany, new.destinationEntityName == destination
                 else { continue }
-                let verdict = try verdict(declaring, name, version: departed.version, canKeep: true)
+                let verdict = try verdict(declaring, name, version: removed.version, canKeep: true)
                 guard verdict == .keep else { continue }
                 mapping.relationships[name] = source
             }
@@ -112,7 +114,7 @@ extension AttributeSource {
 
 // MARK: - Entities
 
-extension Returns {
+extension RestoredParts {
     private mutating func restore(
         _ gone: ResolvedEntityMapping, version: Int, to entity: ResolvedEntity, at position: Int,
         into joined: inout ResolvedMapping
@@ -131,7 +133,7 @@ extension Returns {
         }
     }
 
-    /// The old mapping with the properties the entity has now; nil where a required value would be missing.
+    /// The old mapping with the entity's current properties; nil if a required value would be missing.
     private func restored(_ gone: ResolvedEntityMapping, to entity: ResolvedEntity) -> ResolvedEntityMapping? {
         guard let source = gone.sourceEntityName.flatMap({ start[$0] }) else { return nil }
         var mapping = ResolvedEntityMapping(sourceEntityName: gone.sourceEntityName, destinationEntityName: entity.name)

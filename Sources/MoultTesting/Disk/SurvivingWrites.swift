@@ -1,25 +1,25 @@
 import MoultObjects
 
-/// Decides by a seed what of the unsynchronised changes a power cut spares.
+/// Decides by a seed which unsynchronised changes survive a power cut.
 ///
-/// Seed 0 spares nothing, the next ones few, half and most of all changes, in turns.
-struct DiskLuck {
+/// With seed 0 nothing survives; with the next seeds, in turns, few, half and most of the changes.
+struct SurvivingWrites {
     static let sectorSize = 512
 
     private var generator: SeededGenerator
     /// Of eight changes.
-    private let spared: UInt64
+    private let surviving: UInt64
 
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
-        spared = seed == 0 ? 0 : [1, 4, 7][Int(seed % 3)]
+        surviving = seed == 0 ? 0 : [1, 4, 7][Int(seed % 3)]
     }
 
-    mutating func keeps() -> Bool { generator.next() % 8 < spared }
+    mutating func keeps() -> Bool { generator.next() % 8 < surviving }
 
     /// A write as it reached the disk: whole, not at all, or some of its sectors.
     mutating func pieces(of bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
-        guard spared > 0, generator.next() % 4 == 0 else {
+        guard surviving > 0, generator.next() % 4 == 0 else {
             return keeps() ? [.write(offset: offset, bytes: bytes)] : []
         }
         return sectors(of: bytes, at: offset).filter { _ in keeps() }
