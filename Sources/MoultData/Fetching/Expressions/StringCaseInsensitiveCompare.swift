@@ -28,7 +28,7 @@ extension PredicateExpressions {
 
     // The name that the macro gives it.
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// Builds `root.caseInsensitiveCompare(other)` for a predicate that is written by hand.
+    /// Builds `root.caseInsensitiveCompare(other)`, as the code that `#Predicate` writes does.
     public static func build_caseInsensitiveCompare<Root: PredicateExpression, Other: PredicateExpression>(
         _ root: Root, _ other: Other
     ) -> StringCaseInsensitiveCompare<Root, Other> { StringCaseInsensitiveCompare(root: root, other: other) }

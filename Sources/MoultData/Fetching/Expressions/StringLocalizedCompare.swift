@@ -28,7 +28,7 @@ extension PredicateExpressions {
 
     // The name that the macro gives it.
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// Builds `root.localizedCompare(other)` for a predicate that is written by hand.
+    /// Builds `root.localizedCompare(other)`, as the code that `#Predicate` writes does.
     public static func build_localizedCompare<Root: PredicateExpression, Other: PredicateExpression>(
         _ root: Root, _ other: Other
     ) -> StringLocalizedCompare<Root, Other> { StringLocalizedCompare(root: root, other: other) }

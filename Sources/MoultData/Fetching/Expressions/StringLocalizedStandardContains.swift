@@ -31,7 +31,7 @@ extension PredicateExpressions {
 
     // The name that the macro gives it.
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// Builds `root.localizedStandardContains(other)` for a predicate that is written by hand.
+    /// Builds `root.localizedStandardContains(other)`, as the code that `#Predicate` writes does.
     public static func build_localizedStandardContains<Root: PredicateExpression, Other: PredicateExpression>(
         _ root: Root, _ other: Other
     ) -> StringLocalizedStandardContains<Root, Other> { StringLocalizedStandardContains(root: root, other: other) }
