@@ -1,5 +1,6 @@
 /// Asking and changing a model in the words that Core Data has for it. A model stays whole: what would break it throws.
 extension ManagedObjectModel {
+    /// The entities of the model by their names.
     public var entitiesByName: [String: EntityDescription] {
         Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
     }
