@@ -37,7 +37,7 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     public let id: String
     /// The version before; for a rollback too.
     public let from: String
-    /// The version after, had the run succeeded.
+    /// The version that the run led to, or would have led to.
     public let to: String
     /// True for a rollback to a backup, false for a migration.
     public let isRollback: Bool

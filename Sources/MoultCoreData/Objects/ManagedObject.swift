@@ -111,7 +111,7 @@ extension ManagedObject {
     public var objectID: ManagedObjectID { object.id }
     /// The object's own entity, as the context's model has it.
     public var entity: EntityDescription { object.shape.entity }
-    /// Whether no values have been read yet; asking for one reads them.
+    /// Whether the object's values are still to be read; asking for one reads them.
     public var isFault: Bool { object.isFault }
     /// Whether the next save inserts the object.
     public var isInserted: Bool { object.isInserted }

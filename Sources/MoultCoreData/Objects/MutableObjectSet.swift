@@ -41,7 +41,7 @@ public struct MutableObjectSet: Sequence {
     /// Takes every destination away; the objects themselves stay.
     public func removeAllObjects() throws { try owner.change { try $0.setToMany(key, []) } }
 
-    /// Goes through the destinations as they are now.
+    /// An iterator over the present destinations.
     public func makeIterator() -> IndexingIterator<[ManagedObject]> { allObjects.makeIterator() }
 }
 

@@ -30,15 +30,15 @@ public enum MigrationType: String, Sendable, Hashable, Comparable, CaseIterable 
 /// Between neighbours that nobody registered a migration for, the inferred one is taken. One that spans several
 /// versions is a shortcut, which is preferred to walking: prove it with ``VersionRegistry/verifyShortcut(to:onCopyOf:)``.
 public struct VersionedMigration: Sendable, CustomStringConvertible {
-    /// The version that a store is of before.
+    /// The version of a store before the migration.
     public let from: SemanticVersion
-    /// The version that a store is of after, later than ``from``.
+    /// The version of a store after the migration, later than ``from``.
     public let to: SemanticVersion
     /// How much the migration does; it also gives the default of ``estimatedTime``.
     public let type: MigrationType
     /// Seconds; over a path they add up.
     public let estimatedTime: TimeInterval
-    /// Whether a backup of the store before must be kept.
+    /// Whether the migration must keep a backup of the old store.
     public let backupRequired: Bool
     /// What becomes of each entity and property, instead of what would be inferred; nil for the inferred mapping.
     public let mapping: MappingModel?
