@@ -3,24 +3,43 @@ import MoultTransform
 
 // The words of a model are MoultModel's; here they are under Core Data's names, so that one import is enough.
 
+/// One version of a model: `NSManagedObjectModel`. A value here, which is whole whenever it exists.
 public typealias ManagedObjectModel = MoultModel.ManagedObjectModel
+/// An entity as a model declares it: `NSEntityDescription`.
 public typealias EntityDescription = MoultModel.EntityDescription
+/// What attributes, relationships and fetched properties have in common: `NSPropertyDescription`.
 public typealias PropertyDescription = MoultModel.PropertyDescription
+/// An attribute as a model declares it: `NSAttributeDescription`, and `NSDerivedAttributeDescription` too.
 public typealias AttributeDescription = MoultModel.AttributeDescription
+/// The type of an attribute, with Core Data's numbers: `NSAttributeType`.
 public typealias AttributeType = MoultModel.AttributeType
+/// The value of an attribute, in the form that a store keeps it in.
 public typealias AttributeValue = MoultModel.AttributeValue
+/// A relationship as a model declares it: `NSRelationshipDescription`.
 public typealias RelationshipDescription = MoultModel.RelationshipDescription
+/// What happens to the other end when an object is deleted: `NSDeleteRule`.
 public typealias DeleteRule = MoultModel.DeleteRule
+/// A stored query that hangs on an entity: `NSFetchedPropertyDescription`.
 public typealias FetchedPropertyDescription = MoultModel.FetchedPropertyDescription
+/// An index of an entity: `NSFetchIndexDescription`.
 public typealias FetchIndexDescription = MoultModel.FetchIndexDescription
+/// A type of attributes that are stored together: `NSCompositeAttributeDescription`.
 public typealias CompositeDescription = MoultModel.CompositeDescription
+/// One version of a model with its names and version hashes.
 public typealias ModelVersion = MoultModel.ModelVersion
+/// The versions of one model, oldest first.
 public typealias ModelVersions = MoultModel.ModelVersions
+/// How the objects of one version become those of another: `NSMappingModel`.
 public typealias MappingModel = MoultModel.MappingModel
+/// How the objects of one entity become those of another: `NSEntityMapping`.
 public typealias EntityMapping = MoultModel.EntityMapping
+/// How much of an entity a mapping changes, with Core Data's numbers: `NSEntityMappingType`.
 public typealias EntityMappingType = MoultModel.EntityMappingType
+/// Where the value of one property of the new version comes from: `NSPropertyMapping`.
 public typealias PropertyMapping = MoultModel.PropertyMapping
+/// A closure of the app that computes a value of the new version from values of a row.
 public typealias ValueTransform = MoultModel.ValueTransform
+/// A Swift type that an attribute's values convert to and from.
 public typealias AttributeConvertible = MoultModel.AttributeConvertible
 /// The code of an app that its migrations call, by name.
 public typealias MigrationRegistry = MoultTransform.MigrationRegistry

@@ -14,6 +14,7 @@ public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
     ///   properties too, a composite attribute for its elements.
     public init(_ places: some Sequence<String>) { self.init(places: Set(places)) }
 
+    /// The losses at these places, written as an array: `["Habit.target"]`.
     public init(arrayLiteral places: String...) { self.init(places) }
 
     /// Nothing, the default.

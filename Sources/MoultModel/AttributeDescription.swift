@@ -1,8 +1,12 @@
 /// An attribute as a model declares it.
 public struct AttributeDescription: Sendable, Hashable {
+    /// The attribute's name, unique among the entity's own and inherited properties.
     public var name: String
+    /// What kind of value it has.
     public var type: AttributeType
+    /// Whether an object without a value is valid.
     public var isOptional: Bool
+    /// Whether no store keeps the value; a transient attribute has no column.
     public var isTransient: Bool
     /// How a derived attribute is computed; nil for one that is stored as set.
     public var derivation: Derivation?
@@ -13,10 +17,16 @@ public struct AttributeDescription: Sendable, Hashable {
     public var elements: [AttributeDescription]
     /// Why the stored form of the attribute is not known for certain; nil if Apple's own stores prove it.
     public var uncertainty: String?
+    /// What new objects begin with; nil for no value.
     public var defaultValue: AttributeValue?
+    /// Whether a large value may be kept in a file next to the store instead of the row.
     public var allowsExternalBinaryDataStorage: Bool
+    /// Whether persistent history keeps the value of a deleted object.
     public var preservesValueInHistoryOnDeletion: Bool
+    /// Whether CloudKit is to encrypt the value. It changes nothing in the store.
     public var allowsCloudEncryption: Bool
+    /// The name of the transformer that turns the values of a transformable attribute into data; nil where the model
+    /// names none.
     public var valueTransformerName: String?
     /// The class of a transformable's value, as `customClassName` in a model file.
     public var attributeValueClassName: String?
@@ -24,16 +34,23 @@ public struct AttributeDescription: Sendable, Hashable {
     public var usesScalarValueType: Bool?
     /// The indexed switch of models before 2017.
     public var isIndexed: Bool
+    /// Whether Spotlight is to index the value. It changes nothing in the store.
     public var isIndexedBySpotlight: Bool
+    /// Whether Core Data is to keep the value in external records too. It changes nothing in the store.
     public var isStoredInExternalRecord: Bool
     /// The rules a value must keep, as a model file spells them.
     public var validation: Validation
     /// The attribute's name in an earlier version, as `elementID` in a model file.
     public var renamingIdentifier: String?
+    /// A text that goes into the version hash, to tell versions apart that have equal models; nil for none.
     public var versionHashModifier: String?
+    /// Notes on the attribute, by key, mostly the app's own; no part of the version hash.
     public var userInfo: [String: String]
+    /// Whether the attribute takes part in Sync Services, as `syncable` in a model file. It changes nothing in the
+    /// store.
     public var isSyncable: Bool
 
+    /// An attribute, optional and stored unless told otherwise.
     public init(
         name: String,
         type: AttributeType,
@@ -91,9 +108,12 @@ public struct AttributeDescription: Sendable, Hashable {
 extension AttributeDescription {
     /// The two expressions of a derived attribute, in Core Data's format language.
     public struct Derivation: Sendable, Hashable {
+        /// What computes the value, such as `items.@count` or `canonical:(name)`.
         public var expression: String
+        /// Which objects count for an aggregate; nil for all of them.
         public var filter: String?
 
+        /// An attribute that is computed by an expression; both texts are read only when they are needed.
         public init(expression: String, filter: String? = nil) {
             self.expression = expression
             self.filter = filter
@@ -106,10 +126,12 @@ extension AttributeDescription {
         public var minimum: String?
         /// The greatest value, or the greatest length of a string.
         public var maximum: String?
+        /// The pattern that the whole of a string must match.
         public var regularExpression: String?
         /// Further rules, which only code can give (`setValidationPredicates(_:withValidationWarnings:)`).
         public var rules: [Rule]
 
+        /// Limits on a value, none unless given.
         public init(
             minimum: String? = nil, maximum: String? = nil, regularExpression: String? = nil, rules: [Rule] = []
         ) {
@@ -121,9 +143,12 @@ extension AttributeDescription {
 
         /// A predicate over the value, in Core Data's format language, and the warning for a value that breaks it.
         public struct Rule: Sendable, Hashable {
+            /// The condition that a value satisfies, which it calls `SELF`.
             public var predicate: String
+            /// The warning for a value that breaks the rule.
             public var warning: String
 
+            /// A rule, whose predicate is read only when a value is checked.
             public init(predicate: String, warning: String) {
                 self.predicate = predicate
                 self.warning = warning

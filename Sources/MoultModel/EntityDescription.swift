@@ -1,8 +1,12 @@
 /// An entity as a model declares it: its own properties only, inherited ones are asked of the model.
 public struct EntityDescription: Sendable, Hashable {
+    /// The entity's name, unique in the model.
     public var name: String
+    /// The class of the entity's objects in code; nil where the model names none.
     public var managedObjectClassName: String?
+    /// Whether the entity has no objects of its own, only those of its sub-entities.
     public var isAbstract: Bool
+    /// The entity that this one inherits from and shares a table with; nil for a root.
     public var superentityName: String?
     /// Own attributes, ordered by name in byte order.
     public var attributes: [AttributeDescription]
@@ -10,6 +14,7 @@ public struct EntityDescription: Sendable, Hashable {
     public var relationships: [RelationshipDescription]
     /// Own fetched properties, ordered by name in byte order.
     public var fetchedProperties: [FetchedPropertyDescription]
+    /// Own fetch indexes, in the order of the model.
     public var fetchIndexes: [FetchIndexDescription]
     /// The compound indexes of models before 2017: each a list of property names.
     public var compoundIndexes: [[String]]
@@ -17,13 +22,18 @@ public struct EntityDescription: Sendable, Hashable {
     public var uniquenessConstraints: [[String]]
     /// The entity's name in an earlier version, as `elementID` in a model file.
     public var renamingIdentifier: String?
+    /// A text that goes into the version hash, to tell versions apart that have equal models; nil for none.
     public var versionHashModifier: String?
+    /// Notes on the entity, by key, mostly the app's own; no part of the version hash.
     public var userInfo: [String: String]
+    /// Whether the entity takes part in Sync Services, as `syncable` in a model file. It changes nothing in the store.
     public var isSyncable: Bool
+    /// The expression that Spotlight takes an object's name from; nil for none. It changes nothing in the store.
     public var coreSpotlightDisplayNameExpression: String?
     /// How Xcode makes the class, as `codeGenerationType` in a model file (`class`, `category`); nil for not at all.
     public var codeGenerationType: String?
 
+    /// An entity; attributes, relationships and fetched properties are put in the byte order of their names.
     public init(
         name: String,
         managedObjectClassName: String? = nil,

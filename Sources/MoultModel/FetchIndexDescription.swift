@@ -1,10 +1,13 @@
 /// A fetch index of an entity (models since 2017).
 public struct FetchIndexDescription: Sendable, Hashable {
+    /// The index's name, which is also part of its name in SQLite.
     public var name: String
+    /// The columns, in the order in which the index sorts by them.
     public var elements: [Element]
     /// The predicate of a partial index, in Core Data's format language.
     public var partialIndexPredicate: String?
 
+    /// An index over all rows of the entity, or over those that a predicate holds for.
     public init(name: String, elements: [Element], partialIndexPredicate: String? = nil) {
         self.name = name
         self.elements = elements
@@ -13,12 +16,16 @@ public struct FetchIndexDescription: Sendable, Hashable {
 
     /// One column of the index.
     public struct Element: Sendable, Hashable {
+        /// What the column holds.
         public var subject: Subject
+        /// The data structure of the column; an R-tree needs it in every column of the index.
         public var kind: Kind
+        /// Whether the least value comes first.
         public var isAscending: Bool
         /// The result type of an expression, as the model file words it.
         public var expressionType: String?
 
+        /// A column of a binary index in ascending order, unless told otherwise.
         public init(
             subject: Subject, kind: Kind = .binary, isAscending: Bool = true, expressionType: String? = nil
         ) {

@@ -1,6 +1,7 @@
 /// Reading and changing a model, with Core Data's method names. A model stays valid: a change that would break it
 /// throws.
 extension ManagedObjectModel {
+    /// The entities of the model by their names.
     public var entitiesByName: [String: EntityDescription] {
         Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
     }

@@ -2,6 +2,7 @@
 ///
 /// A caller branches on ``code``; a person reads the rest. ``exitCode`` is what the command line ends with.
 public struct MigrationError: Error, Sendable, Hashable {
+    /// What kind of error it is.
     public var code: Code
     /// One sentence that says what was found.
     public var message: String
@@ -12,6 +13,7 @@ public struct MigrationError: Error, Sendable, Hashable {
     /// The underlying cause: the words of SQLite or of the system.
     public var cause: String?
 
+    /// An error of a kind, with what was found, where, and what to do next.
     public init(_ code: Code, _ message: String, place: String = "", remedy: String, cause: String? = nil) {
         self.code = code
         self.message = message
@@ -31,6 +33,7 @@ public struct MigrationError: Error, Sendable, Hashable {
 }
 
 extension MigrationError: CustomStringConvertible {
+    /// The message, with the place, Core Data's name and number and the cause in parentheses, then the remedy.
     public var description: String {
         let facts = [place.isEmpty ? nil : place, coreData.map { "\($0.constant) \($0.number)" }, cause].compactMap {
             $0
@@ -49,7 +52,9 @@ extension MigrationError: CustomStringConvertible {
 extension MigrationError {
     /// The codes, each with what the command line exits with and Core Data's name for it.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The code's name, such as `storeAhead`.
         public let description: String
+        /// What the command line exits with for it.
         public let exitCode: Int32
         let constant: String?
         let number: Int
@@ -64,10 +69,13 @@ extension MigrationError {
         }
 
         // Wrong usage.
+        /// A call or a command is wrong in itself: an argument, an option, an object of another context.
         public static let usage = Code("usage", exit: 2)
 
         // Refused: nothing was changed, and a decision is needed.
+        /// Something has to be decided that Moult does not guess; the message lists what.
         public static let question = Code("question", exit: 3)
+        /// The mapping between two versions cannot be inferred, or a mapping model cannot run.
         public static let cannotInfer = Code("cannotInfer", exit: 3, "NSInferredMappingModelError", 134190)
         /// Stages that cannot be run one after the other, whatever the store: twice the same version, a gap.
         public static let stagesInvalid = Code(
@@ -75,34 +83,47 @@ extension MigrationError {
         /// No migration leads from the one semantic version to the other, such as back.
         public static let incompatibleVersion = Code(
             "incompatibleVersion", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)
+        /// Nothing leads to the version asked for: it does not exist, no mapping fits, or none may be inferred.
         public static let noPath = Code("noPath", exit: 3, "NSMigrationMissingMappingModelError", 134140)
+        /// The store is of a later version than the model, or no longer of the version that it was opened with.
         public static let storeAhead = Code(
             "storeAhead", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)
         /// The store is of an older version, and whoever opened it may not migrate it, such as an extension of the app.
         public static let migrationRequired = Code(
             "migrationRequired", exit: 3, "NSPersistentStoreIncompatibleVersionHashError", 134100)
+        /// The store is of no known version of the model.
         public static let storeUnknown = Code("storeUnknown", exit: 3, "NSMigrationMissingSourceModelError", 134130)
+        /// Another process has the store open, is migrating it, or wrote to it meanwhile.
         public static let locked = Code("locked", exit: 3, "NSPersistentStoreTimeoutError", 134090)
+        /// A kept plan no longer fits: the store, the model or the mapping has changed since.
         public static let planStale = Code("planStale", exit: 3)
         /// A stage loses what both versions have, without any code having read it, and the loss is not declared.
         public static let lossNotAccepted = Code("lossNotAccepted", exit: 3, "NSMigrationError", 134110)
         /// A file that would be written is there already and holds something else.
         public static let wouldReplace = Code("wouldReplace", exit: 3)
+        /// A released version of the model differs from the lock file, or the lock file cannot be read.
         public static let lockFileMismatch = Code("lockFileMismatch", exit: 3)
+        /// The model or the mapping needs what Moult does not know or cannot do.
         public static let unsupported = Code("unsupported", exit: 3)
         /// A plan names code of an app that this program does not have.
         public static let codeMissing = Code("codeMissing", exit: 3)
+        /// The store's file has several hard links; SQLite keeps its journals next to one name only.
         public static let hardLinked = Code("hardLinked", exit: 3)
+        /// The store is mirrored to CloudKit, and the migration would lose what identifies its records there.
         public static let cloudKit = Code("cloudKit", exit: 3)
+        /// Work that a deferred migration put off stands in the way.
         public static let deferredWork = Code("deferredWork", exit: 3)
         /// A budget of time is shorter than the longest piece of work that cannot be interrupted.
         public static let budgetTooSmall = Code("budgetTooSmall", exit: 3)
         /// A migration died repeatedly and is not started again automatically.
         public static let tooManyAttempts = Code("tooManyAttempts", exit: 3)
+        /// The volume has too little free space, as estimated before the work or as found during it.
         public static let insufficientStorage = Code("insufficientStorage", exit: 3)
+        /// What the store holds does not fit the model or the version that it is to become.
         public static let dataConflict = Code("dataConflict", exit: 3, "NSMigrationError", 134110)
         /// A repair or the fixes of rules would put a large part of an entity's objects into the quarantine.
         public static let quarantineTooLarge = Code("quarantineTooLarge", exit: 3)
+        /// The store, its folder or its volume cannot be written, or the store was opened for reading only.
         public static let readOnly = Code("readOnly", exit: 3)
         /// The second store of a mirror is not as the mirror left it, or is ahead of the first.
         public static let mirrorDiverged = Code("mirrorDiverged", exit: 3)
@@ -110,24 +131,39 @@ extension MigrationError {
         public static let backupNotFound = Code("backupNotFound", exit: 3)
 
         // Wrong use of objects.
+        /// The model has no entity or property of that name, or none for that class.
         public static let unknownKey = Code("unknownKey", exit: 2)
+        /// A value or an object is not of the type that the model gives the property.
         public static let wrongType = Code("wrongType", exit: 2)
+        /// The object's row, store or context is gone.
         public static let objectGone = Code("objectGone", exit: 2, "NSManagedObjectReferentialIntegrityError", 133000)
+        /// A relationship would lead from an object of one store to one of another.
         public static let externalRelationship = Code(
             "externalRelationship", exit: 2, "NSManagedObjectExternalRelationshipError", 133010)
 
         // Not a usable store or model.
+        /// There is nothing at the path.
         public static let fileNotFound = Code("fileNotFound", exit: 4, "NSFileNoSuchFileError", 4)
+        /// The file or folder cannot be read by this user.
         public static let fileNotReadable = Code("fileNotReadable", exit: 4, "NSFileReadUnknownError", 256)
+        /// The file is no SQLite database, or one that neither Core Data nor SwiftData made.
         public static let notAStore = Code("notAStore", exit: 4, "NSPersistentStoreInvalidTypeError", 134000)
+        /// The database is damaged, or a value in it cannot be read.
         public static let storeCorrupted = Code("storeCorrupted", exit: 4, "NSFileReadCorruptFileError", 259)
+        /// The store's metadata, or a record that Moult keeps next to the store, cannot be read.
         public static let metadataInvalid = Code("metadataInvalid", exit: 4, "NSPersistentStoreOpenError", 134080)
+        /// There is no model at the path, in the bundle or in the store.
         public static let modelNotFound = Code("modelNotFound", exit: 4)
+        /// The model cannot be read, or contradicts itself.
         public static let modelInvalid = Code("modelInvalid", exit: 4)
+        /// A predicate or an expression does not parse, or asks for what is not there.
         public static let invalidPredicate = Code("invalidPredicate", exit: 4)
+        /// A store cannot answer the fetch in SQL.
         public static let fetchUnsupported = Code(
             "fetchUnsupported", exit: 3, "NSPersistentStoreUnsupportedRequestTypeError", 134091)
+        /// A property list is damaged, such as a compiled model or a store's metadata.
         public static let propertyListInvalid = Code("propertyListInvalid", exit: 4)
+        /// A backup or an archive is damaged or incomplete.
         public static let backupInvalid = Code("backupInvalid", exit: 4)
 
         // Failed: the store is as it was.
@@ -135,16 +171,21 @@ extension MigrationError {
         public static let cancelled = Code("cancelled", exit: 5, "NSMigrationCancelledError", 134120)
         /// Rules of an app with severity error do not hold.
         public static let rulesBroken = Code("rulesBroken", exit: 5, "NSManagedObjectValidationError", 1550)
+        /// A statement or other work of the migration failed, and its cause says why.
         public static let migrationFailed = Code("migrationFailed", exit: 5, "NSMigrationError", 134110)
         /// A migration policy failed, or returned what it may not.
         public static let policyFailed = Code("policyFailed", exit: 5, "NSEntityMigrationPolicyError", 134170)
         /// A custom stage or a step of a migration failed.
         public static let stageFailed = Code("stageFailed", exit: 5, "NSMigrationError", 134110)
+        /// The new store is not what it should be by its plan, so it was not put in place.
         public static let verificationFailed = Code("verificationFailed", exit: 5, "NSMigrationError", 134110)
+        /// The disk failed while a file was read or written.
         public static let inputOutput = Code("inputOutput", exit: 5)
+        /// SQLite refused a statement for a reason that has no code of its own.
         public static let sqlite = Code("sqlite", exit: 5, "NSSQLiteError", 134180)
 
         // A bug in Moult.
+        /// Moult itself is at fault; please report it.
         public static let `internal` = Code("internal", exit: 70)
     }
 }

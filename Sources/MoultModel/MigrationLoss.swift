@@ -93,6 +93,7 @@ public struct MigrationLoss: Sendable, Hashable {
 }
 
 extension MigrationLoss: CustomStringConvertible {
+    /// The same as ``sentence``.
     public var description: String { sentence }
 
     /// What is lost and why, in one sentence.

@@ -2,6 +2,7 @@
 public struct ModelVersion: Sendable, Equatable {
     /// The version's names, the file's stem first; more than one where versions have equal hashes.
     public package(set) var names: [String]
+    /// The entities and properties of this version.
     public package(set) var model: ManagedObjectModel
     package var hashes: VersionHashes
     /// Whether it lies inside a store, which is not the only one to have a version of that name.
@@ -13,6 +14,7 @@ public struct ModelVersion: Sendable, Equatable {
         self.hashes = hashes ?? VersionHashes(of: model)
     }
 
+    /// The first of ``names``, by which the version is shown; empty where it has none.
     public var name: String { names.first ?? "" }
 
     /// The configuration whose entities, with equal hashes, are just those of a store.

@@ -10,12 +10,15 @@ import Synchronization
 ///
 /// A store that is behind the model is migrated when it is loaded, along the versions found beside the model.
 open class PersistentContainer: @unchecked Sendable {
+    /// The name of the model and, by default, of the store's file.
     public let name: String
+    /// The coordinator that holds the open stores; every context of the container is over it.
     public let persistentStoreCoordinator: PersistentStoreCoordinator
     /// For reading, on whatever thread; it merges what others save if it is told to.
     public let viewContext: ManagedObjectContext
     private let descriptions: Mutex<[PersistentStoreDescription]>
 
+    /// The model that stores are opened with, and migrated to.
     public var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
 
     /// The stores to load; set them before ``loadPersistentStores()``. By default one, `<name>.sqlite` in

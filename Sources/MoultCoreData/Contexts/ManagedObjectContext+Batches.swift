@@ -14,6 +14,9 @@ extension ManagedObjectContext {
         }
     }
 
+    /// Sets properties of all objects that the request finds, in one transaction of each store that holds the entity.
+    ///
+    /// - Throws: as for a ``BatchInsertRequest``.
     @discardableResult
     public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
         try inTurn { graph in
@@ -30,6 +33,9 @@ extension ManagedObjectContext {
         }
     }
 
+    /// Deletes all objects that the request finds, in one transaction of each store that holds the entity.
+    ///
+    /// - Throws: as for a ``BatchInsertRequest``.
     @discardableResult
     public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
         try inTurn { graph in

@@ -24,11 +24,16 @@ extension ManagedObjectContext {
         quietly(nil) { graph in try graph.registeredObject(for: objectID).map(face) }
     }
 
+    /// All objects that the context holds, faults among them.
     public var registeredObjects: Set<ManagedObject> { faces { $0.registeredObjects } }
+    /// The objects that the next save inserts.
     public var insertedObjects: Set<ManagedObject> { faces { $0.insertedObjects } }
+    /// The saved objects that the next save changes.
     public var updatedObjects: Set<ManagedObject> { faces { $0.updatedObjects } }
+    /// The objects that the next save deletes.
     public var deletedObjects: Set<ManagedObject> { faces { $0.deletedObjects } }
 
+    /// Whether there is anything to save: an object that was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { graphIfAny?.hasChanges ?? false }
 
     // MARK: - Making and deleting

@@ -16,6 +16,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         case privateQueue
     }
 
+    /// The type that the context was made with; it changes nothing here.
     public let concurrencyType: ConcurrencyType
     /// Whose turn it is with this context; taken before the tree's own lock, never after it.
     let turn = RecursiveLock()
@@ -41,6 +42,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
     /// A context that is to be given a coordinator or a parent before it is used.
     public init(_ type: ConcurrencyType = .privateQueue) { concurrencyType = type }
 
+    /// A context that is to be given a coordinator or a parent before it is used, in Core Data's spelling.
     public convenience init(concurrencyType: ConcurrencyType) { self.init(concurrencyType) }
 
     /// A context over the stores of a coordinator.
@@ -51,6 +53,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     // MARK: - What it stands on
 
+    /// The coordinator whose stores the context reads and writes, its own or its parent's. Setting it forgets all
+    /// objects and the parent.
     public var persistentStoreCoordinator: PersistentStoreCoordinator? {
         get { state.withLock { $0.coordinator } }
         set {
@@ -110,6 +114,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         }
     }
 
+    /// What the context is called in persistent history; nil for no name.
     public var name: String? {
         get { state.withLock { $0.name } }
         set {

@@ -3,7 +3,9 @@ import MoultObjects
 
 /// A save met objects that the store holds otherwise by now, and the merge policy is to say so: nothing was saved.
 public struct ManagedObjectMergeError: CoreDataError, Sendable {
+    /// Everything that kept the objects from being saved; at least one conflict.
     public let conflicts: [Conflict]
+    /// All conflicts, a sentence for each.
     public let description: String
     /// 133021 where a uniqueness constraint is among the conflicts, otherwise 133020.
     public let coreData: (constant: String, number: Int)?
@@ -16,6 +18,7 @@ public struct ManagedObjectMergeError: CoreDataError, Sendable {
         public let constraint: [String]
         /// The version that the changes were made over, and the one that the store holds; nil if there is none.
         public let oldVersionNumber: Int?
+        /// The version that the store holds now; nil where the row is gone, or where only new objects conflict.
         public let newVersionNumber: Int?
         /// What differs, in one sentence without values.
         public let description: String

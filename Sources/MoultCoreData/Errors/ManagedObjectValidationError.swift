@@ -3,10 +3,12 @@ import MoultObjects
 
 /// Everything that keeps the objects of a save from being valid, all of it at once: nothing was saved.
 public struct ManagedObjectValidationError: CoreDataError, Sendable {
+    /// Every rule that is broken, of all objects of the save.
     public let failures: [Failure]
 
     /// One rule that one object breaks.
     public struct Failure: Sendable {
+        /// The object that breaks the rule.
         public let objectID: ManagedObjectID
         /// Empty where the object as a whole is meant.
         public let key: String
@@ -16,6 +18,7 @@ public struct ManagedObjectValidationError: CoreDataError, Sendable {
         /// what an application's own class says.
         public let coreData: (constant: String, number: Int)
 
+        /// The entity of the object that breaks the rule.
         public var entityName: String { objectID.entityName }
     }
 
@@ -24,6 +27,7 @@ public struct ManagedObjectValidationError: CoreDataError, Sendable {
         failures.count == 1 ? failures[0].coreData : ("NSValidationMultipleErrorsError", 1560)
     }
 
+    /// Each failure with its object, and Core Data's constant and number for it.
     public var description: String {
         let list = failures.map { "\($0.objectID): \($0.message) (\($0.coreData.constant) \($0.coreData.number))" }
         return failures.count == 1 ? list[0] : "\(failures.count) rules are broken: \(list.joined(separator: " "))"
@@ -50,7 +54,9 @@ extension ManagedObjectValidationError.Failure {
 /// A rule of the application's own that a value breaks; thrown by ``ManagedObject/validateValue(_:forKey:)`` and the
 /// others that a class overrides. Any other error will do as well.
 public struct ValidationFailure: Error, Sendable, CustomStringConvertible {
+    /// What is wrong with the value, for people.
     public let description: String
 
+    /// A failure with a sentence that says what is wrong with the value.
     public init(_ message: String) { description = message }
 }

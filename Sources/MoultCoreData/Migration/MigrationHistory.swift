@@ -5,8 +5,10 @@ import MoultSystem
 
 /// What has been done to one store: every migration and rollback since it first met Moult, kept next to it.
 public struct MigrationHistory: Sendable {
+    /// The store whose history this is.
     public let url: URL
 
+    /// The history of the store at a URL; nothing is read yet.
     public init(storeAt url: URL) { self.url = url }
 
     /// Oldest first; none where nothing has been done.
@@ -19,6 +21,7 @@ public struct MigrationHistory: Sendable {
 
 /// One migration, or one rollback to a backup.
 public struct MigrationEvent: Sendable, Hashable, Identifiable {
+    /// How a migration or a rollback ended.
     public enum Outcome: String, Sendable {
         case succeeded = "done"
         case failed, cancelled
@@ -30,11 +33,15 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
         case recovered
     }
 
+    /// The name of the run, which no other event of the store has.
     public let id: String
     /// The version before; for a rollback too.
     public let from: String
+    /// The version that the run led to, or would have led to.
     public let to: String
+    /// True for a rollback to a backup, false for a migration.
     public let isRollback: Bool
+    /// How it ended.
     public let outcome: Outcome
     /// In ISO 8601, UTC.
     public let startedAt: String
@@ -42,6 +49,7 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     public let duration: TimeInterval
     /// The name of the backup that was made, or put back.
     public let backup: String?
+    /// The rows that the migration was estimated to touch; 0 for a rollback and for a run that failed or died.
     public let rows: Int64
     /// What went wrong, in a sentence; nil if nothing did.
     public let error: String?

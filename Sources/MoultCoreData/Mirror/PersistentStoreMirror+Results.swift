@@ -14,13 +14,17 @@ extension PersistentStoreMirror {
 
     /// What one step has done to the store that follows.
     public struct Sync: Sendable, Hashable {
+        /// How it was known what was written.
         public let means: Means
         /// Rows of the store that follows.
         public let inserted: Int
+        /// Rows that were changed there.
         public let updated: Int
+        /// Rows that were deleted there.
         public let deleted: Int
         /// Why every row had to be compared, in a sentence; nil if that was not so, or was wished for.
         public let reason: String?
+        /// How long the step took.
         public let seconds: Double
 
         init(_ outcome: MirrorOutcome) {
@@ -37,14 +41,17 @@ extension PersistentStoreMirror {
     public struct Status: Sendable, Hashable {
         /// The store that apps write to, and the one that follows.
         public let primaryURL: URL
+        /// The store that follows the one at ``primaryURL``.
         public let replicaURL: URL
         /// The versions of the first store and of the second.
         public let version: String
+        /// The version of the second store.
         public let mirrorVersion: String
         /// Whether apps write to the second store.
         public let isCutOver: Bool
         /// Whether there is anything to take over.
         public let isBehind: Bool
+        /// How what is still to be taken over is known.
         public let means: Means
         /// Transactions that are still to be taken over; nil without history.
         public let transactions: Int?
@@ -71,9 +78,11 @@ extension PersistentStoreMirror {
 
     /// What the full comparison has shown.
     public struct Verification: Sendable, Hashable {
+        /// Whether nothing differs and nothing stood in the way of the comparison.
         public let isEqual: Bool
         /// The rows of the fresh migration that were compared.
         public let rows: Int
+        /// The tables in which rows differ; empty where none do.
         public let differences: [Difference]
         /// Other things that differ: tables and indexes by name, metadata by key, files of external data.
         public let others: [String]
@@ -82,6 +91,7 @@ extension PersistentStoreMirror {
 
         /// A table of the store that follows.
         public struct Difference: Sendable, Hashable {
+            /// The name of the table in SQLite.
             public let table: String
             /// Rows that only a fresh migration has, or has so.
             public let missing: Int

@@ -11,14 +11,21 @@ public protocol AttributeTransformer<Value>: Sendable {
 
 /// Keeps any `Codable` value as JSON.
 public struct JSONAttributeTransformer<Value: Codable & Sendable>: AttributeTransformer {
+    /// A transformer for values of the type.
     public init(_ type: Value.Type = Value.self) {}
 
+    /// The value as JSON, with its keys sorted so that equal values give equal data.
+    ///
+    /// - Throws: `EncodingError`.
     public func data(from value: Value) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         return try encoder.encode(value)
     }
 
+    /// The value that the JSON describes.
+    ///
+    /// - Throws: `DecodingError`.
     public func value(from data: Data) throws -> Value { try JSONDecoder().decode(Value.self, from: data) }
 }
 

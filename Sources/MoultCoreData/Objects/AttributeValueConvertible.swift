@@ -7,6 +7,9 @@ import MoultModel
 public protocol AttributeValueConvertible: AttributeConvertible, ManagedProperty, ManagedPropertyElement {}
 
 extension AttributeValueConvertible {
+    /// The value of an attribute; nil where it has none.
+    ///
+    /// - Throws: `wrongType` where the stored value is none of this type; what reading the object throws.
     public static func readElement(_ key: String, of object: ManagedObject) throws -> Self? {
         guard let value = try object.access({ try object.object.attribute(key) }) else { return nil }
         if let converted = Self(value) { return converted }
@@ -16,6 +19,9 @@ extension AttributeValueConvertible {
             place: "\(object.object.entityName).\(key)", remedy: "Read it as the type that it has in the model.")
     }
 
+    /// Sets an attribute, converted to the type that the model gives it, or empties it for nil.
+    ///
+    /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
     public static func writeElement(_ value: Self?, _ key: String, of object: ManagedObject) throws {
         object.keepWhileChanged()
         try object.access {
@@ -27,10 +33,16 @@ extension AttributeValueConvertible {
         }
     }
 
+    /// The value of an attribute; ``ManagedProperty/missing`` where it has none.
+    ///
+    /// - Throws: as ``readElement(_:of:)``.
     public static func read(_ key: String, of object: ManagedObject) throws -> Self {
         try readElement(key, of: object) ?? missing
     }
 
+    /// Sets an attribute.
+    ///
+    /// - Throws: as ``writeElement(_:_:of:)``.
     public static func write(_ value: Self, _ key: String, of object: ManagedObject) throws {
         try writeElement(value, key, of: object)
     }
@@ -53,50 +65,63 @@ extension Bool: AttributeValueConvertible { public static var missing: Bool { fa
 extension String: AttributeValueConvertible { public static var missing: String { "" } }
 
 extension Data: AttributeValueConvertible {
+    /// The bytes of a binary or transformable value; nil for any other.
     public init?(_ value: AttributeValue) {
         switch value {
         case .binary(let bytes), .transformable(let bytes): self = Data(bytes)
         default: return nil
         }
     }
+    /// The bytes, as a binary value.
     public var attributeValue: AttributeValue { .binary([UInt8](self)) }
+    /// No bytes.
     public static var missing: Data { Data() }
 }
 
 extension Date: AttributeValueConvertible {
+    /// The date of the seconds since 2001-01-01 00:00:00 UTC; nil for a value of another kind.
     public init?(_ value: AttributeValue) {
         guard case .date(let seconds) = value else { return nil }
         self.init(timeIntervalSinceReferenceDate: seconds)
     }
+    /// Seconds since 2001-01-01 00:00:00 UTC.
     public var attributeValue: AttributeValue { .date(timeIntervalSinceReferenceDate) }
     /// 2001-01-01, the date that is stored as 0.
     public static var missing: Date { Date(timeIntervalSinceReferenceDate: 0) }
 }
 
 extension UUID: AttributeValueConvertible {
+    /// The UUID of 16 bytes; nil for any other value.
     public init?(_ value: AttributeValue) {
         guard case .uuid(let bytes) = value else { return nil }
         self.init(bytes: bytes)
     }
+    /// The UUID's 16 bytes.
     public var attributeValue: AttributeValue { .uuid(bytes) }
     /// All zeros.
     public static var missing: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
 }
 
 extension URL: AttributeValueConvertible {
+    /// The URL of a stored URI; nil for a text that is no URL, and for a value of another kind.
     public init?(_ value: AttributeValue) {
         guard case .uri(let text) = value else { return nil }
         self.init(string: text)
     }
+    /// The URL in full, also where it is relative to another.
     public var attributeValue: AttributeValue { .uri(absoluteString) }
+    /// The root folder, `file:///`.
     public static var missing: URL { URL(fileURLWithPath: "/") }
 }
 
 extension Decimal: AttributeValueConvertible {
+    /// The number of the stored digits; nil for a value of another kind.
     public init?(_ value: AttributeValue) {
         guard case .decimal(let digits) = value else { return nil }
         self.init(string: digits)
     }
+    /// The number's exact digits.
     public var attributeValue: AttributeValue { .decimal("\(self)") }
+    /// Zero.
     public static var missing: Decimal { 0 }
 }

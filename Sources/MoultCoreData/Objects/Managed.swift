@@ -7,12 +7,15 @@
     /// - Parameter key: the name of the property in the model.
     public init(_ key: String) { self.key = key }
 
+    /// Unavailable: the value is kept by the object that has the property, so the wrapper works in a ``ManagedObject``
+    /// only.
     @available(*, unavailable, message: "@Managed is for properties of a ManagedObject")
     public var wrappedValue: Value {
         get { Value.missing }
         set {}
     }
 
+    /// Reads and sets the value under the wrapper's key in the object that has the property.
     public static subscript<Owner: ManagedObject>(
         _enclosingInstance owner: Owner, wrapped _: ReferenceWritableKeyPath<Owner, Value>,
         storage storage: ReferenceWritableKeyPath<Owner, Managed<Value>>
@@ -29,12 +32,16 @@
     /// - Parameter key: the name of the attribute in the model.
     public init(_ key: String) { self.key = key }
 
+    /// Unavailable: the value is kept by the object that has the property, so the wrapper works in a ``ManagedObject``
+    /// only.
     @available(*, unavailable, message: "@ManagedTransformable is for properties of a ManagedObject")
     public var wrappedValue: Value? {
         get { nil }
         set {}
     }
 
+    /// Reads and sets the transformed value; nil for a value of another type. Errors are thrown by the context's next
+    /// save.
     public static subscript<Owner: ManagedObject>(
         _enclosingInstance owner: Owner, wrapped _: ReferenceWritableKeyPath<Owner, Value?>,
         storage storage: ReferenceWritableKeyPath<Owner, ManagedTransformable<Value>>

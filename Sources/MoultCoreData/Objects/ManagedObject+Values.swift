@@ -43,7 +43,9 @@ extension ManagedObject {
         set { noting(()) { try Value.write(newValue, key, of: self) } }
     }
 
+    /// The same as ``value(forKey:)``: there are no accessors to pass by, as there are in Core Data.
     public func primitiveValue(forKey key: String) throws -> Any? { try value(forKey: key) }
+    /// The same as ``setValue(_:forKey:)``: there are no accessors to pass by, as there are in Core Data.
     public func setPrimitiveValue(_ value: Any?, forKey key: String) throws { try setValue(value, forKey: key) }
 
     /// The identities of a relationship's destinations, none of which is read.

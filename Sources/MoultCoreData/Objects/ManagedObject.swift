@@ -15,6 +15,7 @@ import MoultObjects
 /// Objects are not `Sendable`: they belong to their context's turn.
 open class ManagedObject {
     let object: Object
+    /// The context that made the object; nil once the context is gone. The object does not keep it.
     public private(set) weak var managedObjectContext: ManagedObjectContext?
     /// Whether the context holds this face because it has changes.
     var isKept = false
@@ -92,11 +93,14 @@ public struct ManagedObjectHandle {
 }
 
 extension ManagedObject: Hashable {
+    /// Whether both are the same object in memory; a context has one for each identity.
     public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+    /// Hashes which object in memory it is.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension ManagedObject: CustomStringConvertible {
+    /// The object's class and identity.
     public var description: String { "\(type(of: self)) \(objectID)" }
 }
 
@@ -105,11 +109,17 @@ extension ManagedObject: CustomStringConvertible {
 extension ManagedObject {
     /// Changes once: when the first save makes a temporary one permanent.
     public var objectID: ManagedObjectID { object.id }
+    /// The object's own entity, as the context's model has it.
     public var entity: EntityDescription { object.shape.entity }
+    /// Whether the object's values are still to be read; asking for one reads them.
     public var isFault: Bool { object.isFault }
+    /// Whether the next save inserts the object.
     public var isInserted: Bool { object.isInserted }
+    /// Whether the object is saved already and the next save changes it.
     public var isUpdated: Bool { object.isUpdated }
+    /// Whether the next save deletes the object; false again after it.
     public var isDeleted: Bool { object.isDeleted }
+    /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { object.hasChanges }
 
     /// What was set since the last save and differs from it.

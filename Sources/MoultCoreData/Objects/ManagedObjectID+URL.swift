@@ -2,6 +2,7 @@ import Foundation
 import MoultModel
 
 extension ManagedObjectID {
+    /// True until the first save of the object; a temporary identity is good in this process only.
     public var isTemporaryID: Bool { isTemporary }
 
     /// `x-coredata://UUID/Entity/p1`, as Core Data writes it.

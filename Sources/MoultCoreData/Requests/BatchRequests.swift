@@ -9,6 +9,7 @@ public enum BatchRequestResultType: Sendable {
 
 /// What a batch request has done. Contexts do not see it by themselves: merge ``objectIDs``, or refresh.
 public struct BatchResult: Sendable {
+    /// The result type that the request asked for; ``count`` is there for each of them.
     public let resultType: BatchRequestResultType
     /// The objects it was done to; empty unless the result type is `objectIDs`.
     public let objectIDs: [ManagedObjectID]
@@ -31,7 +32,9 @@ public protocol BatchRequest: Sendable {
 
 /// Inserts objects from dictionaries of attribute values: `NSBatchInsertRequest`.
 public struct BatchInsertRequest: BatchRequest {
+    /// The entity that every new object is of.
     public let entityName: String
+    /// What ``BatchResult`` is to hold.
     public var resultType = BatchRequestResultType.statusOnly
     /// By property name.
     let objects: [[String: ExpressionValue]]
@@ -45,12 +48,17 @@ public struct BatchInsertRequest: BatchRequest {
 
 /// Sets properties of all objects that a predicate finds: `NSBatchUpdateRequest`.
 public struct BatchUpdateRequest: BatchRequest {
+    /// The entity of the objects that are changed.
     public let entityName: String
+    /// What ``BatchResult`` is to hold.
     public var resultType = BatchRequestResultType.statusOnly
+    /// Which objects are changed; nil for all of the entity.
     public var predicate: FetchPredicate?
+    /// Whether objects of sub-entities are changed too.
     public var includesSubentities = true
     var changes: [String: Expression] = [:]
 
+    /// A request that changes nothing until ``setValue(_:forKey:)`` or ``setExpression(_:forKey:_:)`` is called.
     public init(entityName: String) { self.entityName = entityName }
 
     /// Sets the same value in every object.
@@ -70,12 +78,19 @@ public struct BatchUpdateRequest: BatchRequest {
 
 /// Deletes all objects that a request finds: `NSBatchDeleteRequest`.
 public struct BatchDeleteRequest: BatchRequest {
+    /// The entity of the objects that are deleted.
     public let entityName: String
+    /// What ``BatchResult`` is to hold.
     public var resultType = BatchRequestResultType.statusOnly
+    /// Which objects are deleted; nil for all of the entity. A request for identities does not ask it.
     public var predicate: FetchPredicate?
+    /// Whether objects of sub-entities are deleted too.
     public var includesSubentities = true
+    /// How many objects are deleted at most; 0 for no limit.
     public var fetchLimit = 0
+    /// How many of the objects found are spared at the beginning of the order.
     public var fetchOffset = 0
+    /// The order in which objects are found, which decides what ``fetchLimit`` and ``fetchOffset`` leave out.
     public var sortDescriptors: [FetchSortDescriptor] = []
     let objectIDs: [ManagedObjectID]?
 

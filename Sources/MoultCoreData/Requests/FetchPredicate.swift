@@ -15,6 +15,9 @@ public struct FetchPredicate: Sendable, Hashable {
         try self.init(format: format, argumentArray: arguments)
     }
 
+    /// A predicate whose arguments are in an array.
+    ///
+    /// - Throws: `invalidPredicate`, as ``init(format:_:)``.
     public init(format: String, argumentArray arguments: [Any?]) throws {
         predicate = try Predicate(parsing: format, arguments: try arguments.map(FormatArgument.init(any:)))
         variables = [:]
@@ -51,20 +54,26 @@ public struct FetchPredicate: Sendable, Hashable {
 // MARK: - Compound predicates
 
 extension FetchPredicate {
+    /// A predicate that holds where all of these do; an empty list always holds.
     public static func and(_ predicates: [FetchPredicate]) -> FetchPredicate {
         FetchPredicate(.and(predicates.map(\.predicate)), variables: joined(predicates))
     }
 
+    /// A predicate that holds where one of these does at least; an empty list never holds.
     public static func or(_ predicates: [FetchPredicate]) -> FetchPredicate {
         FetchPredicate(.or(predicates.map(\.predicate)), variables: joined(predicates))
     }
 
+    /// A predicate that holds where the other does not.
     public static func not(_ predicate: FetchPredicate) -> FetchPredicate {
         FetchPredicate(.not(predicate.predicate), variables: predicate.variables)
     }
 
+    /// A predicate that holds where both do.
     public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .and([left, right]) }
+    /// A predicate that holds where one of the two does at least.
     public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .or([left, right]) }
+    /// A predicate that holds where the other does not.
     public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
 
     private static func joined(_ predicates: [FetchPredicate]) -> [String: ExpressionValue] {

@@ -12,11 +12,15 @@ import MoultObjects
 public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     /// Nil for the entity of the class of the results.
     public var entityName: String?
+    /// Which objects are found; nil for all.
     public var predicate: FetchPredicate?
+    /// The order of the results: the first term decides, each further one where those before it are equal.
     public var sortDescriptors: [FetchSortDescriptor] = []
+    /// Whether objects of sub-entities are found too.
     public var includesSubentities = true
     /// 0 for no limit.
     public var fetchLimit = 0
+    /// How many results are left out at the beginning.
     public var fetchOffset = 0
     /// Objects whose rows are read together, as they are reached; 0 reads all at once.
     public var fetchBatchSize = 0
@@ -26,10 +30,14 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     // Dictionary results.
     /// Properties by name, key paths and ``ExpressionDescription``s; all attributes where it is empty.
     public var propertiesToFetch: [ExpressionDescription] = []
+    /// Whether dictionary results that are equal are given once only.
     public var returnsDistinctResults = false
+    /// The properties by which dictionary results are grouped; one result for each group.
     public var propertiesToGroupBy: [String] = []
+    /// Which groups of dictionary results are given; nil for all.
     public var havingPredicate: FetchPredicate?
 
+    /// A fetch of all objects of an entity.
     public init(entityName: String) { self.entityName = entityName }
 
     /// Fetches the entity of the class of the results.
@@ -53,18 +61,22 @@ public protocol FetchRequestResult {
 }
 
 extension ManagedObject: FetchRequestResult {
+    /// Objects: ``FetchRequestResultType/managedObject``.
     public static var resultType: FetchRequestResultType { .managedObject }
 }
 
 extension ManagedObjectID: FetchRequestResult {
+    /// Identities: ``FetchRequestResultType/managedObjectID``.
     public static var resultType: FetchRequestResultType { .managedObjectID }
 }
 
 extension Dictionary: FetchRequestResult where Key == String, Value == Any {
+    /// Dictionaries of properties and computed values: ``FetchRequestResultType/dictionary``.
     public static var resultType: FetchRequestResultType { .dictionary }
 }
 
 extension Int: FetchRequestResult {
+    /// A count: ``FetchRequestResultType/count``.
     public static var resultType: FetchRequestResultType { .count }
 }
 
@@ -72,6 +84,7 @@ extension Int: FetchRequestResult {
 ///
 ///     request.propertiesToFetch = ["author.name", try ExpressionDescription(name: "all", expression: "sum:(pages)")]
 public struct ExpressionDescription: Sendable, Hashable, ExpressibleByStringLiteral {
+    /// The key that the value has in a dictionary of the results.
     public let name: String
     let expression: Expression
 
@@ -88,6 +101,7 @@ public struct ExpressionDescription: Sendable, Hashable, ExpressibleByStringLite
         expression = .keyPath(keyPath)
     }
 
+    /// A property or a key path, under its own name.
     public init(stringLiteral keyPath: String) { self.init(keyPath) }
 }
 

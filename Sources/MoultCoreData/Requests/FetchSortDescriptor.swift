@@ -4,21 +4,28 @@ import MoultModel
 public struct FetchSortDescriptor: Sendable, Hashable {
     /// A property, or a key path through to-one relationships.
     public var key: String
+    /// Whether the least value comes first.
     public var ascending: Bool
     /// How texts are compared.
     public var options: Options
 
+    /// A term of an order by a key, ascending unless told otherwise.
     public init(key: String, ascending: Bool = true, options: Options = []) {
         self.key = key
         self.ascending = ascending
         self.options = options
     }
 
+    /// How two texts are compared, as `[cd]` says it in a predicate.
     public struct Options: OptionSet, Sendable, Hashable {
+        /// The bits of the options, with the numbers of `NSComparisonPredicate.Options`.
         public let rawValue: Int
+        /// Options of these bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
+        /// Upper and lower case count as the same.
         public static let caseInsensitive = Options(rawValue: 1)
+        /// Letters with and without marks, such as accents, count as the same.
         public static let diacriticInsensitive = Options(rawValue: 2)
 
         var predicateOptions: Predicate.Options { Predicate.Options(rawValue: rawValue) }

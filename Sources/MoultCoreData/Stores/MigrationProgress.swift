@@ -8,6 +8,7 @@ public struct MigrationProgress: Sendable, Hashable {
     public let fractionCompleted: Double
     /// Rows done so far, and all rows.
     public let rows: Int64
+    /// All rows that the migration is estimated to touch.
     public let totalRows: Int64
     /// Bytes copied so far, of backup and commit together.
     public let bytes: Int64

@@ -15,10 +15,13 @@ public final class PersistentStore: @unchecked Sendable {
 
     /// Nil for a store in memory.
     public let url: URL?
+    /// Whether the objects are in a file or in memory.
     public let type: StoreType
+    /// The configuration of the model whose entities the store holds; nil for all of them.
     public let configurationName: String?
     /// `NSStoreUUID`
     public let identifier: UUID
+    /// Whether the store was opened for reading only; a save to it throws `readOnly`.
     public let isReadOnly: Bool
     let options: StoreOptions
     /// Used under the coordinator's lock only.

@@ -8,6 +8,7 @@ import Synchronization
 ///
 /// It may be used from any thread, as may every context over it.
 public final class PersistentStoreCoordinator: @unchecked Sendable {
+    /// The model of every store that is open here.
     public let managedObjectModel: ManagedObjectModel
     let objects: ObjectCoordinator
     let classes = ClassRegistry()
@@ -37,6 +38,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         stores.withLock { $0 = open }
     }
 
+    /// The stores that are open here, in the order in which they were added.
     public var persistentStores: [PersistentStore] { stores.withLock { $0 } }
 
     /// The store at a URL; nil if none is open from there.

@@ -33,10 +33,12 @@ public final class PersistentStoreDescription: Sendable {
         shouldInferMappingModelAutomatically = true
     }
 
+    /// A description of a store in memory.
     public convenience init() { self.init(url: nil) }
 
     var snapshot: State { state.withLock { $0 } }
 
+    /// The store's file. Setting it to `/dev/null` makes the store one in memory.
     public var url: URL? {
         get { state.withLock { $0.url } }
         set {
@@ -47,6 +49,7 @@ public final class PersistentStoreDescription: Sendable {
         }
     }
 
+    /// Whether the store is a file or in memory; the initialiser chooses by the URL.
     public var type: PersistentStore.StoreType {
         get { state.withLock { $0.type } }
         set { state.withLock { $0.type = newValue } }
@@ -68,6 +71,7 @@ public final class PersistentStoreDescription: Sendable {
         state.withLock { $0.options[key] = option }
     }
 
+    /// Whether the store is opened for reading only. It must exist then, and is not migrated.
     public var isReadOnly: Bool {
         get { flag(PersistentStoreOption.readOnly) }
         set { setOption(newValue, forKey: PersistentStoreOption.readOnly) }
@@ -79,16 +83,20 @@ public final class PersistentStoreDescription: Sendable {
         set { setOption(newValue, forKey: PersistentStoreOption.timeout) }
     }
 
+    /// Whether a store of another version is migrated when it is opened, true by default; otherwise opening it throws.
     public var shouldMigrateStoreAutomatically: Bool {
         get { flag(PersistentStoreOption.migratePersistentStoresAutomatically) }
         set { setOption(newValue, forKey: PersistentStoreOption.migratePersistentStoresAutomatically) }
     }
 
+    /// Whether a mapping may be inferred for a migration, true by default; otherwise a mapping or a stage must be
+    /// registered.
     public var shouldInferMappingModelAutomatically: Bool {
         get { flag(PersistentStoreOption.inferMappingModelAutomatically) }
         set { setOption(newValue, forKey: PersistentStoreOption.inferMappingModelAutomatically) }
     }
 
+    /// Whether the store is opened on another thread, without `addPersistentStore` waiting for it; false by default.
     public var shouldAddStoreAsynchronously: Bool {
         get { state.withLock { $0.addsAsynchronously } }
         set { state.withLock { $0.addsAsynchronously = newValue } }
@@ -99,6 +107,8 @@ public final class PersistentStoreDescription: Sendable {
         options[PersistentStoreOption.sqlitePragmas] as? [String: String] ?? [:]
     }
 
+    /// Sets a pragma by its name, or takes it away for nil. One that Moult does not know is an error when the store is
+    /// opened.
     public func setValue(_ value: String?, forPragmaNamed name: String) {
         var pragmas = sqlitePragmas
         pragmas[name] = value

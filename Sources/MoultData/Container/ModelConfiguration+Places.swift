@@ -15,6 +15,7 @@ extension ModelConfiguration {
         public static var automatic: GroupContainer { GroupContainer(kind: .automatic) }
         /// The program's own folder.
         public static var none: GroupContainer { GroupContainer(kind: .none) }
+        /// A folder of this name, next to the program's own in the user's application support folder.
         public static func identifier(_ name: String) -> GroupContainer { GroupContainer(kind: .identifier(name)) }
     }
 
@@ -27,15 +28,21 @@ extension ModelConfiguration {
         }
         let kind: Kind
 
+        /// Asks for the container that the program's entitlements name. No program has any here, so nothing is asked
+        /// for.
         public static var automatic: CloudKitDatabase { CloudKitDatabase(kind: .automatic) }
+        /// Asks for no mirroring.
         public static var none: CloudKitDatabase { CloudKitDatabase(kind: .none) }
+        /// Asks for mirroring to a container by its identifier, which ``cloudKitExplanation`` then names.
         public static func `private`(_ name: String) -> CloudKitDatabase { CloudKitDatabase(kind: .private(name)) }
     }
 
+    /// The name given to ``GroupContainer/identifier(_:)``; nil for the program's own folder.
     public var groupAppContainerIdentifier: String? {
         if case .identifier(let name) = groupContainer.kind { name } else { nil }
     }
 
+    /// The identifier given to ``CloudKitDatabase/private(_:)``; nil where no container is named.
     public var cloudKitContainerIdentifier: String? {
         if case .private(let name) = cloudKitDatabase.kind { name } else { nil }
     }
@@ -74,5 +81,6 @@ extension ModelConfiguration {
 }
 
 extension ModelConfiguration: CustomDebugStringConvertible {
+    /// The configuration's name and the path of its store.
     public var debugDescription: String { "ModelConfiguration(\(name), \(url.path))" }
 }

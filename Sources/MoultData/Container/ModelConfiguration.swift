@@ -11,15 +11,19 @@ public struct ModelConfiguration: Sendable, Hashable, Identifiable {
     public let schema: Schema?
     /// Where the store lies; `/dev/null` for one in memory.
     public let url: URL
+    /// Whether the store is kept in memory only and is gone with its container; no file is written.
     public let isStoredInMemoryOnly: Bool
     /// False for a store that is opened for reading only.
     public let allowsSave: Bool
+    /// The folder that holds a store without a URL of its own; ``GroupContainer/none`` where a URL was given.
     public let groupContainer: GroupContainer
+    /// The CloudKit container that was asked for. It has no effect: see ``CloudKitDatabase``.
     public let cloudKitDatabase: CloudKitDatabase
     /// True for a store that Apple's SwiftData opens too: models whose form there is not known are then refused, with
     /// the reason (``Schema/unknownMappings``). Moult's own.
     public var isSharedWithSwiftData = false
 
+    /// The name and the path of the store, which together identify the configuration.
     public var id: String { "\(name) \(url.path)" }
 
     /// - Parameters:
@@ -47,6 +51,7 @@ public struct ModelConfiguration: Sendable, Hashable, Identifiable {
             cloudKitDatabase)
     }
 
+    /// A store named `default` that holds all models of the container, in memory or in the program's own folder.
     public init(isStoredInMemoryOnly: Bool) { self.init(nil, isStoredInMemoryOnly: isStoredInMemoryOnly) }
 
     /// A store of these models, and of those that they lead to.

@@ -9,8 +9,11 @@ import MoultObjects
 ///
 /// A store that is behind is migrated as the plan says, before the container is there.
 public final class ModelContainer: Sendable {
+    /// The models that the container was made for, in the version that its stores have.
     public let schema: Schema
     nonisolated(unsafe) public let migrationPlan: (any SchemaMigrationPlan.Type)?
+    /// The configurations of the stores: one called `default` where none were given, none in the container of a
+    /// migration's code.
     public let configurations: Set<ModelConfiguration>
     let stack: ModelStack
     @MainActor private var main: ModelContext?
@@ -41,6 +44,7 @@ public final class ModelContainer: Sendable {
             .open()
     }
 
+    /// Opens the stores of a schema, as ``init(for:migrationPlan:configurations:)`` with a list of configurations does.
     public convenience init(
         for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
         configurations: ModelConfiguration...
@@ -48,6 +52,9 @@ public final class ModelContainer: Sendable {
         try self.init(for: schema, migrationPlan: migrationPlan, configurations: configurations)
     }
 
+    /// Opens the stores of these models and of those that they lead to.
+    ///
+    /// - Throws: as the initialiser that takes a schema.
     public convenience init(
         for types: any PersistentModel.Type..., migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
         configurations: ModelConfiguration...
@@ -82,5 +89,6 @@ public final class ModelContainer: Sendable {
 }
 
 extension ModelContainer: Equatable {
+    /// Whether both are the same container; two containers of one store are not equal.
     public static func == (left: ModelContainer, right: ModelContainer) -> Bool { left === right }
 }

@@ -1,10 +1,12 @@
 /// A schema with its migration plan, to make containers of: for an app, and for its tests in memory.
 public struct SwiftDataConfiguration: Sendable {
+    /// The models of the containers that are made.
     public let schema: Schema
     nonisolated(unsafe) public let migrationPlan: (any SchemaMigrationPlan.Type)?
     /// Accepted, and without effect: see ``ModelConfiguration/CloudKitDatabase``.
     public let isCloudKitEnabled: Bool
 
+    /// A configuration of a schema; without a plan, only changes that can be inferred are migrated.
     public init(
         schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, isCloudKitEnabled: Bool = false
     ) {
@@ -13,6 +15,7 @@ public struct SwiftDataConfiguration: Sendable {
         self.isCloudKitEnabled = isCloudKitEnabled
     }
 
+    /// A configuration of the models of one released version.
     public init(
         schema: any VersionedSchema.Type, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
         isCloudKitEnabled: Bool = false

@@ -31,25 +31,38 @@ public struct SwiftDataError: Error, Sendable {
 
     // MARK: - Fetches
 
+    /// A fetch in batches that includes unsaved changes. SwiftData refuses it; Moult does it and never throws this.
     public static let includePendingChangesWithBatchSize = SwiftDataError(.includePendingChangesWithBatchSize)
+    /// A fetch of identifiers that sorts unsaved changes. SwiftData's name for it, which Moult never throws.
     public static let sortingPendingChangesWithIdentifiers = SwiftDataError(.sortingPendingChangesWithIdentifiers)
+    /// A key path that cannot be used. Moult throws ``unsupportedPredicate`` or ``unsupportedSortDescriptor`` instead.
     public static let unsupportedKeyPath = SwiftDataError(.unsupportedKeyPath)
+    /// A predicate with a part that SQL cannot say; ``underlyingError`` names the part.
     public static let unsupportedPredicate = SwiftDataError(.unsupportedPredicate)
+    /// A sort that no store can do, such as one by a computed property.
     public static let unsupportedSortDescriptor = SwiftDataError(.unsupportedSortDescriptor)
 
     // MARK: - Configurations and containers
 
+    /// A configuration whose name cannot be the name of a file: it has a slash or a null character, or is `.` or `..`.
     public static let configurationFileNameContainsInvalidCharacters =
         SwiftDataError(.configurationFileNameContainsInvalidCharacters)
+    /// A configuration whose store has a file name of more than 250 bytes.
     public static let configurationFileNameTooLong = SwiftDataError(.configurationFileNameTooLong)
+    /// A configuration with a model that the container's schema does not have, or a model that no configuration holds.
     public static let configurationSchemaNotFoundInContainerSchema =
         SwiftDataError(.configurationSchemaNotFoundInContainerSchema)
+    /// Two configurations of one container with the same store file.
     public static let duplicateConfiguration = SwiftDataError(.duplicateConfiguration)
+    /// A store that could not be opened or migrated, or a faulty schema or plan; ``underlyingError`` says which and
+    /// why.
     public static let loadIssueModelContainer = SwiftDataError(.loadIssueModelContainer)
 
     // MARK: - Models and saves
 
+    /// A value that the model does not allow: one to be saved, or one that a row holds and no model can show.
     public static let modelValidationFailure = SwiftDataError(.modelValidationFailure)
+    /// A model that is used without a context. SwiftData's name for it, which Moult never throws.
     public static let missingModelContext = SwiftDataError(.missingModelContext)
     /// Somebody else saved the same object since it was read, or holds the same unique values. SwiftData has no name
     /// for it and throws Core Data's error, 133020 or 133021.
@@ -57,19 +70,24 @@ public struct SwiftDataError: Error, Sendable {
 
     // MARK: - Migrations and schemas
 
+    /// A store of a later version than the newest that the container's schema and plan know.
     public static let backwardMigration = SwiftDataError(.backwardMigration)
     /// A model that no schema of the container has, or a store of a schema that is not known.
     public static let unknownSchema = SwiftDataError(.unknownSchema)
 
     // MARK: - History
 
+    /// A token after which the history has been deleted in part, so that changes since it are missing.
     public static let historyTokenExpired = SwiftDataError(.historyTokenExpired)
+    /// A request for transactions of a type other than ``DefaultHistoryTransaction``.
     public static let invalidTransactionFetchRequest = SwiftDataError(.invalidTransactionFetchRequest)
 }
 
 extension SwiftDataError: Hashable {
+    /// Whether both have the same name; ``underlyingError`` is not compared.
     public static func == (left: SwiftDataError, right: SwiftDataError) -> Bool { left.name == right.name }
 
+    /// Hashes the error's name.
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
     /// Lets `catch SwiftDataError.unknownSchema` match.
@@ -77,6 +95,7 @@ extension SwiftDataError: Hashable {
 }
 
 extension SwiftDataError: CustomStringConvertible {
+    /// The error's name, followed by what was found and what to do next.
     public var description: String { "SwiftDataError.\(name.rawValue): \(underlyingError)" }
 
     /// One sentence that says what was found.

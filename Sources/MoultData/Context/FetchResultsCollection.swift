@@ -13,7 +13,9 @@ public struct FetchResultsCollection<Element>: RandomAccessCollection {
 
     private let batches: Batches
     private let batchSize: Int
+    /// The number of elements, decided when the collection was fetched.
     public let endIndex: Int
+    /// Always 0.
     public var startIndex: Int { 0 }
 
     /// - Parameter read: gives an element for each of a range.

@@ -5,6 +5,7 @@ public protocol ModelExecutor: Executor {
     var modelContext: ModelContext { get }
 }
 
+/// An executor that runs one piece of work after the other, so that it can be an actor's own.
 public protocol SerialModelExecutor: ModelExecutor, SerialExecutor {}
 
 /// Runs one piece of work on a context after the other.
@@ -13,17 +14,20 @@ public final class DefaultSerialModelExecutor: SerialModelExecutor, @unchecked S
     public let modelContext: ModelContext
     private let queue: DispatchQueue
 
+    /// An executor for a context that nothing else uses.
     public init(modelContext: ModelContext) {
         self.modelContext = modelContext
         queue = DispatchQueue(label: "MoultData.DefaultSerialModelExecutor")
     }
 
+    /// Runs a piece of work on the executor's own queue, after those that came before it.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let executor = asUnownedSerialExecutor()
         queue.async { job.runSynchronously(on: executor) }
     }
 
+    /// This executor, as an actor's `unownedExecutor` names it.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 }
 
@@ -54,6 +58,7 @@ public protocol ModelActor: Actor {
 }
 
 extension ModelActor {
+    /// The actor's ``modelExecutor``, or a shared serial executor where that is not a serial one.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         let executor = modelExecutor as? any SerialExecutor ?? SharedSerialExecutor.shared
         return executor.asUnownedSerialExecutor()

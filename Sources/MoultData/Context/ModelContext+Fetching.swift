@@ -46,6 +46,7 @@ extension ModelContext {
         try identities(descriptor).map(PersistentIdentifier.init)
     }
 
+    /// The identities that ``fetchIdentifiers(_:)`` finds, as a collection that hands them out in batches.
     public func fetchIdentifiers<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, batchSize: Int
     ) throws -> FetchResultsCollection<PersistentIdentifier> {

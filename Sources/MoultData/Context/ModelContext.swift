@@ -23,6 +23,7 @@ public final class ModelContext {
 
     package var objects: ObjectContext { graph.objects }
 
+    /// A context with no models yet, over the stores of a container.
     public init(_ container: ModelContainer) {
         graph = ModelGraph(container.stack)
         given = container
@@ -152,10 +153,12 @@ private final class MainReference: @unchecked Sendable {
 }
 
 extension ModelContext: Equatable {
+    /// Whether both are the same context.
     public static func == (left: ModelContext, right: ModelContext) -> Bool { left === right }
 }
 
 extension ModelContext: CustomDebugStringConvertible {
+    /// How many models the next save inserts, changes and deletes.
     public var debugDescription: String {
         let counts = [insertedModelsArray, changedModelsArray, deletedModelsArray].map(\.count)
         return "ModelContext(\(counts[0]) inserted, \(counts[1]) changed, \(counts[2]) deleted)"

@@ -24,6 +24,7 @@ public struct FetchDescriptor<T: PersistentModel> {
     /// SwiftData has no such property: it is false unless asked for, and such a fetch is refused.
     public var allowsInMemoryEvaluation = false
 
+    /// A fetch of the objects that a predicate holds for, in an order; of all objects where none is given.
     public init(predicate: Foundation.Predicate<T>? = nil, sortBy: [SortDescriptor<T>] = []) {
         self.predicate = predicate
         self.sortBy = sortBy

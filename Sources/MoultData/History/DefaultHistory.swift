@@ -16,36 +16,56 @@ public struct DefaultHistoryToken: HistoryToken {
 
 /// One save of one store.
 public struct DefaultHistoryTransaction: HistoryTransaction, Sendable {
+    /// The ``ModelContext/author`` of the context that saved; nil where it had none.
     public let author: String?
+    /// The bundle identifier of the program that saved; empty where the store names none.
     public let bundleIdentifier: String
+    /// The name of the program that saved; empty where the store names none.
     public let processIdentifier: String
+    /// What the save did with each object; changes of entities that the schema does not have are left out.
     public let changes: [HistoryChange]
+    /// The UUID of the store that was saved to.
     public let storeIdentifier: String
+    /// When the save was made.
     public let timestamp: Date
+    /// The position after this transaction, from which later ones are asked for.
     public let token: DefaultHistoryToken
     /// The number of the transaction in its store.
     public let transactionIdentifier: Int64
 }
 
+/// An insertion, as a store's persistent history has it.
 public struct DefaultHistoryInsert<Model: PersistentModel>: HistoryInsert {
+    /// The number of the change in its store.
     public let changeIdentifier: Int64
+    /// The identity of the object that was inserted.
     public let changedPersistentIdentifier: PersistentIdentifier
+    /// The number of the transaction that the change belongs to, in its store.
     public let transactionIdentifier: Int64
 }
 
+/// A change of properties, as a store's persistent history has it.
 public struct DefaultHistoryUpdate<Model: PersistentModel>: HistoryUpdate, @unchecked Sendable {
+    /// The number of the change in its store.
     public let changeIdentifier: Int64
+    /// The identity of the object that was changed.
     public let changedPersistentIdentifier: PersistentIdentifier
+    /// The number of the transaction that the change belongs to, in its store.
     public let transactionIdentifier: Int64
     /// The key paths of stored properties, which capture nothing. Of several lists all are named where one changed:
     /// the history does not say which.
     public let updatedAttributes: [PartialKeyPath<Model>]
 }
 
+/// A deletion, as a store's persistent history has it.
 public struct DefaultHistoryDelete<Model: PersistentModel>: HistoryDelete {
+    /// The number of the change in its store.
     public let changeIdentifier: Int64
+    /// The identity that the deleted object had.
     public let changedPersistentIdentifier: PersistentIdentifier
+    /// The number of the transaction that the change belongs to, in its store.
     public let transactionIdentifier: Int64
+    /// The values that the history preserved of the object.
     public let tombstone: HistoryTombstone<Model>
 }
 
@@ -59,6 +79,7 @@ public struct HistoryDescriptor<Transaction: HistoryTransaction> {
     /// 0 for no limit.
     public var fetchLimit: UInt64 = 0
 
+    /// A request for the transactions that a predicate holds for; for all of them where none is given.
     public init(
         predicate: Foundation.Predicate<Transaction>? = nil, sortBy: [SortDescriptor<Transaction>] = []
     ) {

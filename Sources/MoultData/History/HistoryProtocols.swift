@@ -62,6 +62,7 @@ public enum HistoryChange: Sendable {
     case update(any HistoryUpdate)
     case delete(any HistoryDelete)
 
+    /// The identity of the object, whichever change it is.
     public var changedPersistentIdentifier: PersistentIdentifier {
         switch self {
         case .insert(let change): change.changedPersistentIdentifier
@@ -79,6 +80,8 @@ public struct HistoryTombstone<Model: PersistentModel>: @unchecked Sendable, Has
     /// Nil for NULL, and for a property that is not preserved.
     public subscript(keyPath: PartialKeyPath<Model>) -> Any? { values[keyPath] }
 
+    /// Whether both preserve the same properties; the values are not compared.
     public static func == (left: Self, right: Self) -> Bool { Set(left.values.keys) == Set(right.values.keys) }
+    /// Hashes how many properties are preserved.
     public func hash(into hasher: inout Hasher) { hasher.combine(values.count) }
 }

@@ -40,13 +40,20 @@ public protocol BackingData: AnyObject {
 }
 
 extension BackingData {
+    /// Sets the columns one after the other with ``setAttribute(_:_:)``.
     public func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
         for (path, value) in values { setAttribute(path, value) }
     }
+    /// Does nothing: nothing is remembered.
     public func _noteUnreadable(_ key: String) {}
+    /// No value, as if the source gave none.
     public func _initialValue(_ key: String) -> Any? { nil }
+    /// Does nothing: no context is looked for.
     public func _wasWritten<Model: PersistentModel>(by model: Model) {}
+    /// No context.
     public var _context: AnyObject? { nil }
+    /// False: no save writes the object.
     public var hasChanges: Bool { false }
+    /// False: no save deletes the object.
     public var isDeleted: Bool { false }
 }

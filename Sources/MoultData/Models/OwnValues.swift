@@ -30,6 +30,7 @@ public final class OwnValues: BackingData {
     private static let count = Atomic<Int64>(0)
     private lazy var number = Self.count.add(1, ordering: .relaxed).newValue
 
+    /// Values of a new model, none of which is set.
     public init() {}
 
     /// A temporary identity of no entity: a context gives the object its own.
@@ -37,31 +38,39 @@ public final class OwnValues: BackingData {
         PersistentIdentifier(ObjectID(temporary: -number, entityName: ""))
     }
 
+    /// The value that was set for an attribute; nil where none was.
     public func attribute(_ key: String) -> AttributeValue? {
         if case .attribute(let value)? = values[key] { value } else { nil }
     }
+    /// Sets an attribute, and forgets a refusal of its value.
     public func setAttribute(_ key: String, _ value: AttributeValue?) { set(key, .attribute(value)) }
+    /// Sets all columns of a property, and forgets a refusal of its value.
     public func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
         for (path, value) in values { set(path, .attribute(value)) }
         if !refusals.isEmpty { refusals[key] = nil }
     }
 
+    /// The model that was set for a to-one relationship; nil where none was.
     public func toOne(_ key: String) -> (any PersistentModel)? {
         if case .toOne(let model)? = values[key] { model } else { nil }
     }
+    /// Sets a to-one relationship, and remembers the context that the destination belongs to.
     public func setToOne(_ key: String, _ model: (any PersistentModel)?) {
         set(key, .toOne(model))
         if let model { note(model) }
     }
 
+    /// The models that were set for a to-many relationship; nil where it was never set.
     public func toMany(_ key: String) -> [any PersistentModel]? {
         if case .toMany(let models)? = values[key] { models } else { nil }
     }
+    /// Sets a to-many relationship, and remembers the context that a destination belongs to.
     public func setToMany(_ key: String, _ models: [any PersistentModel]?) {
         set(key, .toMany(models))
         for model in models ?? [] { note(model) }
     }
 
+    /// Keeps the error for the context that takes the object in, unless the property is set again before.
     public func refuse(_ key: String, _ error: MigrationError) { refusals[key] = error }
 
     private func note(_ destination: any PersistentModel) {
@@ -71,6 +80,7 @@ public final class OwnValues: BackingData {
         host = backing.graph
     }
 
+    /// Offers the model to the context of an object that one of its relationships leads to, where there is one.
     public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.insertIfChild(model) }
 
     private func set(_ key: String, _ value: Value) {
@@ -82,5 +92,6 @@ public final class OwnValues: BackingData {
 
 /// Stands for a property whose value the backing data has.
 public struct _Kept {
+    /// A placeholder without a value.
     public init() {}
 }

@@ -8,7 +8,9 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
 
     package init(_ objectID: ObjectID) { self.objectID = objectID }
 
+    /// What tells the object apart; equal exactly where the identifiers are.
     public var id: ID { ID(objectID: objectID) }
+    /// The name of the object's own entity, which may inherit from the one that was asked for.
     public var entityName: String { objectID.entityName }
 
     /// The UUID of the store; nil for an object that is not saved.
@@ -58,6 +60,7 @@ extension PersistentIdentifier: Codable {
         self.init(objectID)
     }
 
+    /// Encodes the identifier as SwiftData does: its URI and the parts of it.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         let uri = objectID.description

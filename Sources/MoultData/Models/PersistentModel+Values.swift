@@ -2,6 +2,7 @@ import MoultModel
 
 // By key path, in the spelling of SwiftData's generated code.
 extension PersistentModel {
+    /// The value of a property, as reading the property itself gives it.
     public func getValue<Value>(forKey key: KeyPath<Self, Value>) -> Value { self[keyPath: key] }
 
     /// Sets a property that can be set; for any other, the next save throws what was wrong.
@@ -18,8 +19,10 @@ extension PersistentModel {
         }
     }
 
+    /// The value of a transformable property; the same as ``getValue(forKey:)``.
     public func getTransformableValue<Value>(forKey key: KeyPath<Self, Value>) -> Value { getValue(forKey: key) }
 
+    /// Sets a transformable property; the same as ``setValue(forKey:to:)``.
     public func setTransformableValue<Value>(forKey key: KeyPath<Self, Value>, to newValue: Value) {
         setValue(forKey: key, to: newValue)
     }

@@ -25,6 +25,7 @@ extension PersistentModel {
     /// Which object of which store; a temporary one until the object is saved.
     public var persistentModelID: PersistentIdentifier { persistentBackingData.persistentModelID }
 
+    /// The object's identifier, for `Identifiable`; it changes once, when the first save makes it permanent.
     public var id: PersistentIdentifier { persistentModelID }
 
     /// Whether the next save of its context writes the object; false for one that no context has taken in.
@@ -33,7 +34,9 @@ extension PersistentModel {
     /// Whether the next save of its context deletes the object; false again after it.
     public var isDeleted: Bool { persistentBackingData.isDeleted }
 
+    /// Whether both are the same object in memory.
     public static func == (left: Self, right: Self) -> Bool { left === right }
 
+    /// Hashes which object in memory it is.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -15,6 +15,7 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         columns = form.columns
     }
 
+    /// Decodes the value. What cannot be decoded reads as nil or as a stand-in, and the next save throws the error.
     public func read(_ key: String, of backing: any BackingData) -> Value {
         do {
             if let value = try value(key, of: backing) { return value }
@@ -44,6 +45,7 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         return try read(wrapped)
     }
 
+    /// Encodes the value and sets its columns; where it cannot be encoded, the next save throws the error.
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         do {
             let values = try columnValues(of: value, key)
@@ -54,8 +56,10 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         }
     }
 
+    /// True: a value may be spread over several columns.
     public var readsColumnsTogether: Bool { true }
 
+    /// Whether the columns decode to a value of the type.
     public func canRead(_ key: String, of backing: any BackingData) -> Bool {
         do {
             return try value(key, of: backing) != nil
@@ -64,8 +68,12 @@ public struct _CodableProperty<Value: Codable>: _ModelProperty {
         }
     }
 
+    /// An attribute in the form of the type, composite where the form has several columns.
     public func shape(_ name: String) -> _PropertyShape { .attribute(form.attribute(name, isOptional: isOptional)) }
 
+    /// The columns of the encoded value, by their paths.
+    ///
+    /// - Throws: what encoding the value throws.
     public func columnValues(of value: Value, _ key: String) throws -> [String: AttributeValue] {
         let writer = FormWriter()
         try writer.add(value, form, form.start(key))

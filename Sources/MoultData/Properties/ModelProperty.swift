@@ -32,13 +32,19 @@ public protocol _ModelProperty<Value>: Sendable {
 }
 
 extension _ModelProperty {
+    /// Zero, an empty value or the first value of the type; nil where there is no such value.
     public var blank: Value? { StandIn.value(of: Value.self) }
+    /// True for every value.
     public func canRead(_ value: AttributeValue) -> Bool { true }
+    /// Whether the property's only column holds a value that ``canRead(_:)`` accepts; false for an empty column.
     public func canRead(_ key: String, of backing: any BackingData) -> Bool {
         backing.attribute(key).map(canRead) ?? false
     }
+    /// No columns, as for a relationship.
     public func columnValues(of value: Value, _ key: String) -> [String: AttributeValue] { [:] }
+    /// False: each value is tested with ``canRead(_:)``.
     public var readsEveryValue: Bool { false }
+    /// False: the property has one column at most.
     public var readsColumnsTogether: Bool { false }
 }
 

@@ -5,18 +5,23 @@ public struct _RawValueProperty<Value: RawRepresentable & Codable>: _ModelProper
 where Value.RawValue: PersistentValue {
     private let column = RawValueColumn<Value>()
 
+    /// The enum's case of the stored raw value; a stand-in where there is none, and the next save throws the error.
     public func read(_ key: String, of backing: any BackingData) -> Value {
         column.value(backing.attribute(column.path(key))) ?? standIn(key, of: backing)
     }
 
+    /// Sets the column to the case's raw value.
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         backing.setElements(key, [(column.path(key), value.rawValue.attributeValue)])
     }
 
+    /// Whether the stored value is the raw value of a case.
     public func canRead(_ value: AttributeValue) -> Bool { column.value(value) != nil }
 
+    /// A required attribute of the raw value, composite for an enum as in SwiftData.
     public func shape(_ name: String) -> _PropertyShape { .attribute(column.attribute(name, isOptional: false)) }
 
+    /// The raw value, under the path of its column.
     public func columnValues(of value: Value, _ key: String) -> [String: AttributeValue] {
         [column.path(key): value.rawValue.attributeValue].compactMapValues(\.self)
     }
@@ -27,6 +32,7 @@ public struct _OptionalRawValueProperty<Value: RawRepresentable & Codable>: _Mod
 where Value.RawValue: PersistentValue {
     private let column = RawValueColumn<Value>()
 
+    /// The enum's case of the stored raw value; nil for an empty column and for a raw value that is no case.
     public func read(_ key: String, of backing: any BackingData) -> Value? {
         guard let attribute = backing.attribute(column.path(key)) else { return nil }
         if let value = column.value(attribute) { return value }
@@ -34,14 +40,18 @@ where Value.RawValue: PersistentValue {
         return nil
     }
 
+    /// Sets the column to the case's raw value, or empties it for nil.
     public func write(_ value: Value?, _ key: String, to backing: any BackingData) {
         backing.setElements(key, [(column.path(key), value?.rawValue.attributeValue)])
     }
 
+    /// Whether the stored value is the raw value of a case.
     public func canRead(_ value: AttributeValue) -> Bool { column.value(value) != nil }
 
+    /// An optional attribute of the raw value, composite for an enum as in SwiftData.
     public func shape(_ name: String) -> _PropertyShape { .attribute(column.attribute(name, isOptional: true)) }
 
+    /// The raw value, under the path of its column; nothing for nil.
     public func columnValues(of value: Value?, _ key: String) -> [String: AttributeValue] {
         [column.path(key): value?.rawValue.attributeValue].compactMapValues(\.self)
     }

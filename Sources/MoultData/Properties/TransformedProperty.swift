@@ -24,6 +24,7 @@ public struct _TransformedProperty<Value>: _ModelProperty {
 
     let transformer: Transformer
 
+    /// Has the transformer turn the stored data back. Data that it cannot turn back reads as nil or as a stand-in.
     public func read(_ key: String, of backing: any BackingData) -> Value {
         var data: Data?
         if case .transformable(let bytes)? = backing.attribute(key)?.fitted(to: .transformable) { data = Data(bytes) }
@@ -35,6 +36,8 @@ public struct _TransformedProperty<Value>: _ModelProperty {
         return standIn(key, of: backing)
     }
 
+    /// Stores the data that the transformer makes. Without a registered transformer, or where it makes something else,
+    /// the next save throws the error.
     public func write(_ value: Value, _ key: String, to backing: any BackingData) {
         do {
             backing.setAttribute(key, try attributeValue(of: value))
@@ -43,19 +46,25 @@ public struct _TransformedProperty<Value>: _ModelProperty {
         }
     }
 
+    /// Whether the transformer turns the stored data back into a value of the type.
     public func canRead(_ value: AttributeValue) -> Bool {
         guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
         return transformer.found?.reverseTransformedValue(Data(bytes)) is Value
     }
 
+    /// A value of the type made of nothing, or what the transformer makes of empty data.
     public var blank: Value? {
         StandIn.value(of: Value.self) ?? transformer.found?.reverseTransformedValue(Data()) as? Value
     }
 
+    /// A transformable attribute, optional where the type is.
     public func shape(_ name: String) -> _PropertyShape {
         .attribute(AttributeDescription(name: name, type: .transformable, isOptional: Optional<Any>.none is Value))
     }
 
+    /// The transformer's data, under the property's name.
+    ///
+    /// - Throws: `wrongType` where no transformer of that name is registered, or it makes something other than data.
     public func columnValues(of value: Value, _ key: String) throws -> [String: AttributeValue] {
         [key: try attributeValue(of: value)].compactMapValues(\.self)
     }

@@ -1,7 +1,9 @@
 extension Schema {
     /// One model: its own properties, and those of its parents.
     public final class Entity: @unchecked Sendable {
+        /// The entity's name, that of the class without the types around it; unique in the schema.
         public let name: String
+        /// The name of the entity of the parent class; nil for a class without one.
         public let superentityName: String?
         /// The names of the properties that no two objects share together, `.unique` ones first.
         public let uniquenessConstraints: [[String]]
@@ -15,6 +17,7 @@ extension Schema {
         package internal(set) var own: [Property]
         /// The entity of the parent class, as long as the schema is there.
         public internal(set) weak var superentity: Entity?
+        /// The entities of the classes that inherit from this one directly.
         public internal(set) var subentities: Set<Entity> = []
 
         init(
@@ -53,13 +56,16 @@ extension Schema.Entity {
 }
 
 extension Schema.Entity: Hashable, CustomDebugStringConvertible {
+    /// Whether both describe the same entity: name, parent, own properties, uniqueness constraints and indexes.
     public static func == (left: Schema.Entity, right: Schema.Entity) -> Bool {
         left === right
             || left.name == right.name && left.superentityName == right.superentityName && left.own == right.own
                 && left.uniquenessConstraints == right.uniquenessConstraints && left.indexes == right.indexes
     }
 
+    /// Hashes the entity's name.
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
+    /// The entity's name and the names of all its properties.
     public var debugDescription: String { "Schema.Entity(\(name): \(properties.map(\.name).joined(separator: ", ")))" }
 }

@@ -5,6 +5,7 @@ extension Schema {
         public let name: String
         /// Inherited ones first, then the class's own in their order in the source.
         public let properties: [PropertyMetadata]
+        /// The parent class, where that is a model too.
         public let parent: (any PersistentModel.Type)?
         /// The names of the properties by their key paths from this class.
         package let namesByKeyPath: [AnyKeyPath: String]
@@ -12,6 +13,8 @@ extension Schema {
         let uniqueness: [[AnyKeyPath]]
         let indices: [IndexMetadata]
 
+        /// What `@Model` writes for a class; `properties` begins with the inherited ones, `uniqueness` and `indices`
+        /// come from `#Unique` and `#Index`.
         public init(
             name: String, properties: [PropertyMetadata], parent: (any PersistentModel.Type)? = nil,
             uniqueness: [[AnyKeyPath]] = [], indices: [IndexMetadata] = []

@@ -3,6 +3,7 @@ import MoultModel
 extension Schema {
     /// What `@Model` says of one property.
     public struct PropertyMetadata {
+        /// The property's name in the source and in the store's model.
         public let name: String
         /// The property in the class that was asked; good as the key of a dictionary.
         public let keyPath: AnyKeyPath
@@ -32,6 +33,8 @@ extension Schema {
         /// What the columns hold for a value of the property's type, by their paths; nil for one of another type.
         package let columnValues: (Any) throws -> [String: AttributeValue]?
 
+        /// What `@Model` writes for one property: `initial` computes the value that the source gives, and `declared` is
+        /// what its macro says.
         public init<Model: PersistentModel, Property: _ModelProperty>(
             _ name: String, _ keyPath: KeyPath<Model, Property.Value>, _ property: Property,
             default initial: (() -> Property.Value)? = nil, _ declared: Declaration = .attribute()
@@ -72,6 +75,7 @@ extension Schema.PropertyMetadata {
         var inverse: AnyKeyPath?
         let hashModifier: String?
 
+        /// What `@Attribute` says; without arguments, a property that has no macro.
         public static func attribute(
             _ options: Schema.Attribute.Option..., originalName: String? = nil, hashModifier: String? = nil
         ) -> Declaration {
@@ -80,6 +84,7 @@ extension Schema.PropertyMetadata {
                 hashModifier: hashModifier)
         }
 
+        /// What `@Relationship` says.
         public static func relationship(
             _ options: Schema.Relationship.Option..., deleteRule: Schema.Relationship.DeleteRule = .nullify,
             minimumModelCount: Int? = nil, maximumModelCount: Int? = nil, originalName: String? = nil,

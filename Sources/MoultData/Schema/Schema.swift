@@ -4,15 +4,18 @@ import MoultModel
 ///
 /// Models that relationships lead to, and the parents of models, belong to it without being named.
 public final class Schema: Sendable {
+    /// Which version of the app's models this is; `1.0.0` where none is given.
     public let version: Version
     /// In the byte order of their names.
     public let entities: [Entity]
+    /// The entities by their names.
     public let entitiesByName: [String: Entity]
     /// The class of each entity.
     package let types: [String: any PersistentModel.Type]
     /// What is wrong with the models; ``managedObjectModel()`` throws the first of it.
     package let faults: [MigrationError]
 
+    /// A schema of these models and of those that they lead to. Faults in them are thrown when a store is opened.
     public init(_ types: [any PersistentModel.Type], version: Version = Version(1, 0, 0)) {
         var builder = SchemaBuilder()
         builder.add(types)
@@ -31,10 +34,12 @@ public final class Schema: Sendable {
         self.init(try encoded.types(decoder), version: encoded.version)
     }
 
+    /// A schema of these models and of those that they lead to.
     public convenience init(_ types: any PersistentModel.Type..., version: Version = Version(1, 0, 0)) {
         self.init(types, version: version)
     }
 
+    /// A schema of the models of a released version, with its version number.
     public convenience init(versionedSchema: any VersionedSchema.Type) {
         self.init(versionedSchema.models, version: versionedSchema.versionIdentifier)
     }
@@ -51,14 +56,17 @@ public final class Schema: Sendable {
 }
 
 extension Schema: Hashable, CustomDebugStringConvertible {
+    /// The version and the names of the entities.
     public var debugDescription: String {
         "Schema(\(version): \(entities.map(\.name).joined(separator: ", ")))"
     }
 
+    /// Whether both have the same version and equal entities.
     public static func == (left: Schema, right: Schema) -> Bool {
         left.version == right.version && left.entities == right.entities
     }
 
+    /// Hashes the version and the entities.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(version)
         hasher.combine(entities)

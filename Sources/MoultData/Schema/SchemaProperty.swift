@@ -14,7 +14,10 @@ public protocol SchemaProperty: Sendable, Hashable {
 }
 
 extension SchemaProperty {
+    /// False, unless an attribute says otherwise.
     public var isAttribute: Bool { false }
+    /// False, unless a relationship says otherwise.
     public var isRelationship: Bool { false }
+    /// False: a store keeps the property unless it says otherwise.
     public var isTransient: Bool { false }
 }

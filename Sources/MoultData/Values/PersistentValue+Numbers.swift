@@ -4,6 +4,9 @@ import MoultModel
 // A number above the signed range is kept as the same bits.
 
 extension PersistentValue where Self: FixedWidthInteger {
+    /// Zero.
+    /// Whether the column is Integer 64: each of its numbers is one of the type, above the signed range as the same
+    /// bits.
     @inlinable public static var valueForNull: Self { 0 }
     public static var fillsColumn: Bool { attributeType == .integer64 }
     /// Narrower types than the column are; a number is as it is, or the same bits.
@@ -11,10 +14,12 @@ extension PersistentValue where Self: FixedWidthInteger {
         guard let number = AttributeValue.integer(attribute) else { return false }
         return Self(exactly: number) != nil || Self(truncatingIfNeeded: number).attributeValue == .integer(number)
     }
+    /// The stored integer, cut to the type's width, also of a Boolean or a whole double; nil for any other value.
     @inlinable public init?(attribute: AttributeValue?) {
         guard let number = AttributeValue.integer(attribute) else { return nil }
         self.init(truncatingIfNeeded: number)
     }
+    /// The number in the column's width; an unsigned number above the signed range is kept as the same bits.
     @inlinable public var attributeValue: AttributeValue? {
         switch Self.attributeType {
         case .integer16: .integer(Int64(Int16(truncatingIfNeeded: self)))
@@ -43,6 +48,8 @@ extension AttributeValue {
 }
 
 extension PersistentValue where Self: BinaryFloatingPoint {
+    /// Zero.
+    /// The stored double or integer; nil for a value of another kind.
     @inlinable public static var valueForNull: Self { 0 }
     @inlinable public init?(attribute: AttributeValue?) {
         switch attribute {
@@ -51,6 +58,7 @@ extension PersistentValue where Self: BinaryFloatingPoint {
         default: return nil
         }
     }
+    /// The number as a double.
     @inlinable public var attributeValue: AttributeValue? { .double(Double(self)) }
 }
 

@@ -4,6 +4,7 @@ import Synchronization
 /// Turns values of a transformable attribute into data and back, as Foundation's class of that name does on Apple's
 /// systems. A subclass that keeps data overrides both methods; it is used from any thread.
 open class ValueTransformer {
+    /// A transformer; one is made each time a value is read or written.
     public required init() {}
 
     open class func allowsReverseTransformation() -> Bool { true }

@@ -2,6 +2,7 @@
 public struct EntityMapping: Sendable, Hashable {
     /// What the expressions of other mappings call it; by default `BoatToShip`, for an added entity `Ship`.
     public var name: String
+    /// What the mapping does with the objects; `undefined` until ``MappingModel/completed(from:to:)`` sets it.
     public var type: EntityMappingType
     /// Its objects are taken without those of its sub-entities, which have mappings of their own. Nil for an added
     /// entity.
@@ -21,8 +22,10 @@ public struct EntityMapping: Sendable, Hashable {
     public var attributeMappings: [PropertyMapping]
     /// By destination relationship; one that has no mapping stays empty unless its inverse fills it.
     public var relationshipMappings: [PropertyMapping]
+    /// Notes of whoever wrote the mapping, by key; the migration does not read them.
     public var userInfo: [String: String]
 
+    /// A mapping from one entity to another; nil for an end that an added or removed entity does not have.
     public init(
         from sourceEntityName: String?, to destinationEntityName: String?, name: String? = nil,
         type: EntityMappingType = .undefined, sourcePredicate: Predicate? = nil,
@@ -52,7 +55,9 @@ public struct EntityMapping: Sendable, Hashable {
         return "\(source)To\(destination ?? "")"
     }
 
+    /// The mapping of a destination attribute of that name; nil where there is none.
     public func attributeMapping(_ name: String) -> PropertyMapping? { attributeMappings.first { $0.name == name } }
+    /// The mapping of a destination relationship of that name; nil where there is none.
     public func relationshipMapping(_ name: String) -> PropertyMapping? {
         relationshipMappings.first { $0.name == name }
     }

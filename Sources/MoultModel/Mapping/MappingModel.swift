@@ -10,6 +10,7 @@ public struct MappingModel: Sendable, Hashable {
     /// In the order in which they run.
     public var entityMappings: [EntityMapping]
 
+    /// A mapping model of these entity mappings, in the order in which they run.
     public init(_ entityMappings: [EntityMapping] = []) { self.entityMappings = entityMappings }
 
     /// The entity mapping of that name, by which the expressions of others refer to it.

@@ -7,8 +7,10 @@ public struct PropertyMapping: Sendable, Hashable {
     public var valueExpression: Expression?
     /// The closures that the expression calls, next to those of the entity's policy.
     public var transforms: [ValueTransform] = []
+    /// Notes of whoever wrote the mapping, by key; the migration does not read them.
     public var userInfo: [String: String]
 
+    /// A mapping of a destination property to an expression over the source object, or to its default where it is nil.
     public init(_ name: String, _ valueExpression: Expression? = nil, userInfo: [String: String] = [:]) {
         self.name = name
         self.valueExpression = valueExpression

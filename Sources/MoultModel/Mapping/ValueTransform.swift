@@ -25,6 +25,8 @@ public final class ValueTransform: Sendable, Hashable {
     /// Calls the closure with one value for each argument, nil for none.
     public func body(_ values: [AttributeValue?]) throws -> AttributeValue? { try call(values) }
 
+    /// Whether both are the same transform; two with equal names are not.
     public static func == (left: ValueTransform, right: ValueTransform) -> Bool { left === right }
+    /// Hashes which transform it is.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

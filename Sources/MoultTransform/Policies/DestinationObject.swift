@@ -60,7 +60,9 @@ public final class DestinationObject {
         if case .some = stored { stored = nil }
     }
 
+    /// The object's own entity, by its name in the new version.
     public var entityName: String { entity.name }
+    /// The identity that the object has in the new store; its key is settled when the object is made.
     public var objectID: ObjectID { manager.destinationID(entityName, key) }
     var reference: ObjectReference { ObjectReference(entityName: entity.name, primaryKey: key) }
 }

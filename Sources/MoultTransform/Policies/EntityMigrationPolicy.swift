@@ -16,6 +16,7 @@ import MoultModel
 /// The calls come on the thread that runs the migration; asynchronous work is waited for with
 /// ``MigrationManager/wait(for:)``.
 open class EntityMigrationPolicy {
+    /// A policy that does what the mapping's expressions say, until a subclass overrides something.
     public init() {}
 
     /// The closures that expressions of the mapping call as `FUNCTION($entityPolicy, "name:", …)`, by their names.

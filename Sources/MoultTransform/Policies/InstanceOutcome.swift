@@ -15,16 +15,21 @@ public enum InstanceOutcome {
 public struct InstanceCounts: Sendable, Hashable {
     /// The name of the entity mapping.
     public let mapping: String
+    /// The name by which the mapping model names the policy; empty where statements made the objects.
     public let policy: String
     /// The source entity; nil for a policy that makes objects of its own.
     public let entityName: String?
+    /// The source objects that the mapping has taken, each of them counted once below.
     public internal(set) var sources: Int64 = 0
     /// Became one object.
     public internal(set) var kept: Int64 = 0
     /// Became several objects.
     public internal(set) var split: Int64 = 0
+    /// Went into an object that was made of another.
     public internal(set) var merged: Int64 = 0
+    /// Became nothing, for good; ``reasons`` says why.
     public internal(set) var dropped: Int64 = 0
+    /// Went to the quarantine.
     public internal(set) var quarantined: Int64 = 0
     /// The objects that the policy made while this mapping ran, of any entity.
     public internal(set) var made: Int64 = 0

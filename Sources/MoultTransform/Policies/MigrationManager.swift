@@ -8,7 +8,9 @@ import MoultStore
 ///
 /// It lives as long as the run of one mapping and belongs to its thread.
 public final class MigrationManager {
+    /// The version of the store before, by whose names source objects are read.
     public let sourceModel: ManagedObjectModel
+    /// The version that the store becomes, by whose names destination objects are written.
     public let destinationModel: ManagedObjectModel
     /// For whatever policies want to hand to one another; gone with the run.
     public var userInfo: [String: Any] = [:]

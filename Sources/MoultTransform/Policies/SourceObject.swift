@@ -48,7 +48,9 @@ public final class SourceObject {
     /// Reads its values by its key from now on: the reader continues to other rows.
     func leaveReader() { hasLeftReader = true }
 
+    /// The object's own entity, by its name in the old version.
     public var entityName: String { entity.shape.entity.name }
+    /// The identity that the object has in the store as it was.
     public var objectID: ObjectID { manager.sourceID(entityName, key) }
 }
 
@@ -82,6 +84,7 @@ extension SourceObject {
         return refuse(self[name], name, "an integer")
     }
 
+    /// The flag of a Boolean attribute; nil where it has no value.
     public func bool(_ name: String) -> Bool? {
         if case .boolean(let flag) = self[name] { return flag }
         return refuse(self[name], name, "a Boolean")

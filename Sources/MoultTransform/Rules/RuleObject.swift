@@ -6,6 +6,7 @@ public struct RuleObject {
     let snapshot: ObjectSnapshot
     let store: ObjectStore
 
+    /// The identity of the object in the store that is checked.
     public var id: ObjectID { snapshot.id }
 
     /// The value of an attribute; nil for none.

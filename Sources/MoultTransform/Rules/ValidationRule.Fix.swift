@@ -19,10 +19,12 @@ extension ValidationRule {
 
     /// The object that orphans are given: the only one of the destination's entity that satisfies a predicate.
     public struct DefaultObject: Sendable {
+        /// The condition that the object satisfies. It is an error if several objects satisfy it.
         public var predicate: Predicate
         /// The attributes of the object that is made where there is none; where nil, that is an error.
         public var values: [String: Expression]?
 
+        /// A default object that satisfies a predicate, or is made with these values where there is none.
         public init(where predicate: Predicate, orNewWith values: [String: Expression]? = nil) {
             self.predicate = predicate
             self.values = values

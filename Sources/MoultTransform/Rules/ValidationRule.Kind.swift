@@ -31,6 +31,7 @@ extension ValidationRule {
         /// What the entity was called in the source, where it had another name.
         public var sourceEntityName: String?
 
+        /// As many objects as the source had, unless a share or a number says that fewer will do.
         public init(share: Double = 1, fewer: Int = 0, sourceEntityName: String? = nil) {
             self.share = share
             self.fewer = fewer

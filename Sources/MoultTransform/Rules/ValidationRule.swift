@@ -5,6 +5,7 @@ import MoultModel
 /// A rule is checked before or after a migration, after a step, or on a store as it stands; it changes nothing by
 /// itself. Its ``fix`` is only ever applied where somebody asks for that.
 public struct ValidationRule: Sendable {
+    /// What a broken rule means for the migration.
     public enum Severity: String, Sendable, Hashable, CaseIterable {
         /// Reported.
         case warning
@@ -24,14 +25,20 @@ public struct ValidationRule: Sendable {
 
     /// What a finding is called; no two rules of a set share one.
     public var name: String
+    /// Whether a broken rule is only reported, or stops the migration too.
     public var severity: Severity
     /// What is wrong where the rule is broken; what the rule asks for where it is left empty.
     public var sentence: String
+    /// The entity whose objects are checked, those of its sub-entities included.
     public var entityName: String
+    /// What is checked.
     public var kind: Kind
+    /// What is done with each object that breaks the rule where a fix is asked for; nil for nothing.
     public var fix: Fix?
+    /// When the rule is checked: before the migration, after it, after a step.
     public var when: Set<Moment>
 
+    /// A rule of severity ``Severity/error`` that is checked after a migration, unless told otherwise.
     public init(
         _ name: String, _ severity: Severity = .error, of entityName: String, _ kind: Kind, sentence: String = "",
         fix: Fix? = nil, when: Set<Moment> = [.after]

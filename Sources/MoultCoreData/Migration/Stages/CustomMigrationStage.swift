@@ -11,10 +11,14 @@ public final class CustomMigrationStage: MigrationStage, @unchecked Sendable {
     /// when it returns is lost, as in Core Data.
     public typealias Handler = @Sendable (StagedMigrationManager, CustomMigrationStage) throws -> Void
 
+    /// The version that the stage starts from, which ``willMigrateHandler`` sees.
     public let currentModel: ManagedObjectModelReference
+    /// The version that the stage leads to, which ``didMigrateHandler`` sees.
     public let nextModel: ManagedObjectModelReference
     private let handlers = Mutex<(will: Handler?, did: Handler?)>((nil, nil))
 
+    /// A stage between two versions, without handlers yet. Whether they follow each other is checked when a store is
+    /// opened.
     public init(migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference) {
         self.currentModel = currentModel
         self.nextModel = nextModel

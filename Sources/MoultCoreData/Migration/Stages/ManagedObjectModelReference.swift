@@ -9,6 +9,7 @@ public struct ManagedObjectModelReference: Sendable {
     public let versionChecksum: String
     private let resolve: @Sendable () throws -> ManagedObjectModel
 
+    /// A model that the program has already, and the checksum that it must have.
     public init(model: ManagedObjectModel, versionChecksum: String) {
         self.versionChecksum = versionChecksum
         resolve = { model }

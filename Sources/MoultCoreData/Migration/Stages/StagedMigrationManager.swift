@@ -13,6 +13,7 @@ import Synchronization
 /// Stages are always walked edge by edge. Whatever is wrong with them is found when the store is opened, before
 /// anything is done, and listed together; ``validate(_:in:)`` finds it in a test.
 public final class StagedMigrationManager: @unchecked Sendable {
+    /// The stages, in the order in which they follow each other.
     public let stages: [MigrationStage]
     private let current = Mutex<PersistentContainer?>(nil)
     /// Held while a handler runs: stores that migrate at the same time take turns.

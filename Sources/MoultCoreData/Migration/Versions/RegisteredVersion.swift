@@ -2,6 +2,7 @@ import MoultModel
 
 /// One released version of an app's data.
 public struct RegisteredVersion: Sendable {
+    /// The version's number, unique in a ``VersionRegistry``.
     public let version: SemanticVersion
     /// Two versions may have equal models, where only code changes the data between them.
     public let model: ManagedObjectModel
@@ -12,6 +13,8 @@ public struct RegisteredVersion: Sendable {
     /// How a store of the version before becomes one of this.
     public let type: MigrationType
 
+    /// A released version; `type` says how a store of the version before becomes one of this, by inference unless
+    /// given.
     public init(
         _ version: SemanticVersion, model: ManagedObjectModel, description: String, date: String = "",
         type: MigrationType = .lightweight

@@ -8,7 +8,9 @@ import MoultTransform
 
 /// What a store says of its version.
 public struct StoreVersionStatus: Sendable, Hashable {
+    /// The version that the store is of.
     public let version: SemanticVersion
+    /// The version that it is compared with.
     public let target: SemanticVersion
     /// By how many versions the store is behind; negative where it is ahead.
     public let versionsBehind: Int

@@ -15,6 +15,7 @@ import MoultTransform
 public struct VersionRegistry: Sendable {
     /// Oldest first.
     public let versions: [RegisteredVersion]
+    /// The registered migrations, as they were given. Neighbours without one are migrated by inference.
     public let migrations: [VersionedMigration]
 
     /// - Throws: `stagesInvalid` with everything that is wrong: a number used twice or out of order, a migration that
@@ -55,6 +56,7 @@ public struct VersionRegistry: Sendable {
     /// The newest version.
     public var current: RegisteredVersion? { versions.last }
 
+    /// The registered version of that number; nil where there is none.
     public subscript(version: SemanticVersion) -> RegisteredVersion? { versions.first { $0.version == version } }
 
     /// The versions as a container takes them, oldest first, each called by its number.

@@ -10,6 +10,7 @@ public enum MigrationType: String, Sendable, Hashable, Comparable, CaseIterable 
     /// The structure changes: entities are split, joined, related otherwise, by a mapping model or by code.
     case heavyweight
 
+    /// Whether the left type does less than the right one.
     public static func < (left: MigrationType, right: MigrationType) -> Bool {
         (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
     }
@@ -29,14 +30,19 @@ public enum MigrationType: String, Sendable, Hashable, Comparable, CaseIterable 
 /// Between neighbours that nobody registered a migration for, the inferred one is taken. One that spans several
 /// versions is a shortcut, which is preferred to walking: prove it with ``VersionRegistry/verifyShortcut(to:onCopyOf:)``.
 public struct VersionedMigration: Sendable, CustomStringConvertible {
+    /// The version of a store before the migration.
     public let from: SemanticVersion
+    /// The version of a store after the migration, later than ``from``.
     public let to: SemanticVersion
+    /// How much the migration does; it also gives the default of ``estimatedTime``.
     public let type: MigrationType
     /// Seconds; over a path they add up.
     public let estimatedTime: TimeInterval
+    /// Whether the migration must keep a backup of the old store.
     public let backupRequired: Bool
     /// What becomes of each entity and property, instead of what would be inferred; nil for the inferred mapping.
     public let mapping: MappingModel?
+    /// The app's own steps, which run in this order when the schema has changed.
     public let customMigrationSteps: [MigrationStep]
     /// In one sentence.
     public let description: String

@@ -24,6 +24,7 @@ extension SortDescriptor {
         self.init(keyPath, comparator: LocalizedStringComparator.localizedStandard, order: order)
     }
 
+    /// Sorts texts as the comparator does.
     public init(
         _ keyPath: any KeyPath<Compared, String> & Sendable, comparator: LocalizedStringComparator,
         order: SortOrder = .forward
@@ -33,6 +34,7 @@ extension SortDescriptor {
             ? .ordered(keyPath, by: \._localizedStandardOrder, order) : .ordered(keyPath, by: \._localizedOrder, order)
     }
 
+    /// Sorts optional texts as the comparator does, nil first.
     public init(
         _ keyPath: any KeyPath<Compared, String?> & Sendable, comparator: LocalizedStringComparator,
         order: SortOrder = .forward
@@ -65,17 +67,23 @@ extension SortDescriptor {
 /// A text in the order of people.
 public struct _LocalizedOrder: Comparable, Sendable {
     let key: String
+    /// Whether the left text comes first; the bytes of their sort keys are compared.
     public static func < (left: Self, right: Self) -> Bool {
         left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
     }
 }
 
 extension String {
+    /// The text's place in the order of ``LocalizedStringComparator/localized``; key paths of sort descriptors end
+    /// here.
     public var _localizedOrder: _LocalizedOrder { _LocalizedOrder(key: collationKey(isNumeric: false)) }
+    /// The text's place in the order of ``LocalizedStringComparator/localizedStandard``.
     public var _localizedStandardOrder: _LocalizedOrder { _LocalizedOrder(key: collationKey(isNumeric: true)) }
 }
 
 extension Optional where Wrapped == String {
+    /// The wrapped text's place in the order of ``LocalizedStringComparator/localized``; nil for nil.
     public var _localizedOrder: _LocalizedOrder? { self?._localizedOrder }
+    /// The wrapped text's place in the order of ``LocalizedStringComparator/localizedStandard``; nil for nil.
     public var _localizedStandardOrder: _LocalizedOrder? { self?._localizedStandardOrder }
 }

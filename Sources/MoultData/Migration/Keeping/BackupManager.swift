@@ -11,21 +11,26 @@ import MoultSystem
 /// open while it is backed up; what a context has not saved is not in it. To put one back, released the container
 /// first.
 public struct BackupManager: Sendable {
+    /// The store whose backups these are.
     public let url: URL
 
+    /// The backups of the store at a URL; nothing is read or written yet.
     public init(storeAt url: URL) { self.url = url }
 
+    /// One backup: a whole store in a folder of its own.
     public struct Backup: Sendable, Hashable, Identifiable {
         /// The name of its folder: time, version and number.
         public let name: String
         /// What the store called its version.
         public let version: String
+        /// When the backup was made, to the second.
         public let createdAt: Date
         /// The store's size in bytes.
         public let size: Int64
         /// The store in the backup, which opens as it stands.
         public let url: URL
 
+        /// The backup's name, which no other backup of the store has.
         public var id: String { name }
     }
 

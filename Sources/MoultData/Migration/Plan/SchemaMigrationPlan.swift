@@ -19,6 +19,7 @@ public protocol SchemaMigrationPlan {
 }
 
 extension SchemaMigrationPlan {
+    /// No answers: what the models leave open is an error.
     public static var answers: [MigrationAnswer] { [] }
     /// No loss.
     public static var acceptedLosses: AcceptedLosses { .none }

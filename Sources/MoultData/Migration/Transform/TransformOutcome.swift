@@ -34,5 +34,6 @@ public struct TransformOutcome<New: PersistentModel> {
 public struct TransformedModels<New: PersistentModel> {
     let find: (AnyHashable) -> (any PersistentModel)?
 
+    /// The new object that was made under a key in this run; nil where there is none of this class.
     public subscript(key: some Hashable) -> New? { find(AnyHashable(key)) as? New }
 }

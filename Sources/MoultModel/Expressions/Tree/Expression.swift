@@ -29,6 +29,7 @@ public indirect enum Expression: Sendable, Hashable {
         case divide = "divide:by:"
         case power = "raise:toPower:"
 
+        /// The operator's sign in the format language.
         public var symbol: String {
             switch self {
             case .add: "+"

@@ -16,6 +16,7 @@ public enum ExpressionValue: Sendable, Hashable {
     case object(ObjectID)
     case collection([ExpressionValue])
 
+    /// The value of an attribute; ``null`` for nil, ``data(_:)`` for the bytes of a transformable attribute too.
     public init(_ value: AttributeValue?) {
         switch value {
         case nil: self = .null

@@ -29,12 +29,15 @@ public struct ObjectID: Sendable, Hashable {
         key = number
     }
 
+    /// Whether the object has not been saved yet.
     public var isTemporary: Bool { store == nil }
 
+    /// Whether both are of the same object; a temporary identity is not equal to the permanent one that follows it.
     public static func == (left: ObjectID, right: ObjectID) -> Bool {
         left.key == right.key && left.store == right.store && left.entityName == right.entityName
     }
 
     // Keys differ nearly always; hashing two more fields would cost more than the few collisions.
+    /// Hashes the key alone.
     public func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }

@@ -7,13 +7,20 @@ public indirect enum Predicate: Sendable, Hashable {
     case or([Predicate])
     case not(Predicate)
 
+    /// A comparison of two expressions: `NSComparisonPredicate`.
     public struct Comparison: Sendable, Hashable {
+        /// The expression on the left of the operator; the one that ``modifier`` is about.
         public var left: Expression
+        /// How the two are compared.
         public var `operator`: Operator
+        /// The expression on the right of the operator.
         public var right: Expression
+        /// Whether the comparison must hold for the value itself, or for all or any of several values.
         public var modifier: Modifier
+        /// How texts are compared.
         public var options: Options
 
+        /// A comparison of the values themselves, with every difference of texts counting, unless told otherwise.
         public init(
             _ left: Expression, _ operator: Operator, _ right: Expression, modifier: Modifier = .direct,
             options: Options = []
@@ -71,12 +78,18 @@ public indirect enum Predicate: Sendable, Hashable {
 
     /// `[cd]` behind an operator (`NSComparisonPredicate.Options`).
     public struct Options: OptionSet, Sendable, Hashable {
+        /// The bits, with the numbers of `NSComparisonPredicate.Options`.
         public let rawValue: Int
+        /// Options of these bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
+        /// `[c]`: upper and lower case count as the same.
         public static let caseInsensitive = Options(rawValue: 1)
+        /// `[d]`: letters with and without marks, such as accents, count as the same.
         public static let diacriticInsensitive = Options(rawValue: 2)
+        /// `[n]`: the texts are folded already and are compared as they are; `[c]` and `[d]` have no effect then.
         public static let normalized = Options(rawValue: 4)
+        /// `[l]`: texts are compared by the rules of a language. Moult keeps the option and compares as without it.
         public static let localeSensitive = Options(rawValue: 8)
     }
 }
