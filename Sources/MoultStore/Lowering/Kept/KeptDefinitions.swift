@@ -17,6 +17,7 @@ package struct KeptDefinitions: Sendable, Equatable {
     private struct Original {
         let name: String
         let sql: String
+        let renamed: RenamedColumns
         /// Whether a definition is Core Data's own, or that of a column which is no part of the model.
         let isOwn: (TableDefinition.Part) -> Bool
     }
@@ -32,9 +33,11 @@ package struct KeptDefinitions: Sendable, Equatable {
     ///   - destination: a fresh store of the new version.
     ///   - version: the name of the new version.
     ///   - roots: by root entity of the source, that of the destination whose table has its rows.
+    ///   - renamed: the columns that a generated one may be computed from under another name.
     ///   - isPending: whether a deferred migration may have written defaults.
     init(
-        _ source: StoreLayout, to destination: StoreLayout, version: String, roots: [String: String], isPending: Bool
+        _ source: StoreLayout, to destination: StoreLayout, version: String, roots: [String: String],
+        renamed: RenamedColumns = RenamedColumns(), isPending: Bool
     ) throws {
         for table in source.tables where !table.isFresh {
             guard let root = roots[table.rootEntityName],
@@ -42,13 +45,15 @@ package struct KeptDefinitions: Sendable, Equatable {
             else { continue }
             let unique = source.uniqueColumns(in: table)
             try add(
-                Original(name: table.name, sql: table.sql) { table.owns($0, unique, withDefaults: isPending) },
+                Original(name: table.name, sql: table.sql, renamed: renamed) {
+                    table.owns($0, unique, withDefaults: isPending)
+                },
                 Target(name: target.name) { target.adding($0).sql }, version)
         }
         for join in source.joinTables where !join.isFresh {
             let target = destination.joinTable(named: join.name)
             try add(
-                Original(name: join.name, sql: join.sql, isOwn: join.owns),
+                Original(name: join.name, sql: join.sql, renamed: renamed, isOwn: join.owns),
                 target.map { target in Target(name: target.name) { target.adding($0).sql } }, version)
         }
     }
@@ -67,7 +72,7 @@ package struct KeptDefinitions: Sendable, Equatable {
                 detail: words.withoutSQLLiterals(knowing: names))
         }
         let generated = parts.filter(\.isGenerated)
-        let reasons = try target.map { try keep(generated, in: $0) } ?? [:]
+        let reasons = try target.map { try keep(generated, of: original, in: $0) } ?? [:]
         columns += generated.filter { target == nil || reasons[$0] != nil }.map { part in
             MigrationLoss(
                 .column, .conflict, entity: original.name, property: part.column, version: version,
@@ -79,7 +84,7 @@ package struct KeptDefinitions: Sendable, Equatable {
     ///
     /// - Returns: SQLite's reasons against those that do not.
     private mutating func keep(
-        _ generated: [TableDefinition.Part], in target: Target
+        _ generated: [TableDefinition.Part], of original: Original, in target: Target
     ) throws -> [TableDefinition.Part: String] {
         guard !generated.isEmpty else { return [:] }
         let memory = try Connection(":memory:", mode: .create)
@@ -89,12 +94,14 @@ package struct KeptDefinitions: Sendable, Equatable {
         repeat {
             count = reasons.count
             for part in generated where reasons[part] != nil {
-                let sql = target.sql(kept[target.name, default: []] + [part.text])
+                // A name that another column has now still means the old one.
+                let text = original.renamed.renaming(part.text, in: original.name) ?? part.text
+                let sql = target.sql(kept[target.name, default: []] + [text])
                 reasons[part] = ObjectTrial.words {
                     try memory.run(sql)
                     try memory.execute("DROP TABLE \(target.name.quotedName)")
                 }
-                if reasons[part] == nil { kept[target.name, default: []].append(part.text) }
+                if reasons[part] == nil { kept[target.name, default: []].append(text) }
             }
         } while reasons.count < count
         return reasons
