@@ -14,7 +14,7 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
     case dangling
     /// One-to-one relationships whose two ends name different objects.
     case inverses
-    /// Objects that share the values of a uniqueness constraint.
+    /// Objects that share the values of a uniqueness constraint, and pairs that a join table holds more than once.
     case duplicates
     /// Objects without the object that a required relationship needs.
     case orphans
@@ -36,7 +36,7 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
         case .dangling: "The reference ends."
         case .inverses: "The end that is free is set; else the one that the other does not answer ends."
         case .duplicates:
-            "The first object stays and gets what led to the others, which go to the quarantine."
+            "The first object stays and gets what led to the others, which go to the quarantine; of a pair one row stays."
         case .orphans: "The object goes to the quarantine, with those that cannot be without it."
         case .cycles: "One link of each cycle is cut, that of the object with the smallest key."
         case .counts: "The count is made anew."
@@ -50,6 +50,6 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
         "entity-number": [.tables, .keyCounters], "index-missing": [.indexes], "index-differs": [.indexes],
         "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
         "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
-        "not-unique": [.duplicates, .indexes], "key-counter": [.keyCounters],
+        "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates], "key-counter": [.keyCounters],
     ]
 }
