@@ -53,7 +53,7 @@ struct RepeatedPairTests {
 
     @Test func `a migration keeps one of each, and says so in the plan, the result and the log`() throws {
         let prepared = try PreparedMigration(path, versions: versions)
-        #expect(prepared.bound?.findings.filter { $0.code == "links-dropped" }.map(\.message) == [Self.sentence])
+        #expect(prepared.bound?.findings.filter { $0.code == "links-repeated" }.map(\.message) == [Self.sentence])
         let outcome = try Migrator().run(#require(try prepared.migration()), on: path)
         #expect(outcome.losses.map(\.sentence) == [Self.sentence])
         #expect(try shell(Self.rows) == Self.once)
@@ -61,6 +61,16 @@ struct RepeatedPairTests {
         #expect(log.contains(Self.sentence))
         // Nothing is lost the second time.
         #expect(try StoreAudit(path, model: versions.versions[1].model).isSound)
+    }
+
+    @Test func `a downgrade is no less possible for them`() throws {
+        let older = ModelVersion(names: ["0"], model: versions.versions[1].model)
+        let downgrade = try StoreDowngrade(
+            path, versions: ModelVersions(versions: [older, versions.versions[0]]), to: "0")
+        guard case .mapping = downgrade.way else {
+            Issue.record("\(downgrade.losses)")
+            return
+        }
     }
 
     @Test func `links of objects that go are not counted twice`() throws {

@@ -146,8 +146,9 @@ package struct StoreDowngrade: Sendable {
 
     private static func losses(of prepared: PreparedMigration, _ source: ModelVersion) throws -> [String] {
         guard let bound = prepared.bound else { return [] }
-        // The history of what the older version does not have is of no use to it.
-        let findings = bound.findings.filter { $0.severity > .note && $0.code != "history-dropped" }
+        // The history of what the older version does not have is of no use to it, and a link is there once as well.
+        let harmless: Set = ["history-dropped", "links-repeated"]
+        let findings = bound.findings.filter { $0.severity > .note && !harmless.contains($0.code) }
         guard findings.contains(where: { $0.code == "values-dropped" }) else { return findings.map(\.message) }
         return try StoreProbe.read(prepared.store) { probe in
             try findings.filter { finding in

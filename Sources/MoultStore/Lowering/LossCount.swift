@@ -238,6 +238,7 @@ extension MigrationLoss {
             case (.constraint, .conflict): "object-broken"
             case (.constraint, _): "constraint-dropped"
             case (_, .unexplained): "column-unexplained"
+            case (_, .repeated): "links-repeated"
             case (.column, _): "column-dropped"
             case (.rows, _): "rows-dropped"
             case (.values, _): "values-dropped"

@@ -39,11 +39,12 @@ package struct KeptDefinitions: Sendable, Equatable {
         _ source: StoreLayout, to destination: StoreLayout, version: String, roots: [String: String],
         renamed: RenamedColumns = RenamedColumns(), isPending: Bool
     ) throws {
+        let uniqueColumns = source.uniqueColumns
         for table in source.tables where !table.isFresh {
             guard let root = roots[table.rootEntityName],
                 let target = destination.tables.first(where: { $0.rootEntityName == root })
             else { continue }
-            let unique = source.uniqueColumns(in: table)
+            let unique = uniqueColumns[table.name] ?? []
             try add(
                 Original(name: table.name, sql: table.sql, renamed: renamed) {
                     table.owns($0, unique, withDefaults: isPending)
@@ -163,20 +164,23 @@ extension JoinTable {
 }
 
 extension StoreLayout {
-    /// The sets of columns of a table that the model keeps unique, be it by an index or, before framework 865, in the
+    /// By table, the sets of its columns that the model keeps unique, be it by an index or, before framework 865, in the
     /// table's own text.
-    fileprivate func uniqueColumns(in table: EntityTable) -> Set<[String]> {
-        Set(
-            model.entities.filter { self.table(for: $0)?.name == table.name }.flatMap { entity in
-                entity.uniquenessConstraints.map { constraint in
-                    constraint.compactMap { property in
-                        column(forAttribute: property, in: entity)
-                            ?? model.declaringEntity(of: property, in: entity).flatMap {
-                                table.column(.toOne(entity: $0.name, name: property))
-                            }
-                    }
+    fileprivate var uniqueColumns: [String: Set<[String]>] {
+        var unique: [String: Set<[String]>] = [:]
+        for entity in model.entities where !entity.uniquenessConstraints.isEmpty {
+            guard let table = table(for: entity) else { continue }
+            for constraint in entity.uniquenessConstraints {
+                let columns = constraint.compactMap { property in
+                    column(forAttribute: property, in: entity)
+                        ?? model.declaringEntity(of: property, in: entity).flatMap {
+                            table.column(.toOne(entity: $0.name, name: property))
+                        }
                 }
-            })
+                unique[table.name, default: []].insert(columns)
+            }
+        }
+        return unique
     }
 
     /// The same tables with generated columns of an app's own.
