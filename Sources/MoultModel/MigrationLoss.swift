@@ -37,6 +37,8 @@ public struct MigrationLoss: Sendable, Hashable {
         case narrowed
         /// The objects that the links lead to are of no entity that the relationship leads to in the new version.
         case redirected
+        /// A join table holds the link more than once; it is kept once.
+        case repeated
         /// The values cannot be converted; the objects get the default value.
         case notConvertible
         /// The app's own code dropped the objects.
@@ -125,6 +127,8 @@ extension MigrationLoss: CustomStringConvertible {
         case (_, .redirected):
             return "\(amount) of \(place) \(areLost): the objects they lead to are not of the relationship's new "
                 + "destination."
+        case (_, .repeated):
+            return "\(amount) of \(place) \(areDeleted): the store holds \(them) more than once, and one of each stays."
         case (_, .notConvertible):
             return "\(amount) for \(place) \(areLost): no equal value of type \(detail ?? "the new attribute") exists, "
                 + "and the default value takes \(count == 1 ? "its" : "their") place."

@@ -30,7 +30,7 @@ package struct PlanReport: Sendable {
     private var plan: MigrationPlan { prepared.plan }
     private var findings: [Finding] {
         prepared.storeFindings + plan.findings + (prepared.bound?.rowFindings ?? [])
-            + losses.filter { !$0.loss.isSaidByRows }.map(\.finding)
+            + losses.compactMap(\.finding)
     }
     private var rowCounts: [(key: String, value: Int64)] {
         (prepared.bound?.rowCounts ?? [:]).sorted { $0.key.precedesInByteOrder($1.key) }

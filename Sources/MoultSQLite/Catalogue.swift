@@ -45,14 +45,19 @@ package struct Catalogue: Sendable, Hashable {
     package let entries: [Entry]
     package let tables: [Entry]
     private let places: [String: Int]
+    private let indexesByTable: [String: [Entry]]
 
     package init(entries: [Entry]) {
         self.entries = entries
+        indexesByTable = Dictionary(grouping: entries.filter { $0.kind == .index }, by: \.tableName)
         tables = entries.filter { $0.kind == .table }
         places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     package func table(_ name: String) -> Entry? { places[name].map { tables[$0] } }
+
+    /// In the order of the catalogue.
+    package func indexes(of table: String) -> [Entry] { indexesByTable[table] ?? [] }
 }
 
 extension Connection {

@@ -23,8 +23,14 @@ package struct RebuildVerifier {
     let old: String
     let keys: [Column]
     let columns: [Column]
+    private let rows: String
 
-    package init(_ connection: Connection, table: String, old: String, keys: [Column], columns: [Column]) {
+    /// - Parameter left: which rows `s` of the old table the new one does not have, as SQL; nil for none.
+    package init(
+        _ connection: Connection, table: String, old: String, keys: [Column], columns: [Column],
+        without left: String? = nil
+    ) {
+        rows = "main.\(old.quotedName) AS s" + (left.map { " WHERE NOT (\($0))" } ?? "")
         self.connection = connection
         self.table = table
         self.old = old
@@ -34,7 +40,9 @@ package struct RebuildVerifier {
 
     /// - Throws: `verificationFailed` where a row is missing, is one too many, or has another value.
     package func verify() throws {
-        let counts = try [old, table].map { try connection.integer("SELECT count(*) FROM main.\($0.quotedName)") ?? 0 }
+        let counts = try [rows, "main.\(table.quotedName)"].map {
+            try connection.integer("SELECT count(*) FROM \($0)") ?? 0
+        }
         guard counts[0] == counts[1] else {
             throw failure("The old table had \(Quantity.count(counts[0], "row")) and the new one has \(counts[1]).")
         }
@@ -42,7 +50,7 @@ package struct RebuildVerifier {
         let missing = keys.map { "d.\($0.name.quotedName) IS NULL" }
         let differing = try connection.integer(
             """
-            SELECT count(*) FROM main.\(old.quotedName) AS s LEFT JOIN main.\(table.quotedName) AS d ON \(join) \
+            SELECT count(*) FROM (SELECT s.* FROM \(rows)) AS s LEFT JOIN main.\(table.quotedName) AS d ON \(join) \
             WHERE \((missing + columns.map(difference)).conditions(joinedBy: "OR"))
             """)
         guard let differing, differing > 0 else { return }

@@ -94,6 +94,20 @@ package struct StoreShape: Sendable, Equatable {
         }
     }
 
+    /// The two key columns of a join table that may hold a pair more than once.
+    package struct Pairs: Sendable, Hashable {
+        /// `Entity.relationship`
+        package var place: String
+        package var table: String
+        package var columns: [String]
+
+        package init(place: String, table: String, columns: [String]) {
+            self.place = place
+            self.table = table
+            self.columns = columns
+        }
+    }
+
     /// A column of the rows of some entities: a required value, or a value with external storage.
     package struct Column: Sendable, Hashable {
         /// `Entity.property`
@@ -132,6 +146,7 @@ package struct StoreShape: Sendable, Equatable {
     package var references: [Reference]
     package var oneToOnes: [OneToOne]
     package var reflexives: [Reflexive] = []
+    package var pairs: [Pairs] = []
     package var required: [Column]
     package var unique: [Uniqueness]
     package var external: [Column]

@@ -43,7 +43,7 @@ package struct StoreVerifier {
         switch check {
         case .strangers: try strangers()
         case .references: try references()
-        case .inverses: try inverses() + oneSidedPairs()
+        case .inverses: try inverses() + oneSidedPairs() + repeatedPairs()
         case .required: try required()
         case .unique: try unique()
         case .external: try externalFileExists.map { try external(exists: $0) } ?? []
@@ -184,6 +184,23 @@ package struct StoreVerifier {
                 plural: "pairs of \(pair.place), its own inverse, are", "stored in one direction only.",
                 "They are kept as they are; set the relationship of these objects again to have both directions."
             )?.naming(keys(rows, pair.column))
+        }
+    }
+
+    /// Core Data reads each once, and a derived count counts all.
+    private func repeatedPairs() throws -> [Violation] {
+        try shape.pairs.compactMap { pairs in
+            let columns = pairs.columns.map(\.quotedName)
+            let present = columns.map { "r.\($0) IS NOT NULL" }.joined(separator: " AND ")
+            let rows = """
+                \(table(pairs.table)) AS r WHERE \(present) AND r.rowid NOT IN (SELECT min(rowid) \
+                FROM \(table(pairs.table)) GROUP BY \(columns.joined(separator: ", ")))
+                """
+            return try violation(
+                count(rows), "pair-repeated", .warning, place: pairs.place, "pair of \(pairs.place) is",
+                plural: "pairs of \(pairs.place) are", "stored more often than once.",
+                "moult repair keeps the first row of each."
+            )?.naming(keys(rows, pairs.columns[0]))
         }
     }
 

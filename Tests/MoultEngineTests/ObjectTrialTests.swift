@@ -237,6 +237,53 @@ struct ObjectTrialTests {
 
     // MARK: - What stays
 
+    @Test(arguments: [
+        ([title], "ZBODY, which goes"), ([title, text], "ZBODY, which is renamed to ZTEXT"), ([title, body], nil),
+    ])
+    func `a trigger that waits for several columns is named where one of them goes`(
+        later: [AttributeDescription], gone: String?
+    ) throws {
+        let notes = try Notes(
+            """
+            CREATE TABLE app_log (word);
+            CREATE TRIGGER note_watch AFTER UPDATE OF ZTITLE, ZBODY ON ZNOTE
+                BEGIN INSERT INTO app_log VALUES ('seen'); END;
+            """, to: later)
+        let (plan, outcome) = try notes.migrate()
+        let found = plan.bound?.findings.filter { $0.code == "trigger-deaf" } ?? []
+        let sentences = gone.map {
+            "The trigger note_watch waits for the update of \($0). It stays, and is silent there."
+        }
+        #expect(found.map(\.message) == [sentences].compactMap(\.self))
+        #expect(found.allSatisfy { $0.severity == .warning && $0.place == "note_watch" })
+        #expect(outcome.losses.allSatisfy { $0.kind != .trigger })
+        // What is said is so.
+        #expect(try notes.shell("UPDATE ZNOTE SET ZTITLE = 'x' WHERE Z_PK = 1; SELECT * FROM app_log") == "seen\n")
+    }
+
+    @Test(arguments: ["fts5(t, content='')", "fts4(content=\"\", t)"])
+    func `a search table without text of its own stays, and the plan says that it may be stale`(using: String) throws {
+        let search = """
+            CREATE VIRTUAL TABLE note_search USING \(using);
+            INSERT INTO note_search (rowid, t) SELECT Z_PK, ZTITLE FROM ZNOTE;
+            """
+        func stale(_ notes: Notes) throws -> [Finding] {
+            (try notes.migrate().plan.bound?.findings ?? []).filter { $0.code == "search-not-rebuilt" }
+        }
+        // One column goes and one comes: no text changes.
+        let changed = try Notes(search, to: [Self.title, .init(name: "more", type: .integer32)])
+        #expect(try stale(changed) == [])
+        let tags = "INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT) VALUES (1, 2, 1)"
+        let gone = try Notes(search + tags, to: [Self.title], tag: false)
+        let found = try stale(gone)
+        #expect(found.map(\.place) == ["note_search"] && found.first?.severity == .warning)
+        #expect(
+            found.first?.message
+                == "The search table note_search keeps no text of its own and stays as it was: it may point to rows that "
+                + "have changed.")
+        #expect(try gone.shell("SELECT rowid FROM note_search WHERE note_search MATCH '4'") == "4\n")
+    }
+
     @Test func `a search table over columns that stay works as before`() throws {
         let notes = try Notes(Self.external, to: [Self.title, Self.body, .init(name: "more", type: .string)])
         #expect(Self.dropped(try notes.migrate().plan) == [])

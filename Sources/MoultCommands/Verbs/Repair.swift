@@ -27,9 +27,8 @@ extension Verb {
         let rules = try invocation.repairRules()
         try invocation.heal(store)
         let version = try invocation.versions(console).version(ofStore: store)
-        let repair = try StoreRepair(
-            store, at: version, rules: rules, allowsLargeQuarantine: invocation[.allowLargeQuarantine])
-        guard let migration = repair.migration else {
+        let repair = try StoreRepair(store, at: version, rules: rules)
+        guard var migration = repair.migration else {
             let found = repair.found
             console.print(found.document(of: nil, dryRun: invocation[.dryRun])) { style in
                 found.lines(style: style)
@@ -37,6 +36,7 @@ extension Verb {
             }
             return found.isWell ? .done : .findings
         }
+        migration.allowsLargeQuarantine = invocation[.allowLargeQuarantine]
         let progress = ProgressDisplay(console)
         let outcome: MigrationOutcome?
         do {

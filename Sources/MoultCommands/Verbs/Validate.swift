@@ -46,8 +46,8 @@ extension Verb {
         let ruled = try RuleAudit(store, rules, version: version, source: compared, place: place)
         var report = ValidationReport(
             version: version.name, audit: audit, rules: ruled.findings, withValues: invocation[values])
-        if invocation[.fix], let migration = try ruled.mending(allowsLargeQuarantine: invocation[.allowLargeQuarantine])
-        {
+        if invocation[.fix], var migration = try ruled.mending() {
+            migration.allowsLargeQuarantine = invocation[.allowLargeQuarantine]
             try report.mend(migration, store, invocation, console)
         }
         console.print(report.document) { report.lines(style: $0) }

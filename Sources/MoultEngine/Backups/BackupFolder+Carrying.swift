@@ -29,7 +29,7 @@ extension BackupFolder {
     private func exportFolder(_ backup: StoreBackup, to path: String) throws {
         let part = try UnfinishedPath.begin(path, system)
         do {
-            try copyFiles(of: backup, to: part)
+            try copyFiles(of: backup, to: part, .like(backup.store))
             try verify(StoreBackup(reading: part, system))
             try UnfinishedPath.end(part, as: path, system)
         } catch {
@@ -41,33 +41,36 @@ extension BackupFolder {
 
     /// Takes a backup in that was exported, a folder or an archive, or a store that was copied by hand.
     ///
-    /// - Parameters:
-    ///   - version: the name of the version of a store that was copied by hand.
-    ///   - wasClosed: whether the app had closed that store, so that a missing WAL is nothing that was left behind.
     /// What it makes under temporary names is removed by the next run; whoever calls it holds the lock of the store's
     /// sidecar (``Migrator/importBackup(_:for:version:wasClosed:)``).
     ///
+    /// - Parameters:
+    ///   - version: the name of the version of a store that was copied by hand.
+    ///   - wasClosed: whether the app had closed that store, so that a missing WAL is nothing that was left behind.
+    ///   - rights: those of the store that it is a backup of, whoever may read what is taken in.
     /// - Throws: `backupInvalid` with the reason where it is not whole.
-    package func take(_ path: String, version: String = "", wasClosed: Bool = false) throws -> StoreBackup {
+    package func take(
+        _ path: String, version: String = "", wasClosed: Bool = false, _ rights: FileRights = .own
+    ) throws -> StoreBackup {
         guard let status = try system.status(of: path) else {
             throw MigrationError(
                 .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the backup.")
         }
-        if status.kind == .folder { return try take(try StoreBackup(reading: path, system)) }
+        if status.kind == .folder { return try take(try StoreBackup(reading: path, system), rights) }
         let header = try system.read(path, prefix: 16)
         if header.starts(with: Array("SQLite format 3\0".utf8)) || !path.hasSuffix(".tar") {
-            return try takeCopy(path, version, wasClosed: wasClosed)
+            return try takeCopy(path, version, wasClosed: wasClosed, rights)
         }
-        try makeFolder(.like(Path.folder(of: folder)))
-        return try withUnpacked(path, in: draftPath()) { try take($0) }
+        try makeFolder(rights)
+        return try withUnpacked(path, in: draftPath()) { try take($0, rights) }
     }
 
-    private func take(_ backup: StoreBackup) throws -> StoreBackup {
+    private func take(_ backup: StoreBackup, _ rights: FileRights) throws -> StoreBackup {
         try verify(backup)
-        try makeFolder(.like(Path.folder(of: folder)))
+        try makeFolder(rights)
         let part = draftPath()
         do {
-            try copyFiles(of: backup, to: part)
+            try copyFiles(of: backup, to: part, rights)
             try verify(StoreBackup(reading: part, system))
             let name = try freeName(version: backup.manifest.version, at: backup.manifest.createdAt)
             try system.rename(part, to: name)
@@ -80,8 +83,7 @@ extension BackupFolder {
     }
 
     /// Copies what the manifest names and nothing else, and makes it durable; the manifest comes last.
-    private func copyFiles(of backup: StoreBackup, to folder: String) throws {
-        let rights = FileRights.like(backup.store)
+    private func copyFiles(of backup: StoreBackup, to folder: String, _ rights: FileRights) throws {
         try system.makeFolder(folder, rights)
         var folders: Set<String> = [folder]
         for file in backup.manifest.files + [StoreBackup.manifestName] {
@@ -116,13 +118,14 @@ extension BackupFolder {
         return try body(backup)
     }
 
-    private func takeCopy(_ path: String, _ version: String, wasClosed: Bool) throws -> StoreBackup {
+    private func takeCopy(
+        _ path: String, _ version: String, wasClosed: Bool, _ rights: FileRights
+    ) throws -> StoreBackup {
         let copy = try CopiedStore(path, wasClosed: wasClosed, system)
         return try copy.withConnection { connection in
-            try makeFolder(.like(Path.folder(of: folder)))
             let draft = try draft(
                 of: connection, named: Path.name(of: path), beside: path, version: version, for: .imported,
-                copyingExternalData: true, .none)
+                copyingExternalData: true, rights, .none)
             return try proven(draft)
         }
     }

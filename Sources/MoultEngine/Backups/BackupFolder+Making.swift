@@ -66,18 +66,19 @@ extension BackupFolder {
     ) throws -> Draft {
         try draft(
             of: lock.connection, named: Path.name(of: lock.sidecar.store), beside: lock.sidecar.store, version: version,
-            for: reason, copyingExternalData: copyingExternalData, observer)
+            for: reason, copyingExternalData: copyingExternalData, .like(lock.sidecar.store), observer)
     }
 
     /// - Parameters:
     ///   - storeName: what the file is called in the backup.
     ///   - store: the path next to which the external data lie.
+    ///   - rights: those of the store that it is a backup of.
     func draft(
         of connection: Connection, named storeName: String, beside store: String, version: String,
-        for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ observer: MigrationObserver
+        for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ rights: FileRights,
+        _ observer: MigrationObserver
     ) throws -> Draft {
         let support = Sidecar(store: store).support
-        let rights = FileRights.like(store)
         try makeFolder(rights)
         let createdAt = system.now.inMilliseconds
         let state = try StoreState(connection)

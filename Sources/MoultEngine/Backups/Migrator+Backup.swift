@@ -37,7 +37,9 @@ extension Migrator {
         return try withExtendedLifetime(owner) {
             let folder = try backups(of: store)
             try folder.removeDrafts(of: sidecar)
-            let backup = try folder.take(path, version: version, wasClosed: wasClosed)
+            // Of a store that is gone the sidecar still knows who could read it.
+            let rights: FileRights = try system.exists(sidecar.store) ? sidecar.rights : .like(sidecar.folder)
+            let backup = try folder.take(path, version: version, wasClosed: wasClosed, rights)
             MigrationLog(sidecar, system).append("Imported the backup \(backup.name).")
             return backup
         }

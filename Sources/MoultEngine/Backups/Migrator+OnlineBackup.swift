@@ -28,7 +28,7 @@ extension Migrator {
             let backup = try folder.proven(
                 folder.draft(
                     of: reader, named: Path.name(of: path), beside: path, version: version, for: .request,
-                    copyingExternalData: true, observer))
+                    copyingExternalData: true, .like(path), observer))
             MigrationLog(sidecar, system).append("Made the backup \(backup.name) of the open store.")
             return backup
         }

@@ -5,12 +5,10 @@ import MoultSystem
 /// What a call tells of itself.
 extension DeferredRun {
     /// Tells how far all tasks are, by the time that they are expected to take, and ends what takes too long.
-    func taskObserver(_ task: DeferredTask, among all: [DeferredTask]) -> MigrationObserver {
-        let total = all.reduce(0) { $0 + $1.parts.total }
-        let start = min(done.reduce(0) { $0 + $1.parts.total } / total, 1)
-        let rows = done.reduce(0) { $0 + $1.rows }
-        var part = observer.spanning(start...max(start, min(start + task.parts.total / total, 1)))
-        part.onProgress = { [onProgress = observer.onProgress] progress in
+    func taskObserver(_ task: DeferredTask) -> MigrationObserver {
+        let start = min(expected.done / expected.all, 1)
+        var part = observer.spanning(start...max(start, min(start + task.parts.total / expected.all, 1)))
+        part.onProgress = { [onProgress = observer.onProgress, rows = expected.rows] progress in
             var progress = progress
             progress.rows = rows + min(progress.rows, task.rows)
             onProgress(progress)

@@ -20,6 +20,10 @@ final class DeferredRun {
     private var losesObjects = false
     /// What this call has left to do, and the number of the schema that it left.
     private var known: (work: DeferredWork, schema: Int64)?
+    /// What the tables held when the call began.
+    private var sizes: TableSizes?
+    /// What the tasks of this call are expected to take, and what those that are done have taken of it.
+    var expected: (all: Double, done: Double, rows: Int64) = (0, 0, 0)
 
     var system: any System { migrator.system }
     var connection: Connection { lock.connection }
@@ -46,12 +50,14 @@ final class DeferredRun {
         }
         let work = try DeferredWork(snapshot, version: version, measuredOver: connection)
         let tasks = work.tasks
-        losesObjects = try work.losesObjects()
+        losesObjects = work.losesObjects
         try limit.check(against: longestUnit(of: tasks))
         let planned = Array(limit == .one ? tasks.prefix(1) : tasks[...])
+        expected.all = planned.reduce(0) { $0 + $1.parts.total }
+        sizes = try TableSizes(over: connection)
         observer = endingInTime(observer).timed(
             by: RunEstimate(
-                finishing: planned.reduce(0) { $0 + $1.parts.total },
+                finishing: expected.all,
                 backup: needsBackup(before: tasks) ? try StoreState(connection).size : 0), system)
         observer.totalRows = planned.reduce(0) { $0 + $1.rows }
         defer { record() }
@@ -60,7 +66,7 @@ final class DeferredRun {
         var left = tasks
         while let task = left.first, hasTime(for: task) {
             do {
-                try run(task, among: planned)
+                try run(task)
             } catch let error as MigrationError where error.code == .cancelled && isLate && hasGained {
                 // What was done stays done; the rest is for the next call.
                 break
@@ -68,6 +74,8 @@ final class DeferredRun {
                 throw stopped(at: task, error)
             }
             done.append(task)
+            expected.done += task.parts.total
+            expected.rows += task.rows
             left.removeFirst()
         }
         tidy()
@@ -100,12 +108,12 @@ final class DeferredRun {
 // MARK: - One task
 
 extension DeferredRun {
-    private func run(_ task: DeferredTask, among all: [DeferredTask]) throws {
+    private func run(_ task: DeferredTask) throws {
         let work = try currentWork()
         let script = try work.script(for: task)
         let lost = try work.losses(of: task, over: connection)
-        try checkSpace(for: task)
-        let observer = taskObserver(task, among: all)
+        try checkSpace(for: task, copies: script.copying == nil ? 1 : 2)
+        let observer = taskObserver(task)
         // Triggers and views keep the words that they have.
         try connection.execute("PRAGMA legacy_alter_table = ON")
         defer {
@@ -137,6 +145,10 @@ extension DeferredRun {
         _ task: DeferredTask, of work: DeferredWork, _ script: DeferredWork.Script, _ observer: MigrationObserver
     ) throws -> (work: DeferredWork, schema: Int64) {
         let parts = task.parts.ends
+        if let copying = script.copying, let copy = script.rebuilt?.copy {
+            try run(copying, observer.spanning(0...0))
+            try RebuildVerifier(connection, copy).verify()
+        }
         try run(script.making, observer.spanning(0...parts.made))
         var observer = observer
         if let rebuilt = script.rebuilt {
@@ -165,7 +177,7 @@ extension DeferredRun {
     }
 
     private func run(_ script: StoreScript, _ observer: MigrationObserver) throws {
-        try ScriptRunner(script: script, observer: observer, system: system).run(on: connection)
+        try ScriptRunner(script: script, observer: observer, system: system, sizes: sizes).run(on: connection)
     }
 
     /// The tables are those of a new store, word for word; then nothing is pending any more.
@@ -191,9 +203,9 @@ extension DeferredRun {
     }
 
     /// The rows of a table are there twice, and pass through the log once more.
-    private func checkSpace(for task: DeferredTask) throws {
-        guard task.kind == .rebuildTable, let bytes = task.bytes else { return }
-        let (folder, pageSize) = (Path.folder(of: connection.path), try StoreState(connection).pageSize)
+    private func checkSpace(for task: DeferredTask, copies: Int64) throws {
+        guard task.kind == .rebuildTable, let bytes = task.bytes.map({ $0 * copies }) else { return }
+        let (folder, pageSize) = (Path.folder(of: connection.path), try connection.integer("PRAGMA page_size") ?? 0)
         let log = SpaceRequirement.commitLog(pages: 2 * bytes / max(pageSize, 1), pageSize: pageSize)
         try SpaceRequirement(parts: [
             .init(reason: "rebuilt table", folder: folder, bytes: bytes),
@@ -294,6 +306,6 @@ extension RebuildVerifier {
         }
         self.init(
             connection, table: rebuilt.table, old: rebuilt.old, keys: rebuilt.keys.map(column),
-            columns: rebuilt.columns.map(column))
+            columns: rebuilt.columns.map(column), without: rebuilt.repeated)
     }
 }

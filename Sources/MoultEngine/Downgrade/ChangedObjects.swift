@@ -18,21 +18,30 @@ package struct ChangedObjects: Sendable, Equatable {
 
     /// Every entity that has changed, by name. An entity that the backup does not know has only new objects.
     ///
+    /// - Parameter renamed: by an entity's name in the backup, what the store calls it.
     /// - Throws: what reading the store or the backup throws.
-    package static func all(in store: String, since backup: StoreBackup, _ system: any System = POSIXSystem()) throws
-        -> [ChangedObjects]
-    {
+    package static func all(
+        in store: String, since backup: StoreBackup, renamed: [String: String] = [:],
+        _ system: any System = POSIXSystem()
+    ) throws -> [ChangedObjects] {
         try StoreProbe.read(store, system: system) { probe in
             let connection = probe.connection
             let now = try entities(connection, schema: "main")
             try connection.attach(backup.store, as: "backup", mode: .immutable)
             defer { try? connection.detach("backup") }
-            let before = try entities(connection, schema: "backup")
+            let before = try named(entities(connection, schema: "backup"), by: renamed)
             return try Set(now.keys).union(before.keys).sorted { $0.precedesInByteOrder($1) }.compactMap { name in
                 let changed = try changes(of: name, now[name], before[name], connection)
                 return changed.inserted + changed.updated + changed.deleted == 0 ? nil : changed
             }
         }
+    }
+
+    /// One that was renamed has its new name, whatever another has been called since.
+    private static func named(_ entities: [String: Rows], by renamed: [String: String]) -> [String: Rows] {
+        let others = entities.filter { renamed[$0.key] == nil }
+        let new = entities.compactMap { name, rows in renamed[name].map { ($0, rows) } }
+        return Dictionary(new, uniquingKeysWith: { first, _ in first }).merging(others) { renamed, _ in renamed }
     }
 
     private struct Rows {

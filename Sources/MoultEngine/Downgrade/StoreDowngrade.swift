@@ -86,7 +86,35 @@ package struct StoreDowngrade: Sendable {
             backup.manifest.versionHashes == hashes && (try? backups.verify(backup)) != nil
         }
         way =
-            try matching.map { .backup($0, since: try ChangedObjects.all(in: store, since: $0, system)) } ?? .impossible
+            try matching.map { backup in
+                let renamed = Self.renamedEntities(from: goal, to: source, versions, answers)
+                return .backup(
+                    backup, since: try ChangedObjects.all(in: store, since: backup, renamed: renamed, system))
+            } ?? .impossible
+    }
+
+    /// By the names of the older version, what became of its entities on the way forward; of one that became several, or
+    /// a part of another, nothing is known.
+    private static func renamedEntities(
+        from goal: ModelVersion, to source: ModelVersion, _ versions: ModelVersions, _ answers: Answers
+    ) -> [String: String] {
+        let known = versions.position(named: source.name) == nil ? ModelVersions(versions: [goal, source]) : versions
+        guard let plan = try? MigrationPlan(known, from: goal.name, to: source.name, answers: answers) else {
+            return [:]
+        }
+        var names = Dictionary(
+            goal.model.entities.map { ($0.name, $0.name) }, uniquingKeysWith: { first, _ in first })
+        for case .mapping(let mapping) in plan.passes.map(\.work) {
+            let pairs = mapping.entityMappings.compactMap { mapping in
+                mapping.sourceEntityName.flatMap { from in mapping.destinationEntityName.map { (from, $0) } }
+            }
+            let (from, to) = (Dictionary(grouping: pairs, by: \.0), Dictionary(grouping: pairs, by: \.1))
+            names = names.compactMapValues { name in
+                guard let became = from[name], became.count == 1, to[became[0].1]?.count == 1 else { return nil }
+                return became[0].1
+            }
+        }
+        return names
     }
 
     private static func isWayForwardKnown(
@@ -118,8 +146,9 @@ package struct StoreDowngrade: Sendable {
 
     private static func losses(of prepared: PreparedMigration, _ source: ModelVersion) throws -> [String] {
         guard let bound = prepared.bound else { return [] }
-        // The history of what the older version does not have is of no use to it.
-        let findings = bound.findings.filter { $0.severity > .note && $0.code != "history-dropped" }
+        // The history of what the older version does not have is of no use to it, and a link is there once as well.
+        let harmless: Set = ["history-dropped", "links-repeated"]
+        let findings = bound.findings.filter { $0.severity > .note && !harmless.contains($0.code) }
         guard findings.contains(where: { $0.code == "values-dropped" }) else { return findings.map(\.message) }
         return try StoreProbe.read(prepared.store) { probe in
             try findings.filter { finding in

@@ -12,10 +12,12 @@ enum QuarantineLimit {
     /// So many objects of one entity are never refused.
     static let handful: Int64 = 12
 
-    /// Looks at what a run has put aside so far; the old store is the schema `source`.
+    /// Looks at what a run has put aside so far, unless it may put aside any number; the old store is the schema `source`.
     ///
     /// - Throws: `quarantineTooLarge`.
-    static func check(_ connection: Connection, _ layout: StoreLayout) throws {
+    static func check(_ site: MigrationSite, _ layout: StoreLayout) throws {
+        guard !site.allowsLargeQuarantine else { return }
+        let connection = site.connection
         let isThere = "SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_quarantine'"
         guard try connection.integer(isThere) ?? 0 > 0 else { return }
         let leaving = try connection.rows(

@@ -13,7 +13,7 @@ struct RepairFault: Sendable {
     enum Action: Sendable {
         /// Ends a reference in a row of objects.
         case clear(Link)
-        /// Removes a row of a join table that leads from or to nothing.
+        /// Removes a row of a join table: it leads from or to nothing, or holds a pair once more.
         case unlink(table: String, columns: [PairColumn])
         /// Sets or ends one side of a one-to-one relationship.
         case answer(Link, inverse: Link)

@@ -29,7 +29,7 @@ struct RepairFaults {
             links.filter(\.link.isOptional).map { dangling($0.link, $0.place, $0.destination, $0.numbers) }
                 + layout.joinTables.compactMap(pairs)
         case .inverses: links.compactMap(inverses)
-        case .duplicates: layout.model.entities.flatMap(duplicates)
+        case .duplicates: layout.model.entities.flatMap(duplicates) + layout.joinTables.compactMap(repeated)
         case .orphans:
             links.filter { !$0.link.isOptional }.map { link in
                 RepairFault(
@@ -140,7 +140,7 @@ struct RepairFaults {
             action: .answer(own, inverse: there))
     }
 
-    private func pairs(_ join: JoinTable) -> RepairFault? {
+    private func keys(of join: JoinTable) -> [RepairFault.PairColumn]? {
         let keys = join.columns.compactMap { column -> RepairFault.PairColumn? in
             switch column.role {
             case .source(let own): pairColumn(column.name, own.entity, own.name)
@@ -148,7 +148,20 @@ struct RepairFaults {
             case .order, .unknown: nil
             }
         }
-        guard keys.count == 2 else { return nil }
+        return keys.count == 2 ? keys : nil
+    }
+
+    /// Rows with a pair that an earlier row has.
+    private func repeated(_ join: JoinTable) -> RepairFault? {
+        guard join.mayRepeat, let keys = keys(of: join) else { return nil }
+        return RepairFault(
+            rule: .duplicates, place: join.owner.place,
+            select: "SELECT r.rowid FROM main.\(join.name.quotedName) AS r WHERE \(join.isRepeated("r")) ORDER BY 1",
+            action: .unlink(table: join.name, columns: keys))
+    }
+
+    private func pairs(_ join: JoinTable) -> RepairFault? {
+        guard let keys = keys(of: join) else { return nil }
         let missing = keys.map { key in
             "NOT EXISTS (SELECT 1 FROM main.\(key.target.quotedName) AS t WHERE t.Z_PK = r.\(key.name.quotedName))"
         }

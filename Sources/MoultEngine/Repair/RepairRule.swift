@@ -14,7 +14,7 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
     case dangling
     /// One-to-one relationships whose two ends name different objects.
     case inverses
-    /// Objects that share the values of a uniqueness constraint.
+    /// Objects that share the values of a uniqueness constraint, and pairs that a join table holds more than once.
     case duplicates
     /// Objects without the object that a required relationship needs.
     case orphans
@@ -37,7 +37,8 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
         case .dangling: "The reference is cleared."
         case .inverses: "The free end is set; otherwise the end without a counterpart is cleared."
         case .duplicates:
-            "The first object stays and gets the references to the others, which go to the quarantine."
+            "The first object stays and gets the references to the others, which go to the quarantine. "
+                + "Of repeated pairs one row stays."
         case .orphans: "The object goes to the quarantine, with those that require it."
         case .cycles: "One link of each cycle is removed: that of the object with the smallest key."
         case .counts: "The count is computed again."
@@ -51,6 +52,6 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
         "entity-number": [.tables, .keyCounters], "index-missing": [.indexes], "index-differs": [.indexes],
         "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
         "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
-        "not-unique": [.duplicates, .indexes], "key-counter": [.keyCounters],
+        "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates], "key-counter": [.keyCounters],
     ]
 }

@@ -24,7 +24,6 @@ package final class StoreRepair: Sendable {
     private let store: String
     private let binding: BoundPlan.Binding
     private let schema: SchemaRepair
-    private let allowsLargeQuarantine: Bool
     private let system: any System
 
     /// Whether tables or columns are missing, so that the rows were not looked at.
@@ -35,12 +34,11 @@ package final class StoreRepair: Sendable {
     /// - Parameters:
     ///   - version: that of the store.
     ///   - rules: what is looked for; all by default.
-    ///   - allowsLargeQuarantine: whether more than a quarter of an entity's objects may go to the quarantine.
     /// - Throws: `storeCorrupted` for damaged pages, which no repair of rows helps; `cloudKit` and `deferredWork` for a
     ///   store that must be left alone.
     package init(
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = Set(RepairRule.allCases),
-        allowsLargeQuarantine: Bool = false, system: any System = POSIXSystem()
+        system: any System = POSIXSystem()
     ) throws {
         let rows: [RepairReport.Finding]
         (self.store, binding, schema, rows) = try StoreProbe.read(store, system: system) { probe in
@@ -57,7 +55,6 @@ package final class StoreRepair: Sendable {
             findings: schema.report.findings + schema.waiting.map(\.found) + rows, remarks: schema.report.remarks)
         self.version = version
         self.rules = rules
-        self.allowsLargeQuarantine = allowsLargeQuarantine
         self.system = system
     }
 
@@ -106,7 +103,7 @@ package final class StoreRepair: Sendable {
         let run = try RepairRun(site, objects)
         let gaps = HistoryGaps(PersistentHistory(of: objects.layout), in: snapshot)
         let report = try run.mend(RepairFaults(objects.layout, rules, gaps).all)
-        if !allowsLargeQuarantine { try QuarantineLimit.check(site.connection, objects.layout) }
+        try QuarantineLimit.check(site, objects.layout)
         try ChangeVerifier(site.connection, objects.layout).verify()
         try run.verifyCount(report)
         let late = try schema.waiting.map { try $0.make(site.connection) }

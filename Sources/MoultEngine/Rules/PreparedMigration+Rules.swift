@@ -60,9 +60,8 @@ extension PreparedMigration {
         let before = rules(.before)
         guard isMended(before) else { return nil }
         let run = ruleRunBefore(bound)
-        var mending = Migration.mending(
-            before, run.moment, at: plan.from, of: store, ruleLog, system,
-            allowsLargeQuarantine: options.registry.allowsLargeQuarantine)
+        var mending = Migration.mending(before, run.moment, at: plan.from, of: store, ruleLog, system)
+        mending.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
         mending.to = plan.to.name
         mending.precondition = { [binding = bound.binding, store] connection in
             try StoreVerification.requireUnchanged(binding, of: store, connection)
@@ -92,6 +91,7 @@ extension PreparedMigration {
     func addRules(to migration: inout Migration, of bound: BoundPlan, isLast: Bool) {
         guard !options.registry.rules.isEmpty else { return }
         migration.ruleLog = ruleLog
+        migration.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
         let model = bound.target.model
         migration.steps = migration.steps.map { withRules(after: $0, model) }
         let after = rules(.after)
@@ -103,9 +103,8 @@ extension PreparedMigration {
             }
             return
         }
-        var mending = Migration.mending(
-            after, run.moment, at: plan.to, of: store, ruleLog, system,
-            allowsLargeQuarantine: options.registry.allowsLargeQuarantine)
+        var mending = Migration.mending(after, run.moment, at: plan.to, of: store, ruleLog, system)
+        mending.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
         mending.span = 1...1
         migration.next = { [mending] _ in mending }
     }
@@ -113,9 +112,7 @@ extension PreparedMigration {
     private func withRules(after step: Migration.Step, _ model: ManagedObjectModel) -> Migration.Step {
         let rules = rules(.afterStep(step.name))
         guard !rules.isEmpty else { return step }
-        let run = RuleRun(
-            rules: rules, moment: "after the step \(step.name)", model: model, log: ruleLog,
-            allowsLargeQuarantine: options.registry.allowsLargeQuarantine)
+        let run = RuleRun(rules: rules, moment: "after the step \(step.name)", model: model, log: ruleLog)
         let isMended = isMended(rules)
         var step = step
         let execute = step.execute
@@ -139,12 +136,10 @@ extension Migration {
     ///   - store: the resolved path of the store.
     package static func mending(
         _ rules: [ValidationRule], _ moment: String, at version: ModelVersion, of store: String, _ log: RuleLog,
-        _ system: any System, allowsLargeQuarantine: Bool = false
+        _ system: any System
     ) -> Migration {
         var mending = Migration(at: version, of: store, "fixes", "The fixes of the rules are applied.", system) {
-            try RuleRun(
-                rules: rules, moment: moment, model: $1, log: log, allowsLargeQuarantine: allowsLargeQuarantine
-            ).fix($0, isVerified: true)
+            try RuleRun(rules: rules, moment: moment, model: $1, log: log).fix($0, isVerified: true)
         }
         mending.ruleLog = log
         return mending

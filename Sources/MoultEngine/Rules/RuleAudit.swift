@@ -56,13 +56,11 @@ package struct RuleAudit: Sendable {
     /// The run that repairs what the rules have found; nil if no broken rule has a fix.
     ///
     /// - Throws: `cloudKit` and `deferredWork` for a store that must be left alone.
-    package func mending(allowsLargeQuarantine: Bool = false) throws -> Migration? {
+    package func mending() throws -> Migration? {
         let isMendable = zip(rules, findings).contains { $0.fix != nil && $1.isBroken }
         guard isMendable else { return nil }
         if let refusal { throw refusal }
-        var mending = Migration.mending(
-            rules, "now", at: version, of: store, log, system,
-            allowsLargeQuarantine: allowsLargeQuarantine)
+        var mending = Migration.mending(rules, "now", at: version, of: store, log, system)
         mending.operation = .validate
         mending.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
         return mending

@@ -13,7 +13,6 @@ struct RuleRun: Sendable {
     let moment: String
     let model: ManagedObjectModel
     let log: RuleLog
-    var allowsLargeQuarantine = false
 
     /// - Throws: `rulesBroken` if a rule of severity error does not hold.
     func check(_ connection: Connection, external: ExternalStorage, on system: any System) throws {
@@ -38,7 +37,7 @@ struct RuleRun: Sendable {
             guard !site.isCancelled() else { throw site.cancellation }
         }
         let fixes = try fixing.run(rules)
-        if !allowsLargeQuarantine { try QuarantineLimit.check(site.connection, store.layout) }
+        try QuarantineLimit.check(site, store.layout)
         let remaining = try check.run()
         log.add(RuleReport(moment: moment, findings: findings, fixes: fixes, remaining: remaining))
         try refuseHarm(findings, remaining)

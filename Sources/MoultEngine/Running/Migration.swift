@@ -33,6 +33,8 @@ package struct Migration: Sendable {
     package var checks: [@Sendable (MigrationSite) throws -> Void] = []
     /// What rules have found; one for all passes.
     package var ruleLog: RuleLog?
+    /// Whether the steps may put more than a quarter of an entity's objects into the quarantine.
+    package var allowsLargeQuarantine = false
     /// The part of all passes' work that this one is, 0 to 1.
     package var span: ClosedRange<Double> = 0...1
     /// How many working copies are kept until the end, because steps may have to be undone on them.

@@ -19,6 +19,8 @@ package struct MigrationSite {
     package let report: (_ part: Double, _ message: String?) -> Void
     /// To be asked often; where it is true, throw ``cancellation``.
     package let isCancelled: () -> Bool
+    /// Whether more than a quarter of an entity's objects may go to the quarantine.
+    var allowsLargeQuarantine = false
 
     package var cancellation: MigrationError { MigrationRun.cancelled(connection.path) }
 }

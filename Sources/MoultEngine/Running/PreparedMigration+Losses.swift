@@ -32,10 +32,9 @@ package struct ForeseenLoss: Sendable, Hashable {
         MigrationError(.lossNotAccepted, sentence, place: loss.place, remedy: remedy ?? "")
     }
 
-    /// As something that needs attention.
-    package var finding: Finding {
-        var finding = loss.finding
-        guard let remedy else { return finding }
+    /// As something that needs attention; nil where a finding of the rows says it.
+    package var finding: Finding? {
+        guard var finding = loss.finding, let remedy else { return loss.finding }
         finding.severity = fate == .refused ? .error : .warning
         finding.message = sentence
         finding.remedy = remedy

@@ -93,15 +93,17 @@ extension StoreScript {
     ///
     /// - Parameter connection: to the store, or the copy, before the script has run.
     func costs(over connection: Connection) throws -> [Double] {
+        try costs(by: rows > 0 ? TableSizes(over: connection) : nil)
+    }
+
+    /// - Parameter sizes: may be nil where no statement has rows.
+    func costs(by sizes: TableSizes?) -> [Double] {
         // The catalogue alone changes, which takes no time that could be told.
-        guard rows > 0 else { return statements.map { _ in 1e-6 } }
-        let sizes = try connection.tableSizes
-        let size = try connection.attempt { try StoreState(connection).size } ?? 0
-        let bytes = Double(size) / max(sizes.values.reduce(0.0) { $0 + Double($1) }, 1)
+        guard rows > 0, let sizes else { return statements.map { _ in 1e-6 } }
         var last: Int64 = 0
         return statements.map { statement in
             if statement.rows > 1 { last = statement.rows }
-            return Double(statement.rowsTouched(sizes, last)) * statement.secondsForEachRow(of: bytes)
+            return Double(statement.rowsTouched(sizes.rows, last)) * statement.secondsForEachRow(of: sizes.bytesOfRow)
         }
     }
 }
@@ -131,18 +133,23 @@ extension StoreScript.Statement {
     }
 }
 
-extension Connection {
-    /// About how many rows each table has, without counting them: its highest key.
-    fileprivate var tableSizes: [String: Int64] {
-        get throws {
-            let tables = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
-            var sizes: [String: Int64] = [:]
-            for name in try attempt({ try rows(tables) { $0.text(0) ?? "" } }) ?? [] {
-                // One without a rowid has none to be told.
-                let highest = try attempt { try integer("SELECT max(rowid) FROM main.\(name.quotedName)") }
-                sizes[name] = highest ?? nil
+/// About what the tables of a store hold.
+struct TableSizes {
+    /// By table, its highest key: no row is counted.
+    private(set) var rows: [String: Int64] = [:]
+    /// What a row and its index entries take, on average.
+    let bytesOfRow: Double
+
+    init(over connection: Connection) throws {
+        let tables = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+        for name in try connection.attempt({ try connection.rows(tables) { $0.text(0) ?? "" } }) ?? [] {
+            // One without a rowid has none to be told.
+            let highest = try connection.attempt {
+                try connection.integer("SELECT max(rowid) FROM main.\(name.quotedName)")
             }
-            return sizes
+            rows[name] = highest ?? nil
         }
+        let size = try connection.attempt { try StoreState(connection).size } ?? 0
+        bytesOfRow = Double(size) / max(rows.values.reduce(0.0) { $0 + Double($1) }, 1)
     }
 }

@@ -64,7 +64,7 @@ final class WorkingCopy {
         try connection.transaction { try runner.run(on: connection) }
         for (number, code) in pass.code.enumerated() {
             let observer = observer.piece(number + 1, of: weights, in: pass)
-            try journalled { try code(site(observer)) }
+            try journalled { try code(site(of: pass, observer)) }
             observer.report(.change, 1)
         }
         try pass.settleLosses()
@@ -75,7 +75,7 @@ final class WorkingCopy {
     /// - Throws: `stageFailed` naming the step; `verificationFailed`.
     func runSteps(of pass: Migration, noting trail: StepTrail, _ observer: MigrationObserver) throws {
         try run(pass.steps, of: pass, noting: trail, observer)
-        for check in pass.checks { try check(site(observer)) }
+        for check in pass.checks { try check(site(of: pass, observer)) }
     }
 
     private func run(
@@ -88,7 +88,7 @@ final class WorkingCopy {
             let observer = observer.piece(1 + pass.code.count + number, of: weights, in: pass)
             trail.begin(step, on: self)
             do {
-                try journalled { try step.execute(site(observer)) }
+                try journalled { try step.execute(site(of: pass, observer)) }
             } catch {
                 throw trail.failure(of: step, error)
             }
@@ -97,11 +97,12 @@ final class WorkingCopy {
         try pass.verifySteps(connection, digest)
     }
 
-    private func site(_ observer: MigrationObserver) -> MigrationSite {
+    private func site(of pass: Migration, _ observer: MigrationObserver) -> MigrationSite {
         MigrationSite(
             connection: connection, source: source,
             external: ExternalStorage(ofWorkingCopy: path, of: store), system: system,
-            report: { observer.report(.change, $0, $1) }, isCancelled: observer.isCancelled)
+            report: { observer.report(.change, $0, $1) }, isCancelled: observer.isCancelled,
+            allowsLargeQuarantine: pass.allowsLargeQuarantine)
     }
 
     /// Code may make a transaction that fails and continue: then there must be a way back.
@@ -122,6 +123,8 @@ struct ScriptRunner {
     let script: StoreScript
     let observer: MigrationObserver
     let system: any System
+    /// What the tables hold, where somebody has looked already.
+    var sizes: TableSizes?
 
     /// Where a statement, or a piece of one, stands in the whole script.
     struct Place {
@@ -146,7 +149,7 @@ struct ScriptRunner {
     ///
     /// - Parameter connection: to the copy, before the script has run.
     func places(on connection: Connection) throws -> [Place] {
-        let costs = try script.costs(over: connection)
+        let costs = try sizes.map { script.costs(by: $0) } ?? script.costs(over: connection)
         let all = max(costs.reduce(0, +), 1e-9)
         var (rows, start): (Int64, Double) = (0, 0)
         return zip(script.statements, costs).map { statement, cost in

@@ -110,6 +110,9 @@ extension StoreShape {
     }
 
     private mutating func addKeys(of join: JoinTable, _ layout: StoreLayout) {
+        if join.mayRepeat, join.keyColumns.count == 2 {
+            pairs.append(.init(place: join.owner.place, table: join.name, columns: join.keyColumns))
+        }
         for column in join.columns {
             let reference: RelationshipReference
             switch column.role {

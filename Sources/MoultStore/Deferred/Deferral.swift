@@ -15,9 +15,10 @@ package struct Deferral: Sendable, Hashable {
         (tasks, notes) = ([], [])
     }
 
-    init(_ lowering: DeferredLowering) {
-        reasons = lowering.obstacles
-        tasks = lowering.obstacles.isEmpty ? lowering.tasks : []
+    /// - Parameter bytes: of the store.
+    init(_ lowering: DeferredLowering, bytes: Int64) {
+        reasons = lowering.obstacles + (lowering.slowness(bytes: bytes).map { [$0] } ?? [])
+        tasks = reasons.isEmpty ? lowering.tasks : []
         notes = lowering.notes
     }
 }

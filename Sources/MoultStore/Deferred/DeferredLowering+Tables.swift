@@ -34,7 +34,7 @@ extension DeferredLowering {
             DeferredTask(
                 .rebuildTable, table.name, of: table.name, columns: leaving,
                 rows: lowering.rows(of: members.map(\.source.name)),
-                indexes: lowering.destination.indexes.count { $0.table == table.name }))
+                indexes: lowering.destination.indexes(of: table.name).count))
     }
 
     mutating func make(_ name: String, _ sql: String) {

@@ -1,3 +1,5 @@
+import MoultSQLite
+
 /// One piece of work that a deferred migration has put off: a unit that is done whole, in one transaction, or not at
 /// all.
 package struct DeferredTask: Sendable, Hashable {
@@ -24,6 +26,8 @@ package struct DeferredTask: Sendable, Hashable {
     package var bytes: Int64?
     /// The indexes that go with the table, or that it gets again.
     package var indexes: Int
+    /// Seconds that it takes to set the old table aside, by its new name or as a copy.
+    var aside = 0.0
 
     package init(
         _ kind: Kind, _ name: String, of table: String, columns: [String] = [], rows: Int64 = 0, bytes: Int64? = nil,
@@ -60,10 +64,16 @@ package struct DeferredTask: Sendable, Hashable {
         let bytes = Double(bytes ?? rows * 100)
         return switch kind {
         case .dropTable, .dropIndex: 0.001 + bytes * 3e-9
-        case .rebuildTable: 0.002 + Double(rows) * (1.5e-6 + Double(indexes) * 0.6e-6) + bytes * 12e-9
+        case .rebuildTable: 0.002 + aside + Double(rows) * (1.5e-6 + Double(indexes) * 0.6e-6) + bytes * 12e-9
         case .makeIndex: 0.001 + Double(rows) * 1.2e-6
         }
     }
+
+    /// About how long it takes to copy the rows once more, to compare them and to leave them out.
+    var secondsOfCopy: Double { Double(rows) * 2.5e-6 + Double(bytes ?? rows * 100) * 12e-9 }
+
+    /// About how long it takes to rename a table: SQLite parses the text of every object for it.
+    static func secondsOfRename(in catalogue: Catalogue) -> Double { Double(catalogue.entries.count) * 50e-6 }
 }
 
 extension [DeferredTask] {

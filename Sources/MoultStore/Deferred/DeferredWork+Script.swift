@@ -4,6 +4,8 @@ import MoultSQLite
 extension DeferredWork {
     /// The statements of one task, in one transaction on the store itself.
     package struct Script: Sendable {
+        /// Copies the old rows where that takes less time than to rename their table; nil elsewhere.
+        package let copying: StoreScript?
         /// Up to where the old rows and the new ones are both there.
         package let making: StoreScript
         /// What lies in both then; nil where the task makes no table anew.
@@ -27,19 +29,30 @@ extension DeferredWork {
         package let old: String
         package let keys: [Column]
         package let columns: [Column]
+        /// Whether `old` is a copy, and not the table itself under another name.
+        let isCopied: Bool
+        /// Which rows of a join table leave because the pair is there already, as SQL over a row `s` of `old`; nil for none.
+        package var repeated: String?
+
+        /// The copy of the old rows: each column as it was.
+        package var copy: Rebuilt {
+            func same(_ columns: [Column]) -> [Column] {
+                columns.map { Column(name: $0.origin, origin: $0.origin, numbers: nil) }
+            }
+            return Rebuilt(table: old, old: table, keys: same(keys), columns: same(columns), isCopied: true)
+        }
     }
 
     /// - Throws: `internal` for a task of another store.
     package func script(for task: DeferredTask) throws -> Script {
-        let objects = try objects()
         let gone = Set(objects.dropped.map(\.entry))
-        let triggers = snapshot.catalogue.entries.filter { $0.kind == .trigger && $0.sql != nil }
         let away = triggers.map { StoreScript.Statement("DROP TRIGGER main.\($0.name.quotedName)", "Stop \($0.name).") }
         let back = triggers.filter { !gone.contains($0) }.compactMap { trigger in
             trigger.sql.map { StoreScript.Statement($0, "Put the trigger \(trigger.name) back.") }
         }
         let (making, rebuilt, leaving) = try parts(of: task, without: gone)
         return Script(
+            copying: rebuilt.flatMap { $0.isCopied ? StoreScript(statements: copying($0), isInPlace: true) : nil },
             making: StoreScript(statements: away + objects.dropStatements + making, isInPlace: true), rebuilt: rebuilt,
             leaving: StoreScript(statements: leaving + back, isInPlace: true), dropsObjects: !gone.isEmpty)
     }
@@ -57,7 +70,7 @@ extension DeferredWork {
             guard let index = freshIndex(task.name) else { break }
             return ([], nil, [.init(index.sql, task.sentence, rows: task.rows)])
         case .rebuildTable:
-            guard let rebuilt = rebuilt(task.name), let sql = freshSQL(task.name) else { break }
+            guard let rebuilt = rebuilt(task), let sql = freshSQL(task.name) else { break }
             return (making(rebuilt, sql, task), rebuilt, leaving(rebuilt, task, without: gone))
         }
         throw MigrationError(
@@ -74,14 +87,33 @@ extension DeferredWork {
         }
         return [
             .init(
-                "ALTER TABLE main.\(rebuilt.table.quotedName) RENAME TO \(rebuilt.old.quotedName)",
+                rebuilt.isCopied
+                    ? "DROP TABLE main.\(rebuilt.table.quotedName)"
+                    : "ALTER TABLE main.\(rebuilt.table.quotedName) RENAME TO \(rebuilt.old.quotedName)",
                 "Set the old table \(rebuilt.table) aside."),
             .init(sql, "Make the table \(rebuilt.table)."),
             .init(
                 """
                 INSERT INTO main.\(rebuilt.table.quotedName) (\(names)) SELECT \(values.joined(separator: ", ")) \
-                FROM main.\(rebuilt.old.quotedName) AS s ORDER BY s.rowid
+                FROM main.\(rebuilt.old.quotedName) AS s\(rebuilt.repeated.map { " WHERE NOT (\($0))" } ?? "") \
+                ORDER BY s.rowid
                 """, "Copy the rows of \(rebuilt.table).", rows: task.rows),
+        ]
+    }
+
+    /// Columns of no type keep every value as it is.
+    private func copying(_ rebuilt: Rebuilt) -> [StoreScript.Statement] {
+        let names = (rebuilt.copy.keys + rebuilt.copy.columns).map(\.name.quotedName)
+        let list = names.joined(separator: ", ")
+        let isKeyed = rebuilt.keys.count == 1
+        let columns = isKeyed ? ([names[0] + " INTEGER PRIMARY KEY"] + names.dropFirst()).joined(separator: ", ") : list
+        return [
+            .init("CREATE TABLE main.\(rebuilt.old.quotedName) (\(columns))", "Make a copy of \(rebuilt.table)."),
+            .init(
+                """
+                INSERT INTO main.\(rebuilt.old.quotedName) (\(list)) SELECT \(list) FROM main.\(rebuilt.table.quotedName) \
+                ORDER BY rowid
+                """, "Copy the old rows of \(rebuilt.table)."),
         ]
     }
 
@@ -89,12 +121,11 @@ extension DeferredWork {
         _ rebuilt: Rebuilt, _ task: DeferredTask, without gone: Set<Catalogue.Entry>
     ) -> [StoreScript.Statement] {
         let drop = StoreScript.Statement("DROP TABLE main.\(rebuilt.old.quotedName)", task.sentence)
-        let ours = fresh.indexes.filter { $0.table == rebuilt.table }
+        let ours = fresh.indexes(of: rebuilt.table)
         let names = Set(ours.map(\.name))
         // An index that is somebody else's goes with the old table and has to come back.
-        let foreign = snapshot.catalogue.entries.filter { entry in
-            entry.kind == .index && entry.tableName == rebuilt.table && !names.contains(entry.name)
-                && !entry.name.hasPrefix("Z") && !gone.contains(entry)
+        let foreign = snapshot.catalogue.indexes(of: rebuilt.table).filter { entry in
+            !names.contains(entry.name) && !entry.name.hasPrefix("Z") && !gone.contains(entry)
         }.compactMap { entry in entry.sql.map { StoreScript.Statement($0, "Put the index \(entry.name) back.") } }
         return [drop]
             + ours.map { StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: task.rows) } + foreign
@@ -108,9 +139,10 @@ extension DeferredWork {
 // MARK: - Which column comes from which
 
 extension DeferredWork {
-    private func rebuilt(_ name: String) -> Rebuilt? {
-        let taken = Set(snapshot.catalogue.entries.map { $0.name.uppercased() })
-        let old = DeferredName.make(for: name, avoiding: taken)
+    private func rebuilt(_ task: DeferredTask) -> Rebuilt? {
+        let name = task.name
+        let old = DeferredName.make(for: name, avoiding: names)
+        let isCopied = task.secondsOfCopy < DeferredTask.secondsOfRename(in: snapshot.catalogue)
         if let table = fresh.table(named: name),
             let before = actual.table(named: name)
         {
@@ -121,7 +153,7 @@ extension DeferredWork {
             }
             return Rebuilt(
                 table: name, old: old, keys: columns.filter { $0.name == "Z_PK" },
-                columns: columns.filter { $0.name != "Z_PK" })
+                columns: columns.filter { $0.name != "Z_PK" }, isCopied: isCopied)
         }
         guard let join = fresh.joinTable(named: name),
             let before = actual.joinTable(named: name)
@@ -130,9 +162,11 @@ extension DeferredWork {
             before.column(column.role).map { Rebuilt.Column(name: column.name, origin: $0, numbers: nil) }
         }
         let keys = Set(join.keyColumns)
+        let aside = JoinTable(name: old, owner: before.owner, columns: before.columns)
         return Rebuilt(
             table: name, old: old, keys: columns.filter { keys.contains($0.name) },
-            columns: columns.filter { !keys.contains($0.name) })
+            columns: columns.filter { !keys.contains($0.name) },
+            isCopied: isCopied && !before.mayRepeat, repeated: before.mayRepeat ? aside.isRepeated("s") : nil)
     }
 
     /// The numbers of the entities whose rows have a column; nil where all of the table's have it.

@@ -15,6 +15,11 @@ package struct DeferredWork: Sendable {
     let snapshot: StoreSnapshot
     /// What an app has added to the tables by hand.
     let definitions: KeptDefinitions
+    /// The objects of an app that contradict the store as it will be.
+    let objects: KeptObjects
+    let triggers: [Catalogue.Entry]
+    /// In capitals, every name of the catalogue.
+    let names: Set<String>
 
     /// - Parameters:
     ///   - version: that of the store.
@@ -39,6 +44,11 @@ package struct DeferredWork: Sendable {
         fresh = bare.adding(definitions)
         try Self.check(snapshot, actual, fresh)
         let tasks = snapshot.metadata.hasDeferredWork ? Self.tasks(snapshot.catalogue, actual, fresh) : []
+        objects =
+            tasks.isEmpty
+            ? KeptObjects() : try KeptObjects(snapshot.catalogue, from: actual, to: fresh, isPending: true)
+        triggers = snapshot.catalogue.entries.filter { $0.kind == .trigger && $0.sql != nil }
+        names = Set(snapshot.catalogue.entries.map { $0.name.uppercased() })
         self.tasks =
             try connection.map { [fresh] in try Self.measure(tasks, snapshot.catalogue, fresh, over: $0) } ?? tasks
     }
@@ -58,7 +68,9 @@ package struct DeferredWork: Sendable {
             }
         guard isDone else { return nil }
         var left = self
-        left.tasks.removeAll { $0.kind == task.kind && $0.name == task.name }
+        if let place = left.tasks.firstIndex(where: { $0.kind == task.kind && $0.name == task.name }) {
+            left.tasks.remove(at: place)
+        }
         return left
     }
 
@@ -108,14 +120,15 @@ package struct DeferredWork: Sendable {
     private static func measure(
         _ tasks: [DeferredTask], _ catalogue: Catalogue, _ fresh: StoreLayout, over connection: Connection
     ) throws -> [DeferredTask] {
-        try tasks.map { task in
+        let renaming = DeferredTask.secondsOfRename(in: catalogue)
+        return try tasks.map { task in
             var task = task
             task.rows = try connection.integer("SELECT count(*) FROM main.\(task.table.quotedName)") ?? 0
             task.bytes = try connection.bytes(of: task.kind == .dropIndex ? task.name : task.table)
             task.indexes =
                 task.kind == .rebuildTable
-                ? fresh.indexes.count { $0.table == task.table }
-                : catalogue.entries.count { $0.kind == .index && $0.tableName == task.name }
+                ? fresh.indexes(of: task.table).count : catalogue.indexes(of: task.name).count
+            task.aside = min(task.secondsOfCopy, renaming)
             return task
         }
     }

@@ -25,6 +25,7 @@ package struct StoreLayout: Sendable, Equatable {
     /// By the names of tables, and by numbers.
     private let places: [String: Int]
     private let joinPlaces: [String: Int]
+    private let indexesByTable: [String: [IndexDefinition]]
     private let entityNames: [Int: String]
     private let storages: [RelationshipReference: RelationshipStorage]
 
@@ -48,6 +49,7 @@ package struct StoreLayout: Sendable, Equatable {
         tablePositions = byRoot
         places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         joinPlaces = Dictionary(joinTables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        indexesByTable = Dictionary(grouping: indexes, by: \.table)
         entityNames = Dictionary(entityNumbers.map { ($1, $0) }, uniquingKeysWith: { $0 < $1 ? $0 : $1 })
         numbersByTable = Dictionary(
             entityNumbers.compactMap { name, number in
@@ -71,6 +73,8 @@ extension StoreLayout {
 
     package func table(named name: String) -> EntityTable? { places[name].map { tables[$0] } }
     package func joinTable(named name: String) -> JoinTable? { joinPlaces[name].map { joinTables[$0] } }
+
+    package func indexes(of table: String) -> [IndexDefinition] { indexesByTable[table] ?? [] }
 
     package func table(forEntity name: String) -> EntityTable? { model.entity(name).flatMap(table(for:)) }
 

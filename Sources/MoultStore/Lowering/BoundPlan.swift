@@ -115,9 +115,10 @@ package struct BoundPlan: Sendable {
         let fresh = try StoreLayout(
             model: target.model, framework: snapshot.framework.number, history: snapshot.keepsHistory,
             keeping: StoredNames(of: self.source).carried(by: mapping, from: source.model, to: target.model))
+        let renamed = RenamedColumns(mapping, from: self.source, to: fresh)
         let definitions = try KeptDefinitions(
             self.source, to: fresh, version: target.name,
-            roots: KeptDefinitions.roots(mapping, from: source.model, to: target.model),
+            roots: KeptDefinitions.roots(mapping, from: source.model, to: target.model), renamed: renamed,
             isPending: snapshot.metadata.hasDeferredWork)
         destination = fresh.adding(definitions)
         catalogue = snapshot.catalogue
@@ -141,18 +142,18 @@ package struct BoundPlan: Sendable {
                 rowCounts: rowCounts, highestKeys: highest, disjoint: apart, keeping: keptObjects,
                 historyGaps: historyGaps)
         }
-        let renamed = RenamedColumns(mapping, from: layouts.0, to: layouts.1)
         let objects = try keptObjects.losses(to: target.name, over: connection).map(renamed.naming)
         // What the migration drops it does not leave as it is.
         let dropped = Set(keptObjects.drops(.table))
         let told =
             layouts.0.findings.filter { $0.code != "table-unknown" || !dropped.contains($0.place) }
-            + layouts.1.findings + keptObjects.findings
+            + layouts.1.findings + keptObjects.findings(renamed)
             + snapshot.counterFindings(in: self.source, highestKeys) + historyGaps.notes
         if defersWork {
             let estimated = try snapshot.estimatedRowCounts(in: self.source, over: connection)
             let quick = try lowering(estimated)
-            let deferral = Deferral(DeferredLowering(quick, isUndoing: isUndoing))
+            let deferral = Deferral(
+                DeferredLowering(quick, isUndoing: isUndoing), bytes: try connection.integer(Self.sizeOfStore) ?? 0)
             self.deferral = deferral
             if deferral.isPossible {
                 rowCounts = estimated
@@ -183,14 +184,16 @@ package struct BoundPlan: Sendable {
     }
 
     /// What the rows say, and what is lost. Where work is put off, only what leaves at once.
-    package var findings: [Finding] { rowFindings + lossesAtOnce.filter { !$0.isSaidByRows }.map(\.finding) }
+    package var findings: [Finding] { rowFindings + lossesAtOnce.compactMap(\.finding) }
 
     /// What the run itself loses.
     fileprivate var lossesAtOnce: [MigrationLoss] { isDeferred ? losses.filter { !$0.isPutOff } : losses }
 
-    /// What is lost where the store itself is changed: no table is made anew, so that every constraint stays.
+    /// What is lost where the store itself is changed: no table is made anew, so that every constraint stays, and every
+    /// link as often as it is there.
     package func losses(inPlace: Bool) -> [MigrationLoss] {
-        inPlace ? losses.filter { $0.kind != .constraint || $0.reason == .conflict } : losses
+        guard inPlace else { return losses }
+        return losses.filter { $0.reason != .repeated && ($0.kind != .constraint || $0.reason == .conflict) }
     }
 
     /// What the rows have told.
@@ -206,6 +209,8 @@ package struct BoundPlan: Sendable {
             return nil
         }
     }
+
+    private static let sizeOfStore = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
     /// Whether every object keeps its key and becomes one object.
     package var keepsKeys: Bool { keyShifts.allSatisfy { $0 == 0 } }

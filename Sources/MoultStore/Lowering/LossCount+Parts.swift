@@ -44,6 +44,41 @@ extension LossCount {
         return loss
     }
 
+    /// Links that a join table without a primary key holds more than once, as far as both ends stay: each is kept once.
+    func repeated() throws -> [MigrationLoss] {
+        try carriedRelationships { new, pairs, contribution in
+            guard case .relationship(let old)? = contribution.mapping.relationships[new.name], pairs.row == .neither,
+                source.joinTable(named: pairs.table)?.mayRepeat == true,
+                let declaring = lowering.destination.model.declaringEntity(of: new.name, in: contribution.destination),
+                lowering.destination.joinTables.contains(where: {
+                    $0.owner == RelationshipReference(entity: declaring.name, name: new.name)
+                }),
+                let found = lowering.links(new.name, of: contribution).first,
+                let own = source.table(for: contribution.source)?.name
+            else { return nil }
+            let (owner, destination) = (pairs.ownerColumn.quotedName, pairs.destinationColumn.quotedName)
+            let condition = contribution.values.condition.map { " AND (\($0))" } ?? ""
+            var stay = [
+                "p.\(owner) IN (SELECT s.Z_PK FROM main.\(own.quotedName) AS s "
+                    + "WHERE s.Z_ENT = \(contribution.sourceNumber)\(condition))", "p.\(destination) IS NOT NULL",
+            ]
+            if let numbers = lowering.numbers(of: pairs.destinationEntity, carriedBy: found.destinations),
+                let table = source.table(forEntity: pairs.destinationEntity)?.name
+            {
+                stay.append(
+                    "p.\(destination) IN (SELECT Z_PK FROM main.\(table.quotedName) WHERE Z_ENT IN (\(numbers.sqlList)))"
+                )
+            }
+            let count = try connection.integer(
+                """
+                SELECT COALESCE(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(pairs.rows(in: "main")) AS p \
+                WHERE \(stay.conditions(joinedBy: "AND")) GROUP BY p.\(owner), p.\(destination))
+                """)
+            return MigrationLoss(
+                .links, .repeated, entity: contribution.source.name, property: old, count: count, version: version)
+        }
+    }
+
     /// Links to objects that stay, and of which the relationship's new destination is no kind.
     func redirected() throws -> [MigrationLoss] {
         let staying = Set(lowering.carriers.map(\.sourceNumber))

@@ -34,6 +34,7 @@ struct LossCount {
         losses += try partlyCarried()
         losses += try narrowed()
         losses += try redirected()
+        losses += try repeated()
         losses += try unordered()
         losses += try unconverted()
         losses += try unexplained()
@@ -226,11 +227,10 @@ extension Connection {
 }
 
 extension MigrationLoss {
-    /// Whether a finding of the rows says it, with what takes the place of the values.
-    package var isSaidByRows: Bool { reason == .notConvertible }
-
-    /// The loss as something that needs attention before a migration.
-    package var finding: Finding {
+    /// The loss as something that needs attention before a migration; nil where a finding of the rows says it, with what
+    /// takes the place of the values.
+    package var finding: Finding? {
+        guard reason != .notConvertible else { return nil }
         let code =
             switch (kind, reason) {
             case (.table, _), (.index, _), (.trigger, _), (.view, _): "object-dropped"
@@ -238,8 +238,8 @@ extension MigrationLoss {
             case (.constraint, .conflict): "object-broken"
             case (.constraint, _): "constraint-dropped"
             case (_, .unexplained): "column-unexplained"
+            case (_, .repeated): "links-repeated"
             case (.column, _): "column-dropped"
-            case (_, .notConvertible): "values-not-converted"
             case (.rows, _): "rows-dropped"
             case (.values, _): "values-dropped"
             case (.links, _): "links-dropped"

@@ -14,7 +14,7 @@ extension StoreLowering {
             + unconvertedValues(contributions, connection) + roundedValues(contributions, connection)
             + roundedDefaults(contributions, connection)
             + missingDestinations(contributions, connection)
-            + repeatedValues(connection) + oneSidedPairs(connection) + shiftedKeys()
+            + repeatedValues(connection) + oneSidedPairs(connection) + shiftedKeys() + staleSearch()
     }
 
     // MARK: - What is worth knowing

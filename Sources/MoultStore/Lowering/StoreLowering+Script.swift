@@ -122,7 +122,7 @@ extension StoreLowering {
         let columns = Dictionary(
             updated.map { change -> (String, Set<String>) in
                 guard case .updated(let columns, _) = change.kind else { return (change.table.name, []) }
-                return (change.table.name, Set(columns.map(\.column)))
+                return (change.table.name, Set(columns.map { $0.column.uppercased() }))
             }, uniquingKeysWith: { $0.union($1) })
         return catalogue.entries.filter { entry in
             guard entry.kind == .index, let sql = entry.sql, kept.contains(entry.tableName),
@@ -130,20 +130,9 @@ extension StoreLowering {
             else { return false }
             let isAsked = expected.contains(sql) || keptObjects.keeps(.index, entry.name)
             guard isAsked, let changed = columns[entry.tableName], !changed.isEmpty else { return !isAsked }
-            // The names in a list, or in an expression; one that is no plain word may stand anywhere.
-            let words = sql.utf8.split { !Self.isOfWord($0) }
-            return words.contains { changed.contains(String(Substring($0))) }
-                || changed.contains { !$0.utf8.allSatisfy(Self.isOfWord) && sql.contains($0) }
+            // The names in a list, or in an expression.
+            return sql.sqlTokens.contains { changed.contains($0.name.uppercased()) }
         }.map(\.name)
-    }
-
-    private static func isOfWord(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 128...:
-            true
-        default: false
-        }
     }
 
     private func dropIndexes(on updated: [TableChange], kept: Set<String>) -> [StoreScript.Statement] {

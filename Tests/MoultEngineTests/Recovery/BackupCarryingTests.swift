@@ -135,6 +135,28 @@ struct BackupCarryingTests {
         #expect(try folder.take(copy + "/closed.sqlite", wasClosed: true).manifest.rows["ZITEM"] == 1_000)
     }
 
+    @Test(arguments: [true, false])
+    func `what is taken in is no more readable than the store, whatever its source is`(isThere: Bool) throws {
+        let (fixture, _, backup) = try fixture()
+        _ = try fixture.shell("PRAGMA wal_checkpoint(TRUNCATE)")
+        let wide = fixture.folder.path + "/wide"
+        try system.makeFolder(wide, .byUmask)
+        try system.copy(fixture.store, to: wide + "/closed.sqlite", .byUmask)
+        try Migrator().backups(of: fixture.store).export(backup, to: wide + "/whole")
+        try Migrator().backups(of: fixture.store).export(backup, to: wide + "/whole.tar")
+        for path in [wide] + (try system.files(below: wide)).map({ wide + "/" + $0 }) {
+            try system.setMode(path.hasSuffix("wide") ? 0o755 : 0o644, of: path)
+        }
+        try system.setMode(0o600, of: fixture.store)
+        let store = isThere ? fixture.store : fixture.folder.path + "/gone.sqlite"
+        for source in ["closed.sqlite", "whole", "whole.tar"] {
+            let taken = try Migrator().takeIn(wide + "/" + source, for: store, version: "1", wasClosed: true)
+            let paths = try [""] + FileManager.default.subpathsOfDirectory(atPath: taken.folder).map { "/" + $0 }
+            let modes = try paths.map { try system.status(of: taken.folder + $0)?.mode ?? 0o777 }
+            #expect(modes.count > 2 && modes.allSatisfy { $0 & 0o077 == 0 }, "\(source): \(modes)")
+        }
+    }
+
     @Test func `a WAL of another state beside a file is told`() throws {
         let fixture = try EngineFixture(isWAL: true)
         let folder = try Migrator().backups(of: fixture.store)

@@ -99,6 +99,44 @@ struct DowngradeTests {
         }
     }
 
+    /// Two versions with an entity that gets another name and loses an attribute, and one that takes its old name.
+    @Test(arguments: [false, true])
+    func `what was written since is told of an entity under its new name`(isOlderProgram: Bool) throws {
+        let folder = try LibraryFolder()
+        let item = EntityDescription(
+            name: "Item", attributes: ["name", "rest"].map { .init(name: $0, type: .string) })
+        let thing = EntityDescription(
+            name: "Thing",
+            attributes: [.init(name: "name", type: .string), .init(name: "later", type: .integer32)],
+            renamingIdentifier: "Item")
+        let versions = ModelVersions(versions: [
+            ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: [item])),
+            ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: [thing])),
+        ])
+        try StoreMaker(versions.versions[0]).make(at: folder.store)
+        _ = try SQLiteShell.run(
+            folder.store,
+            """
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT value, 1, 1, 'n' FROM generate_series(1, 20);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 20
+            """)
+        _ = try Migrator().run(PreparedMigration(folder.store, versions: versions))
+        _ = try SQLiteShell.run(
+            folder.store,
+            """
+            UPDATE ZTHING SET ZLATER = 5, Z_OPT = Z_OPT + 1 WHERE Z_PK < 4; DELETE FROM ZTHING WHERE Z_PK = 7;
+            INSERT INTO ZTHING (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (21, 1, 1, 'n')
+            """)
+        let known = isOlderProgram ? ModelVersions(versions: [versions.versions[0]]) : versions
+        let downgrade = try StoreDowngrade(folder.store, versions: known, to: "1")
+        guard case .backup(_, let since) = downgrade.way else {
+            Issue.record("\(downgrade.way)")
+            return
+        }
+        #expect(since.map { "\($0.entity) \($0.inserted) \($0.updated) \($0.deleted)" } == ["Thing 1 3 1"])
+        #expect(since.first?.deletedKeys == [7])
+    }
+
     @Test func `an older program that has never seen the store's version reads the model it carries`() throws {
         let (fixture, versions, backup) = try migrated()
         _ = try fixture.shell("UPDATE ZITEM SET ZNOTE = 'kept' WHERE Z_PK = 9")

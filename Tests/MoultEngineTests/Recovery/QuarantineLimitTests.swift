@@ -23,8 +23,9 @@ struct QuarantineLimitTests {
         #expect(throws: MigrationError.self) {
             try Migrator().rehearse(try #require(repair.migration), on: library.path)
         }
-        let told = try StoreRepair(library.path, at: library.version, allowsLargeQuarantine: true)
-        let outcome = try Migrator().run(try #require(told.migration), on: library.path)
+        var told = try #require(try StoreRepair(library.path, at: library.version).migration)
+        told.allowsLargeQuarantine = true
+        let outcome = try Migrator().run(told, on: library.path)
         #expect(outcome.quarantined >= 30)
     }
 
@@ -46,7 +47,8 @@ struct QuarantineLimitTests {
         }
         #expect(error?.code == .quarantineTooLarge)
         #expect(try forum.shell("SELECT count(*) FROM ZTOPIC") == "100")
-        let told = try #require(try audit.mending(allowsLargeQuarantine: true))
+        var told = try #require(try audit.mending())
+        told.allowsLargeQuarantine = true
         #expect(try Migrator().run(told, on: forum.path).quarantined == 55)
     }
 }

@@ -165,6 +165,28 @@ struct SalvageAccountTests {
         }
     }
 
+    @Test func `a rollback journal whose header is zeros is named where it held pages`() throws {
+        let library = try SalvageDamageTests.store(.plain)
+        let writer = try SQLiteProcess(library.path)
+        _ = try writer.run(
+            "PRAGMA cache_size = 2; BEGIN IMMEDIATE; UPDATE ZLOAN SET ZREADER = 'half' || hex(zeroblob(100))")
+        writer.kill()
+        let journal = library.path + "-journal"
+        let left = try POSIXSystem().read(journal)
+        let damages = [[UInt8](repeating: 0, count: 28) + left.dropFirst(28), [UInt8](repeating: 0, count: left.count)]
+        for (number, damaged) in damages.enumerated() {
+            try POSIXSystem().write(damaged, to: journal)
+            let new = library.folder.path + "/new\(number).sqlite"
+            let report = try StoreSalvage(library.version).run(library.path, into: new)
+            #expect(!report.isEverythingRead)
+            #expect(report.notes.contains { $0.contains("Its header is zeros") }, "\(report.notes)")
+        }
+        // A header alone held none.
+        try POSIXSystem().write([UInt8](repeating: 0, count: 512), to: journal)
+        let report = try StoreSalvage(library.version).run(library.path, into: library.folder.path + "/last.sqlite")
+        #expect(!report.notes.contains { $0.contains("journal") }, "\(report.notes)")
+    }
+
     @Test func `a hot rollback journal that is cut off between its parts is named`() throws {
         let library = try SalvageDamageTests.store(.plain)
         let writer = try SQLiteProcess(library.path)

@@ -14,7 +14,10 @@ struct CatalogueReadTests {
     private let large = 20
 
     /// The steps of SQLite's virtual machine in which `sqlite_master` is read as a whole.
-    private func steps(_ entities: Int, _ work: (String, ModelVersions) throws -> Void) throws -> Int {
+    private func steps(
+        _ entities: Int, of beginning: String = "SELECT type, name, tbl_name, sql",
+        _ work: (String, ModelVersions) throws -> Void
+    ) throws -> Int {
         let folder = try ScratchFolder()
         let path = folder.path + "/Things.sqlite"
         let versions = try Self.versions(entities)
@@ -26,7 +29,7 @@ struct CatalogueReadTests {
         }
         _ = try SQLiteShell.run(path, rows.joined() + "UPDATE Z_PRIMARYKEY SET Z_MAX = 1")
         return try StatementSteps.counting(below: folder.path) { try work(path, versions) }
-            .filter { $0.key.hasPrefix("SELECT type, name, tbl_name, sql") }.values.reduce(0, +)
+            .filter { $0.key.hasPrefix(beginning) }.values.reduce(0, +)
     }
 
     private func compare(_ work: (String, ModelVersions) throws -> Void) throws {
@@ -51,15 +54,38 @@ struct CatalogueReadTests {
         ])
     }
 
-    @Test("what a deferred migration has left to do") func finishing() throws {
-        try compare { path, versions in
+    private func finish(_ path: String, _ versions: ModelVersions) throws {
+        var options = PreparedMigration.Options()
+        options.defersWork = true
+        let prepared = try PreparedMigration(path, versions: versions, options: options)
+        _ = try Migrator().run(#require(try prepared.migration()), on: path)
+        let outcome = try Migrator().finishDeferred(path, versions: versions)
+        #expect(outcome.isFinished && outcome.done.count == versions.versions[0].model.entities.count)
+    }
+
+    @Test("what a deferred migration has left to do") func finishing() throws { try compare(finish) }
+
+    @Test("what the tables hold is asked once, and small ones are not renamed") func sizes() throws {
+        let counts = try [small, large].map { try steps($0, of: "SELECT max(rowid)", finish) }
+        #expect(counts[0] > 0 && counts[1] <= 4 * counts[0], "\(counts)")
+        #expect(try steps(large, of: "CREATE TABLE main.\"Z_DEFERRED_", finish) > 0)
+        #expect(try steps(large, of: "ALTER TABLE main.\"ZE1\" RENAME TO", finish) == 0)
+    }
+
+    @Test("changes that SQLite needs more time for than the whole migration takes do not wait") func slow() throws {
+        let folder = try ScratchFolder()
+        func deferral(_ entities: Int) throws -> Deferral? {
+            let path = "\(folder.path)/\(entities).sqlite"
+            let versions = try Self.versions(entities)
+            let maker = try StoreMaker(versions.versions[0])
+            try maker.make(at: path)
             var options = PreparedMigration.Options()
             options.defersWork = true
-            let prepared = try PreparedMigration(path, versions: versions, options: options)
-            _ = try Migrator().run(#require(try prepared.migration()), on: path)
-            let outcome = try Migrator().finishDeferred(path, versions: versions)
-            #expect(outcome.isFinished && outcome.done.count == versions.versions[0].model.entities.count)
+            return try PreparedMigration(path, versions: versions, options: options).deferral
         }
+        #expect(try deferral(20)?.reasons == [])
+        let reasons = try deferral(320)?.reasons ?? []
+        #expect(reasons.count == 1 && reasons[0].contains("for each of 320 changes"), "\(reasons)")
     }
 
     @Test("the way back, on which the values that were filled in go") func goingBack() throws {

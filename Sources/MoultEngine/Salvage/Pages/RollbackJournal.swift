@@ -14,8 +14,13 @@ struct RollbackJournal {
     /// Bytes that the database had before the transaction.
     private var databaseSize: Int64 = 0
     private var hasFirstPage = false
+    /// Whether nothing but its header says that it is spent, which is zeros.
+    private var isZeroed = false
 
     private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+
+    /// A header takes a sector: a journal that is larger held pages.
+    private static let leastSector: Int64 = 512
 
     /// - Parameter path: of the journal; none need be there.
     init(_ path: String, _ system: any System) throws {
@@ -30,6 +35,7 @@ struct RollbackJournal {
             else {
                 // One that is spent begins with zeros. So does the last part, which was not synchronised yet.
                 let isSpent = place == 0 && header.prefix(8).allSatisfy { $0 == 0 }
+                isZeroed = isSpent && size > Self.leastSector
                 if try !isSpent && (place == 0 || hasHeader(path, place, step, system)) { count += 1 }
                 return
             }
@@ -58,6 +64,10 @@ struct RollbackJournal {
     ///
     /// - Parameter size: of the database, before the journal is played back.
     func fault(besideDatabaseOf size: Int64) -> String? {
+        if isZeroed {
+            return "Its header is zeros, and it held pages: unless the app uses journal_mode PERSIST, which leaves "
+                + "such a journal after each transaction, the header was lost."
+        }
         if readable < count { return "SQLite reads \(readable) of its \(Quantity.count(count, "page"))." }
         if isCut { return "It is cut off after \(Quantity.count(readable, "page"))." }
         guard size < databaseSize else { return nil }

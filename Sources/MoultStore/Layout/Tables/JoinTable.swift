@@ -26,6 +26,19 @@ package struct JoinTable: Sendable, Equatable {
     /// The two columns that hold primary keys.
     package var keyColumns: [String] { columns.filter(\.isKey).map(\.name) }
 
+    /// Whether it may hold a pair more than once, because it has no primary key.
+    package var mayRepeat: Bool { !sql.uppercased().contains("PRIMARY KEY") }
+
+    /// That a row holds a pair which an earlier row holds, as SQL over a row called `alias`.
+    package func isRepeated(_ alias: String) -> String {
+        let keys = keyColumns.map { "\(alias).\($0.quotedName)" }
+        let present = keys.map { "\($0) IS NOT NULL" }
+        let first = """
+            SELECT min(rowid) FROM main.\(name.quotedName) GROUP BY \(keyColumns.map(\.quotedName).joined(separator: ", "))
+            """
+        return (present + ["\(alias).rowid NOT IN (\(first))"]).joined(separator: " AND ")
+    }
+
     /// One column of a join table.
     package struct Column: Sendable, Hashable {
         package let name: String

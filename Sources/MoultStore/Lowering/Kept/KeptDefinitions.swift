@@ -17,6 +17,7 @@ package struct KeptDefinitions: Sendable, Equatable {
     private struct Original {
         let name: String
         let sql: String
+        let renamed: RenamedColumns
         /// Whether a definition is Core Data's own, or that of a column which is no part of the model.
         let isOwn: (TableDefinition.Part) -> Bool
     }
@@ -32,23 +33,28 @@ package struct KeptDefinitions: Sendable, Equatable {
     ///   - destination: a fresh store of the new version.
     ///   - version: the name of the new version.
     ///   - roots: by root entity of the source, that of the destination whose table has its rows.
+    ///   - renamed: the columns that a generated one may be computed from under another name.
     ///   - isPending: whether a deferred migration may have written defaults.
     init(
-        _ source: StoreLayout, to destination: StoreLayout, version: String, roots: [String: String], isPending: Bool
+        _ source: StoreLayout, to destination: StoreLayout, version: String, roots: [String: String],
+        renamed: RenamedColumns = RenamedColumns(), isPending: Bool
     ) throws {
+        let uniqueColumns = source.uniqueColumns
         for table in source.tables where !table.isFresh {
             guard let root = roots[table.rootEntityName],
                 let target = destination.tables.first(where: { $0.rootEntityName == root })
             else { continue }
-            let unique = source.uniqueColumns(in: table)
+            let unique = uniqueColumns[table.name] ?? []
             try add(
-                Original(name: table.name, sql: table.sql) { table.owns($0, unique, withDefaults: isPending) },
+                Original(name: table.name, sql: table.sql, renamed: renamed) {
+                    table.owns($0, unique, withDefaults: isPending)
+                },
                 Target(name: target.name) { target.adding($0).sql }, version)
         }
         for join in source.joinTables where !join.isFresh {
             let target = destination.joinTable(named: join.name)
             try add(
-                Original(name: join.name, sql: join.sql, isOwn: join.owns),
+                Original(name: join.name, sql: join.sql, renamed: renamed, isOwn: join.owns),
                 target.map { target in Target(name: target.name) { target.adding($0).sql } }, version)
         }
     }
@@ -67,7 +73,7 @@ package struct KeptDefinitions: Sendable, Equatable {
                 detail: words.withoutSQLLiterals(knowing: names))
         }
         let generated = parts.filter(\.isGenerated)
-        let reasons = try target.map { try keep(generated, in: $0) } ?? [:]
+        let reasons = try target.map { try keep(generated, of: original, in: $0) } ?? [:]
         columns += generated.filter { target == nil || reasons[$0] != nil }.map { part in
             MigrationLoss(
                 .column, .conflict, entity: original.name, property: part.column, version: version,
@@ -79,7 +85,7 @@ package struct KeptDefinitions: Sendable, Equatable {
     ///
     /// - Returns: SQLite's reasons against those that do not.
     private mutating func keep(
-        _ generated: [TableDefinition.Part], in target: Target
+        _ generated: [TableDefinition.Part], of original: Original, in target: Target
     ) throws -> [TableDefinition.Part: String] {
         guard !generated.isEmpty else { return [:] }
         let memory = try Connection(":memory:", mode: .create)
@@ -89,12 +95,14 @@ package struct KeptDefinitions: Sendable, Equatable {
         repeat {
             count = reasons.count
             for part in generated where reasons[part] != nil {
-                let sql = target.sql(kept[target.name, default: []] + [part.text])
+                // A name that another column has now still means the old one.
+                let text = original.renamed.renaming(part.text, in: original.name) ?? part.text
+                let sql = target.sql(kept[target.name, default: []] + [text])
                 reasons[part] = ObjectTrial.words {
                     try memory.run(sql)
                     try memory.execute("DROP TABLE \(target.name.quotedName)")
                 }
-                if reasons[part] == nil { kept[target.name, default: []].append(part.text) }
+                if reasons[part] == nil { kept[target.name, default: []].append(text) }
             }
         } while reasons.count < count
         return reasons
@@ -156,20 +164,23 @@ extension JoinTable {
 }
 
 extension StoreLayout {
-    /// The sets of columns of a table that the model keeps unique, be it by an index or, before framework 865, in the
+    /// By table, the sets of its columns that the model keeps unique, be it by an index or, before framework 865, in the
     /// table's own text.
-    fileprivate func uniqueColumns(in table: EntityTable) -> Set<[String]> {
-        Set(
-            model.entities.filter { self.table(for: $0)?.name == table.name }.flatMap { entity in
-                entity.uniquenessConstraints.map { constraint in
-                    constraint.compactMap { property in
-                        column(forAttribute: property, in: entity)
-                            ?? model.declaringEntity(of: property, in: entity).flatMap {
-                                table.column(.toOne(entity: $0.name, name: property))
-                            }
-                    }
+    fileprivate var uniqueColumns: [String: Set<[String]>] {
+        var unique: [String: Set<[String]>] = [:]
+        for entity in model.entities where !entity.uniquenessConstraints.isEmpty {
+            guard let table = table(for: entity) else { continue }
+            for constraint in entity.uniquenessConstraints {
+                let columns = constraint.compactMap { property in
+                    column(forAttribute: property, in: entity)
+                        ?? model.declaringEntity(of: property, in: entity).flatMap {
+                            table.column(.toOne(entity: $0.name, name: property))
+                        }
                 }
-            })
+                unique[table.name, default: []].insert(columns)
+            }
+        }
+        return unique
     }
 
     /// The same tables with generated columns of an app's own.

@@ -20,6 +20,13 @@ package struct KeptObjects: Sendable, Equatable {
     private(set) var brokenKeys: [Verdict] = []
     /// The generated columns of Core Data's own tables that go.
     private(set) var lostColumns: [String] = []
+    /// The triggers that stay and wait for the update of columns some of which go.
+    private(set) var deafTriggers: [Deaf] = []
+
+    struct Deaf: Sendable, Equatable {
+        let trigger: String
+        let columns: [String]
+    }
 
     /// An object with the reason why it does not work.
     struct Verdict: Sendable, Equatable {
@@ -69,6 +76,14 @@ package struct KeptObjects: Sendable, Equatable {
                 if let reason = broken[entry] { self.broken.append(Verdict(entry: entry, reason: reason)) }
             }
         }
+        deafTriggers = kept.compactMap { entry in
+            let awaited = entry.updatedColumns
+            guard !awaited.isEmpty else { return nil }
+            let before = source.columnNames(ofTable: entry.tableName)
+            let after = destination.columnNames(ofTable: entry.tableName)
+            let gone = awaited.filter { before.contains($0.uppercased()) && !after.contains($0.uppercased()) }
+            return gone.isEmpty ? nil : Deaf(trigger: entry.name, columns: gone)
+        }
     }
 
     private static func contradiction(of entry: Catalogue.Entry, _ names: Set<String>) -> String? {
@@ -105,14 +120,25 @@ package struct KeptObjects: Sendable, Equatable {
             }
     }
 
-    /// What does not work and stays.
-    var findings: [Finding] {
-        broken.map { object in
-            Finding(
-                code: "object-broken", severity: .note, place: object.entry.name,
-                message: "The \(object.entry.kind.rawValue) \(object.entry.name) does not work in the store as it is: "
-                    + "\(object.reason). It stays as it is.")
+    /// What does not work and stays, or works for less than before.
+    func findings(_ renamed: RenamedColumns) -> [Finding] {
+        deafTriggers.map { deaf in
+            let columns = deaf.columns.map { column in
+                "\(column), which \(renamed.name(of: column).map { "is renamed to \($0)" } ?? "goes")"
+            }.joined(separator: ", and of ")
+            return Finding(
+                code: "trigger-deaf", severity: .warning, place: deaf.trigger,
+                message: "The trigger \(deaf.trigger) waits for the update of \(columns). It stays, and is silent "
+                    + "there.",
+                remedy: "Make the trigger again with the columns of the new version.")
         }
+            + broken.map { object in
+                Finding(
+                    code: "object-broken", severity: .note, place: object.entry.name,
+                    message:
+                        "The \(object.entry.kind.rawValue) \(object.entry.name) does not work in the store as it is: "
+                        + "\(object.reason). It stays as it is.")
+            }
     }
 
     /// Why the tables that are there cannot be altered.
@@ -163,6 +189,14 @@ extension Catalogue.Entry {
 }
 
 extension StoreLayout {
+    /// In capitals, every column of a table, those that an app has added among them.
+    fileprivate func columnNames(ofTable name: String) -> Set<String> {
+        let name = name.uppercased()
+        let sql =
+            tables.first { $0.name.uppercased() == name }?.sql ?? joinTables.first { $0.name.uppercased() == name }?.sql
+        return Set((sql.flatMap(TableDefinition.init)?.parts ?? []).compactMap { $0.column?.uppercased() })
+    }
+
     /// In capitals, the name of every table, index, trigger and virtual table that a store of this layout has.
     fileprivate var objectNames: Set<String> {
         let tables = tables.map(\.name) + joinTables.map(\.name) + virtualTables.map(\.name)

@@ -139,7 +139,7 @@ struct ObjectTrial {
 
 extension Catalogue.Entry {
     /// The columns of a trigger's `UPDATE OF`; none where it waits for any.
-    fileprivate var updatedColumns: [String] {
+    var updatedColumns: [String] {
         let tokens = (sql ?? "").sqlTokens.prefix { $0.word != "BEGIN" }
         let update = tokens.drop { $0.word != "UPDATE" }.dropFirst()
         guard kind == .trigger, update.first?.word == "OF" else { return [] }

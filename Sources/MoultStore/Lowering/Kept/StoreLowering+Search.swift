@@ -1,3 +1,4 @@
+import MoultModel
 import MoultSQLite
 
 extension StoreLowering {
@@ -9,7 +10,7 @@ extension StoreLowering {
         guard !changed.isEmpty else { return [] }
         let views = Set(catalogue.entries.filter { $0.kind == .view }.map { $0.name.uppercased() })
         return keptObjects.working(.table).compactMap { entry in
-            guard let content = entry.searchedContent?.uppercased(),
+            guard let content = entry.searchedContent?.uppercased(), !content.isEmpty,
                 changed.contains(content) || views.contains(content)
             else { return nil }
             let name = entry.name.quotedName
@@ -19,31 +20,77 @@ extension StoreLowering {
         }
     }
 
+    /// The search tables without text of their own whose rows change: nothing can index them again but the app, which
+    /// has given them their text.
+    func staleSearch() throws -> [Finding] {
+        let tables = keptObjects.entries(.table).filter { $0.searchedContent?.isEmpty == true }
+        guard !tables.isEmpty, try changesText() else { return [] }
+        return tables.map { entry in
+            Finding(
+                code: "search-not-rebuilt", severity: .warning, place: entry.name,
+                message: "The search table \(entry.name) keeps no text of its own and stays as it was: it may point to "
+                    + "rows that have changed.",
+                remedy: "Let the app fill it again after the migration.")
+        }
+    }
+
+    /// Whether a row that is there leaves, or gets another key or another value but the number of an entity.
+    private func changesText() throws -> Bool {
+        let changes = try changes()
+        let filled = Set(
+            changes.flatMap { change -> [String] in
+                if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [change.table.name] }
+            })
+        return !derivedUpdates().isEmpty || changes.contains { !keepsValues($0, but: $0.table.numberColumns) }
+            || source.tables.contains { table in
+                !filled.contains(table.name)
+                    && rows(of: source.numbers(inTable: table.name).compactMap(source.entityName(number:))) > 0
+            }
+    }
+
     /// Whether each row of a table keeps its key and its values.
-    private func keepsValues(_ change: TableChange) -> Bool {
+    ///
+    /// - Parameter ignored: columns whose values may change.
+    private func keepsValues(_ change: TableChange, but ignored: Set<String> = []) -> Bool {
         switch change.kind {
         case .untouched: return true
-        case .updated: return false
+        case .updated(let columns, let leaving):
+            return leaving.isEmpty && columns.allSatisfy { ignored.contains($0.column) }
         case .rebuilt(let fills):
             guard let fill = fills.first, fills.count == 1, fill.isWhole,
                 let old = source.table(named: fill.source)?.columns.map(\.name)
             else { return fills.isEmpty }
             return fill.columns.allSatisfy { assignment in
-                !old.contains(assignment.column) || assignment.value == "s.\(assignment.column.quotedName)"
+                !old.contains(assignment.column) || ignored.contains(assignment.column)
+                    || assignment.value == "s.\(assignment.column.quotedName)"
             }
         }
     }
 }
 
+extension EntityTable {
+    /// The columns with numbers of entities.
+    fileprivate var numberColumns: Set<String> {
+        Set(
+            columns.filter { column in
+                switch column.role {
+                case .entity, .toOneEntity: true
+                default: false
+                }
+            }.map(\.name))
+    }
+}
+
 extension Catalogue.Entry {
-    /// The table or view that has the text of a search table; nil where the search table holds it itself, or nothing does.
+    /// The table or view that has the text of a search table, empty where nothing does; nil where the search table holds
+    /// it itself.
     fileprivate var searchedContent: String? {
         guard isVirtual, let tokens = sql?.sqlTokens, let using = tokens.firstIndex(where: { $0.word == "USING" }),
             ["FTS4", "FTS5"].contains(tokens.dropFirst(using + 1).first?.name.uppercased()),
             let option = tokens.indices.first(where: { $0 > using && tokens[$0].word == "CONTENT" })
         else { return nil }
         let value = tokens.dropFirst(option + 1).prefix(2)
-        guard value.count == 2, value.first?.text == "=", let name = value.last?.name, !name.isEmpty else { return nil }
+        guard value.count == 2, value.first?.text == "=", let name = value.last?.name else { return nil }
         return name
     }
 }
