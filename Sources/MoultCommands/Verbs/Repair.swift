@@ -13,7 +13,8 @@ extension Verb {
             It is done as a migration is: backed up, on a copy, verified, and only then in place. No object is deleted:
             what cannot stay goes to the quarantine, from where moult quarantine restore puts it back. --dry-run does
             all of it on a copy that is not kept. Where more than a quarter of an entity's objects would go there it is
-            refused (--allow-large-quarantine): one fault of the table is more likely. Exits with 1 where a fault is left. Damaged pages are for moult
+            refused (--allow-large-quarantine): one fault of the table is more likely. Exits with 1 where a fault is left, or
+            where moult validate finds one that no rule is for; the remarks name it. Damaged pages are for moult
             salvage, rules of an app for moult validate --rules --fix.
             """,
         operands: [.store], options: [.model, only, .allowLargeQuarantine, .dryRun, .backups, .order],

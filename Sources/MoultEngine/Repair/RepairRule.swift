@@ -50,6 +50,7 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
         "entity-number": [.tables, .keyCounters], "index-missing": [.indexes], "index-differs": [.indexes],
         "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
         "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
-        "not-unique": [.duplicates, .indexes], "key-counter": [.keyCounters],
+        "not-unique": [.duplicates, .indexes], "key-counter": [.keyCounters], "reference-cycle": [.cycles],
+        "derived-count": [.counts],
     ]
 }
