@@ -19,7 +19,7 @@ extension ChangeVerifier {
         guard try connection.value("\(suspects) LIMIT 1") != nil else { return }
         try connection.execute(
             """
-            CREATE TEMP TABLE IF NOT EXISTS moult_end (key INTEGER PRIMARY KEY);
+            CREATE TEMP TABLE IF NOT EXISTS moult_end (key NOT NULL PRIMARY KEY);
             DELETE FROM temp.moult_end
             """)
         for rows in ends[table.name] ?? [] { try connection.run("INSERT OR IGNORE INTO temp.moult_end \(rows)") }

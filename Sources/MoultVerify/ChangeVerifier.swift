@@ -4,7 +4,7 @@ import MoultSQLite
 /// Compares a store with what it was before some of its objects were mended: `main` with the attached schema `source`.
 ///
 /// Whoever mended them has noted what it meant to change in the temporary tables `moult_fixed` (table, key, property),
-/// `moult_gone` and `moult_new` (table, key). Everything else must be as it was.
+/// `moult_gone` and `moult_new` (table, key), the rowid of a pair among the first. Everything else must be as it was.
 package struct ChangeVerifier {
     /// The rows of objects, in one table.
     package struct Table: Sendable, Equatable {
@@ -141,7 +141,10 @@ package struct ChangeVerifier {
 
     private func select(_ column: Column, _ table: Table, _ rows: String) -> String {
         let name = column.name.quotedName
-        if column.grows { return "SELECT s.Z_PK FROM \(rows) WHERE d.\(name) < s.\(name) OR d.\(name) IS NULL" }
+        if column.grows {
+            let fell = "CAST(d.\(name) AS INTEGER) < CAST(s.\(name) AS INTEGER)"
+            return "SELECT s.Z_PK FROM \(rows) WHERE d.\(name) IS NOT s.\(name) AND (\(fell) OR d.\(name) IS NULL)"
+        }
         var allowed: [String] = []
         if let key = column.key?.quotedName { allowed.append("d.\(key) IS NOT s.\(key)") }
         if let property = column.property {
@@ -173,19 +176,26 @@ package struct ChangeVerifier {
         let new = pairs.keys.compactMap { key in
             key.destination.map { isNoted("moult_new", $0, "p.\(key.name.quotedName)") }
         }
-        let leaves = gone.isEmpty ? "0" : gone.conditions(joinedBy: "OR")
+        // Of a pair whose ends are no objects its own row is noted.
+        let leaves = (gone + [isNoted("moult_gone", pairs.name, "p.rowid")]).conditions(joinedBy: "OR")
         let comes = new.isEmpty ? "0" : new.conditions(joinedBy: "OR")
+        // A lookup never finds a pair with NULL.
+        func differs(_ schema: String) -> String {
+            let same = zip(keys, columns).map { "q.\($1.quotedName) IS \($0)" }.conditions(joinedBy: "AND")
+            let hasNull = keys.map { "\($0) IS NULL" }.conditions(joinedBy: "OR")
+            return "NOT ((\(hasNull)) AND EXISTS (SELECT 1 FROM \(schema).\(name) AS q WHERE \(same)))"
+        }
         try refuse(
             pairs.name, "links are gone",
             """
             SELECT p.rowid FROM source.\(name) AS p WHERE \(Lookup.misses(keys, columns, in: "main.\(name)")) \
-            AND NOT (\(leaves))
+            AND \(differs("main")) AND NOT (\(leaves))
             """)
         try refuse(
             pairs.name, "links are new",
             """
             SELECT p.rowid FROM main.\(name) AS p WHERE \(Lookup.misses(keys, columns, in: "source.\(name)")) \
-            AND NOT (\(comes))
+            AND \(differs("source")) AND NOT (\(comes))
             """)
         try verifyOrders(pairs)
     }

@@ -15,8 +15,8 @@ extension StoreVerifier {
         _ changes: StoreShape.EntityNumber, _ transactions: StoreShape.EntityNumber
     ) throws -> [Violation] {
         let rows = """
-            \(table(changes.table)) AS r WHERE r.ZCHANGETYPE IS NULL OR r.ZENTITY IS NULL OR r.ZENTITYPK IS NULL \
-            OR NOT EXISTS (SELECT 1 FROM \(table(transactions.table)) AS t WHERE t.Z_PK = r.ZTRANSACTIONID)
+            \(table(changes.table)) AS r WHERE r.ZCHANGETYPE IS NULL OR r.ZCHANGETYPE NOT IN (0, 1, 2) \
+            OR typeof(r.ZENTITY) <> 'integer' OR typeof(r.ZENTITYPK) <> 'integer' OR NOT EXISTS (SELECT 1 FROM \(table(transactions.table)) AS t WHERE t.Z_PK = r.ZTRANSACTIONID)
             """
         return try violation(
             count(rows), "history-change", .error, place: changes.table, "change of persistent history belongs",

@@ -13,13 +13,13 @@ extension StoreVerifier {
         return count > 0 ? count : nil
     }
 
-    /// The first keys of the rows that a clause selects.
+    /// The first keys of the rows that a clause selects; a pair may have none.
     func keys(_ rows: String, _ column: String = "Z_PK") throws -> Rows {
         let key = "r.\(column.quotedName)"
         let keys = try connection.rows("SELECT \(key) FROM \(rows) ORDER BY 1 LIMIT \(Finding.keyLimit)") {
-            $0.integer(0)
+            $0.storageClass(0) == .integer ? $0.integer(0) : nil
         }
-        return (keys, [])
+        return (keys.compactMap { $0 }, [])
     }
 
     /// The first rows that share their values with another row.

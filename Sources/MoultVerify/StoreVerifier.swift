@@ -15,9 +15,15 @@ package struct StoreVerifier {
     let schema: String
     /// Whether findings have the values of the rows that they name.
     let withValues: Bool
+    /// Whether a row whose entity number is none of its table's counts as one of each entity there: what it would have of
+    /// faults once it gets a number.
+    private let countsStrangers: Bool
 
-    package init(_ connection: Connection, shape: StoreShape, schema: String = "main", withValues: Bool = false) {
-        self.withValues = withValues
+    package init(
+        _ connection: Connection, shape: StoreShape, schema: String = "main", withValues: Bool = false,
+        countsStrangers: Bool = false
+    ) {
+        (self.withValues, self.countsStrangers) = (withValues, countsStrangers)
         self.connection = connection
         self.shape = shape
         self.schema = schema
@@ -82,13 +88,16 @@ package struct StoreVerifier {
         }
     }
 
-    private typealias PrimaryKeyRow = (name: String, superNumber: Int, max: Int64)
+    private typealias PrimaryKeyRow = (name: String, superNumber: Int, max: Int64?)
 
     /// `Z_PRIMARYKEY` numbers the entities as it should, and counts no fewer keys than there are.
     private func numbers() throws -> [Finding] {
         var rows: [Int: PrimaryKeyRow] = [:]
         try connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM \(table("Z_PRIMARYKEY"))") { row in
-            rows[Int(clamping: row.integer(0))] = (row.text(1) ?? "", Int(clamping: row.integer(2)), row.integer(3))
+            let isCount = row.storageClass(3) == .integer && (0..<Int64.max).contains(row.integer(3))
+            rows[Int(clamping: row.integer(0))] = (
+                row.text(1) ?? "", Int(clamping: row.integer(2)), isCount ? row.integer(3) : nil
+            )
         }
         return try shape.entities.compactMap { entity in
             guard let row = rows[entity.number], row.superNumber == entity.superNumber else {
@@ -117,10 +126,16 @@ package struct StoreVerifier {
         of entity: StoreShape.EntityNumber, _ row: PrimaryKeyRow, _ next: String
     ) throws -> Finding? {
         let highest = try connection.integer("SELECT max(Z_PK) FROM \(table(entity.table))") ?? 0
-        guard row.max < highest else { return nil }
+        guard let max = row.max else {
+            return finding(
+                "key-counter", .error, place: entity.name,
+                "Z_PRIMARYKEY holds no number of keys of \(entity.name) that another one follows.",
+                "\(next) would get no key: moult repair sets the counter right.")
+        }
+        guard max < highest else { return nil }
         return finding(
             "key-counter", .error, place: entity.name,
-            "Z_PRIMARYKEY counts \(Quantity.count(row.max, "key")) of \(entity.name), but the highest is \(highest).",
+            "Z_PRIMARYKEY counts \(Quantity.count(max, "key")) of \(entity.name), but the highest is \(highest).",
             "\(next) would get a key that is taken: moult repair sets the counter right.")
     }
 
@@ -143,10 +158,13 @@ package struct StoreVerifier {
         try shape.references.compactMap { reference in
             let target = "t.Z_PK = r.\(reference.column.quotedName) AND t.Z_ENT IN (\(list(reference.targetNumbers)))"
             let agreement = reference.entityColumn.map { " AND t.Z_ENT IS r.\($0.quotedName)" } ?? ""
-            let owners = reference.numbers.isEmpty ? "" : " AND r.Z_ENT IN (\(list(reference.numbers)))"
+            // Both ends of a pair are needed.
+            let present =
+                reference.numbers.isEmpty
+                ? ""
+                : "r.\(reference.column.quotedName) IS NOT NULL AND \(isOf(reference.numbers, reference.table)) AND "
             let rows = """
-                \(table(reference.table)) AS r WHERE r.\(reference.column.quotedName) IS NOT NULL\(owners) \
-                AND NOT EXISTS (SELECT 1 FROM \(table(reference.targetTable)) AS t WHERE \(target)\(agreement))
+                \(table(reference.table)) AS r WHERE \(present)NOT EXISTS (SELECT 1 FROM \(table(reference.targetTable)) AS t WHERE \(target)\(agreement))
                 """
             // The row of a join table has no key of its own.
             let key = reference.numbers.isEmpty ? reference.column : "Z_PK"
@@ -162,8 +180,7 @@ package struct StoreVerifier {
         try shape.oneToOnes.compactMap { pair in
             let rows = """
                 \(table(pair.table)) AS r WHERE r.\(pair.column.quotedName) IS NOT NULL \
-                AND r.Z_ENT IN (\(list(pair.numbers))) AND NOT EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) AS t \
-                WHERE t.Z_PK = r.\(pair.column.quotedName) AND t.\(pair.inverseColumn.quotedName) = r.Z_PK)
+                AND \(isOf(pair.numbers, pair.table)) AND NOT EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) AS t WHERE t.Z_PK = r.\(pair.column.quotedName) AND t.\(pair.inverseColumn.quotedName) = r.Z_PK)
                 """
             return try violation(
                 count(rows), "inverse-disagrees", .error, place: pair.place, "object refers", plural: "objects refer",
@@ -208,7 +225,7 @@ package struct StoreVerifier {
         try shape.required.compactMap { column in
             let rows = """
                 \(table(column.table)) AS r WHERE r.\(column.column.quotedName) IS NULL \
-                AND r.Z_ENT IN (\(list(column.numbers)))
+                AND \(isOf(column.numbers, column.table))
                 """
             return try violation(
                 count(rows), "required-missing", .error, place: column.place, "object has", plural: "objects have",
@@ -223,8 +240,8 @@ package struct StoreVerifier {
             let present = constraint.columns.map { "\($0.quotedName) IS NOT NULL" }.conditions(joinedBy: "AND")
             let count = try connection.integer(
                 """
-                SELECT count(*) FROM (SELECT 1 FROM \(table(constraint.table)) WHERE Z_ENT IN (\(list(constraint.numbers))) \
-                AND \(present) GROUP BY \(columns) HAVING count(*) > 1)
+                SELECT count(*) FROM (SELECT 1 FROM \(table(constraint.table)) AS r \
+                WHERE \(isOf(constraint.numbers, constraint.table)) AND \(present) GROUP BY \(columns) HAVING count(*) > 1)
                 """)
             return try violation(
                 count, "not-unique", .error, place: constraint.place, "value of \(constraint.place) occurs",
@@ -241,8 +258,8 @@ package struct StoreVerifier {
             let name = column.column.quotedName
             try connection.forEachRow(
                 """
-                SELECT CAST(substr(\(name), 2) AS TEXT), Z_PK FROM \(table(column.table)) \
-                WHERE Z_ENT IN (\(list(column.numbers))) AND hex(substr(\(name), 1, 1)) = '02'
+                SELECT CAST(substr(\(name), 2) AS TEXT), Z_PK FROM \(table(column.table)) AS r \
+                WHERE \(isOf(column.numbers, column.table)) AND hex(substr(\(name), 1, 1)) = '02'
                 """
             ) { row in
                 let file = (row.text(0) ?? "").prefix { $0 != "\0" }
@@ -261,6 +278,14 @@ package struct StoreVerifier {
     // MARK: - Words
 
     func table(_ name: String) -> String { "\(schema.quotedName).\(name.quotedName)" }
+
+    /// Whether a row, with the alias `r`, is of the entities with these numbers, as SQL.
+    private func isOf(_ numbers: [Int], _ table: String) -> String {
+        let isOwn = "r.Z_ENT IN (\(list(numbers)))"
+        guard countsStrangers else { return isOwn }
+        let known = Set(shape.entities.filter { $0.table == table }.map(\.number))
+        return "(\(isOwn) OR r.Z_ENT IS NULL OR r.Z_ENT NOT IN (\(list(known.sorted()))))"
+    }
 
     func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
 

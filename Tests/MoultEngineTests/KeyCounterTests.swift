@@ -33,14 +33,36 @@ struct KeyCounterTests {
         #expect(try SQLiteShell.run(store, Self.low) == "0\n")
     }
 
-    @Test func `in place too, where only the catalogue changes`() throws {
+    @Test(arguments: ["'x'", "x'00ff'", "'12x'", "x'3132'", "1.5", "NULL", "9223372036854775807"], [false, true])
+    func `a counter that is no number is one after the migration`(value: String, isInPlace: Bool) throws {
+        let versions = try Self.wider()
+        let folder = try ScratchFolder()
+        let store = folder.path + "/Items.sqlite"
+        try StoreMaker(versions.versions[0]).make(at: store)
+        _ = try SQLiteShell.run(
+            store,
+            "INSERT INTO ZITEM SELECT value, 1, 1, 'i' FROM generate_series(1, 5); UPDATE Z_PRIMARYKEY SET Z_MAX = \(value)"
+        )
+        let prepared = try PreparedMigration(store, versions: versions)
+        #expect(prepared.bound?.findings.contains { $0.code == "key-counter" } == true)
+        _ = try Migrator().run(try #require(try prepared.migration(inPlace: isInPlace)), on: store)
+        // The text that a blob holds is the number that an app was told.
+        let expected = value == "'12x'" || value == "x'3132'" ? 12 : 5
+        #expect(try SQLiteShell.run(store, "SELECT typeof(Z_MAX), Z_MAX FROM Z_PRIMARYKEY") == "integer|\(expected)\n")
+    }
+
+    private static func wider() throws -> ModelVersions {
         let item = EntityDescription(name: "Item", attributes: [.init(name: "name", type: .string)])
         var wider = item
         wider.attributes.append(.init(name: "note", type: .string))
-        let versions = ModelVersions(versions: [
+        return ModelVersions(versions: [
             ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: [item])),
             ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: [wider])),
         ])
+    }
+
+    @Test func `in place too, where only the catalogue changes`() throws {
+        let versions = try Self.wider()
         let folder = try ScratchFolder()
         let store = folder.path + "/Items.sqlite"
         try StoreMaker(versions.versions[0]).make(at: store)

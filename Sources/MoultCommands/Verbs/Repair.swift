@@ -13,8 +13,8 @@ extension Verb {
             what cannot stay goes to the quarantine, and moult quarantine restore puts it back. --dry-run does all of
             this on a copy that is not kept, and names each fault. If more than a quarter of an entity's objects would
             go to the quarantine, the repair is refused (--allow-large-quarantine): a single fault of the table is more
-            likely. Exits with 1 if a fault is left. For damaged pages use moult salvage, for rules of an app moult
-            validate --rules --fix.
+            likely. Exits with 1 if a fault is left, or if moult validate finds one that no rule is for; the remarks name
+            it. For damaged pages use moult salvage, for rules of an app moult validate --rules --fix.
             """,
         operands: [.store], options: [.model, only, .allowLargeQuarantine, .dryRun, .backups, .order],
         examples: [

@@ -54,7 +54,8 @@ extension Verb {
         return report.isSound ? .done : .findings
     }
 
-    private static let full = Option.flag("full", "Compare every index with its table too, which takes longer.")
+    private static let full = Option.flag(
+        "full", "Also compare every index with its table, and look for cycles and wrong derived counts.")
     private static let values = Option.flag(
         "values", "Print what the faulty rows hold, not only their keys.")
     private static let source = Option.value(

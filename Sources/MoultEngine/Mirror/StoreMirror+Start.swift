@@ -166,7 +166,7 @@ extension Connection {
         return try integer(
             """
             SELECT max(coalesce((SELECT max(Z_PK) FROM \(name).ATRANSACTION), 0), \
-            coalesce((SELECT Z_MAX FROM \(name).Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION' AND Z_ENT > 16000), 0))
+            coalesce((SELECT \(PrimaryKeyRow.highestSQL) FROM \(name).Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION' AND Z_ENT > 16000), 0))
             """)
     }
 }

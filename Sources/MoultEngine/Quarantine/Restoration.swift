@@ -58,7 +58,7 @@ package final class Restoration: Sendable {
     package var migration: Migration {
         var migration = Migration(
             at: version, of: store, "restore", "Objects from the quarantine are put back.", system
-        ) { [self] in try run($0, $1) }
+        ) { [self] site, model in try site.connection.withoutAppTriggers { try run(site, model) } }
         migration.operation = .quarantine
         migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
         return migration

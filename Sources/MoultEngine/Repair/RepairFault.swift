@@ -39,6 +39,8 @@ struct RepairFault: Sendable {
         let name: String
         /// The table of the objects that it leads to.
         let target: String
+        /// The entity numbers that they may have.
+        let numbers: [Int]
         /// Their relationship.
         let property: String
     }

@@ -24,7 +24,7 @@ struct RepairFaults {
         // Those are found in the catalogue.
         case .tables, .columns, .indexes: []
         case .history: history
-        case .numbers: layout.tables.map(strangers) + links.compactMap { renumbered($0.link, $0.place, $0.destination) }
+        case .numbers: layout.tables.map(strangers) + links.compactMap(renumbered)
         case .dangling:
             links.filter(\.link.isOptional).map { dangling($0.link, $0.place, $0.destination, $0.numbers) }
                 + layout.joinTables.compactMap(pairs)
@@ -110,15 +110,16 @@ struct RepairFaults {
     }
 
     /// References to an object whose number beside them is another.
-    private func renumbered(_ link: RepairFault.Link, _ place: String, _ destination: EntityDescription) -> RepairFault?
-    {
+    private func renumbered(_ owned: OwnedLink) -> RepairFault? {
+        let link = owned.link
         guard let entityColumn = link.entityColumn else { return nil }
         return RepairFault(
-            rule: .numbers, place: place,
+            rule: .numbers, place: owned.place,
             select: """
                 SELECT r.Z_PK FROM main.\(link.table.quotedName) AS r JOIN main.\(link.target.quotedName) AS t \
-                ON t.Z_PK = r.\(link.column.quotedName) WHERE r.\(entityColumn.quotedName) IS NOT t.Z_ENT \
-                AND t.Z_ENT IN (\(list(layout.numbers(ofEntityAndDescendants: destination)))) ORDER BY r.Z_PK
+                ON t.Z_PK = r.\(link.column.quotedName) WHERE r.Z_ENT IN (\(list(owned.numbers))) \
+                AND r.\(entityColumn.quotedName) IS NOT t.Z_ENT \
+                AND t.Z_ENT IN (\(list(layout.numbers(ofEntityAndDescendants: owned.destination)))) ORDER BY r.Z_PK
                 """,
             action: .renumber(link))
     }
@@ -163,7 +164,8 @@ struct RepairFaults {
     private func pairs(_ join: JoinTable) -> RepairFault? {
         guard let keys = keys(of: join) else { return nil }
         let missing = keys.map { key in
-            "NOT EXISTS (SELECT 1 FROM main.\(key.target.quotedName) AS t WHERE t.Z_PK = r.\(key.name.quotedName))"
+            "NOT EXISTS (SELECT 1 FROM main.\(key.target.quotedName) AS t WHERE t.Z_PK = r.\(key.name.quotedName) "
+                + "AND t.Z_ENT IN (\(list(key.numbers))))"
         }
         return RepairFault(
             rule: .dangling, place: "\(join.owner.entity).\(join.owner.name)",
@@ -173,9 +175,11 @@ struct RepairFaults {
     }
 
     private func pairColumn(_ name: String, _ entity: String?, _ property: String) -> RepairFault.PairColumn? {
-        entity.flatMap { layout.table(forEntity: $0)?.name }.map { target in
-            RepairFault.PairColumn(name: name, target: target, property: property)
+        guard let entity = entity.flatMap(layout.model.entity), let target = layout.table(for: entity)?.name else {
+            return nil
         }
+        return RepairFault.PairColumn(
+            name: name, target: target, numbers: layout.numbers(ofEntityAndDescendants: entity), property: property)
     }
 
     private func destination(of reference: RelationshipReference) -> String? {
@@ -194,8 +198,8 @@ extension RepairFaults {
         let changes = RepairFault(
             rule: .history, place: "ACHANGE",
             select: """
-                SELECT Z_PK FROM main.ACHANGE AS r WHERE ZCHANGETYPE IS NULL OR ZENTITY IS NULL OR ZENTITYPK IS NULL OR \
-                NOT EXISTS (SELECT 1 FROM main.ATRANSACTION AS t WHERE t.Z_PK = r.ZTRANSACTIONID) ORDER BY Z_PK
+                SELECT Z_PK FROM main.ACHANGE AS r WHERE ifnull(ZCHANGETYPE NOT IN (0, 1, 2), 1) \
+                OR typeof(ZENTITY) <> 'integer' OR typeof(ZENTITYPK) <> 'integer' OR NOT EXISTS (SELECT 1 FROM main.ATRANSACTION AS t WHERE t.Z_PK = r.ZTRANSACTIONID) ORDER BY Z_PK
                 """,
             action: .history("DELETE FROM main.ACHANGE"))
         guard layout.level.hasHistoryStrings, gaps.isWhole("ATRANSACTIONSTRING") else { return [changes] }
@@ -306,7 +310,7 @@ extension RepairFaults {
             rule: .keyCounters, place: table.rootEntityName,
             select: """
                 SELECT Z_ENT FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(number) \
-                AND ifnull(Z_MAX, 0) < (SELECT max(Z_PK) FROM main.\(table.name.quotedName))
+                AND (\(PrimaryKeyRow.isUncountableSQL) OR Z_MAX < (SELECT max(Z_PK) FROM main.\(table.name.quotedName)))
                 """,
             action: .raise(table: table.name, number: number))
     }

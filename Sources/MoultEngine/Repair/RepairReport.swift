@@ -34,6 +34,19 @@ package struct RepairReport: Sendable, Equatable {
     /// Whether nothing is at fault, as far as a repair looks.
     package var isWell: Bool { left == 0 && remarks.isEmpty }
 
+    /// What an audit finds that no rule is for, or none of those that have found something; of some rules alone, only
+    /// what these are for.
+    func remarks(
+        of audit: StoreAudit, _ rules: Set<RepairRule>, handling handled: Set<RepairRule>
+    ) -> [MoultModel.Finding] {
+        audit.findings.filter { finding in
+            let repairing = RepairRule.repairing[finding.code] ?? []
+            let isAskedFor = rules.count == RepairRule.allCases.count || !rules.isDisjoint(with: repairing)
+            return finding.severity > .note && isAskedFor && repairing.isDisjoint(with: handled)
+                && !remarks.contains { $0.code == finding.code && $0.place == finding.place }
+        }
+    }
+
     package var count: Int64 { findings.reduce(0) { $0 + $1.count } }
     package var left: Int64 { findings.reduce(0) { $0 + $1.left } }
     package var quarantined: Int64 { findings.reduce(0) { $0 + $1.quarantined } }

@@ -53,5 +53,6 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
         "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
         "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
         "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates], "key-counter": [.keyCounters],
+        "reference-cycle": [.cycles], "derived-count": [.counts],
     ]
 }

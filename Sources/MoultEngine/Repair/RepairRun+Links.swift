@@ -2,12 +2,15 @@ import MoultModel
 import MoultSQLite
 
 extension RepairRun {
+    /// The counter of writes of a row that is written, as SQL, whatever it holds.
+    static let nextVersion = "min(ifnull(CAST(Z_OPT AS INTEGER), 0), 9223372036854775806) + 1"
+
     /// Ends references, with what stands beside them.
     func clear(_ link: RepairFault.Link, where condition: String) throws {
         try note(link.property, of: link.table, where: condition)
         let columns = ([link.column] + link.companions).map { "\($0.quotedName) = NULL" }.joined(separator: ", ")
         try connection.run(
-            "UPDATE main.\(link.table.quotedName) SET \(columns), Z_OPT = ifnull(Z_OPT, 0) + 1 WHERE \(condition)")
+            "UPDATE main.\(link.table.quotedName) SET \(columns), Z_OPT = \(Self.nextVersion) WHERE \(condition)")
     }
 
     func unlink(_ table: String, _ columns: [RepairFault.PairColumn]) throws {
@@ -15,14 +18,9 @@ extension RepairRun {
         for column in columns {
             try tell(
                 column.property, of: column.target, where: "Z_PK IN (SELECT r.\(column.name.quotedName) FROM \(rows))")
-            // The verification lets a pair go whose object is noted as gone.
-            try connection.run(
-                """
-                INSERT OR IGNORE INTO temp.moult_gone SELECT \(column.target.quotedLiteral), r.\(column.name.quotedName) \
-                FROM \(rows) AND NOT EXISTS (SELECT 1 FROM main.\(column.target.quotedName) AS t \
-                WHERE t.Z_PK = r.\(column.name.quotedName))
-                """)
         }
+        try connection.run(
+            "INSERT OR IGNORE INTO temp.moult_gone SELECT \(table.quotedLiteral), key FROM temp.moult_fault")
         try connection.run(
             "DELETE FROM main.\(table.quotedName) WHERE rowid IN (SELECT key FROM temp.moult_fault)")
     }
@@ -66,7 +64,7 @@ extension RepairRun {
         try connection.run(
             """
             UPDATE main.\(link.table.quotedName) SET \(link.column.quotedName) = ?\(number ?? ""), \
-            Z_OPT = ifnull(Z_OPT, 0) + 1 WHERE Z_PK = ?
+            Z_OPT = \(Self.nextVersion) WHERE Z_PK = ?
             """, [.integer(other), .integer(key)])
     }
 }

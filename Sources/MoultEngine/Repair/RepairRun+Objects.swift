@@ -114,7 +114,7 @@ extension RepairRun {
         try connection.run(
             """
             UPDATE main.\(rows.quotedName) AS r SET \(column.quotedName) = \(keeper)\(number ?? ""), \
-            Z_OPT = ifnull(Z_OPT, 0) + 1 WHERE \(condition)
+            Z_OPT = \(Self.nextVersion) WHERE \(condition)
             """)
     }
 

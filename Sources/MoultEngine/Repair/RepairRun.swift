@@ -77,7 +77,8 @@ final class RepairRun {
         case .raise(let table, let number):
             try connection.run(
                 """
-                UPDATE main.Z_PRIMARYKEY SET Z_MAX = (SELECT max(Z_PK) FROM main.\(table.quotedName)) WHERE Z_ENT = ?
+                UPDATE main.Z_PRIMARYKEY SET Z_MAX = max(\(PrimaryKeyRow.highestSQL), 0, \
+                ifnull((SELECT max(Z_PK) FROM main.\(table.quotedName)), 0)) WHERE Z_ENT = ?
                 """, [.integer(Int64(number))])
         }
     }

@@ -23,35 +23,33 @@ struct SchemaRepair: Sendable {
     }
 
     /// - Parameter connection: the store, for reading.
-    /// - Throws: `storeCorrupted` where the entity of a table is not known, or where a gap that is not to be filled keeps
-    ///   the rows from being read.
+    /// - Throws: `storeCorrupted` where the entity of a table is not known, or where a gap that is not to be filled, and
+    ///   could be, keeps the rows from being read.
     init(
         _ snapshot: StoreSnapshot, model: ManagedObjectModel, _ rules: Set<RepairRule>, over connection: Connection
     ) throws {
         var gaps = SchemaGaps()
         let layout = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
-        try Self.check(gaps, rules)
         breaksReading = gaps.breaksReading
         history = gaps.history
+        let obstacles = gaps.obstacles
+        gaps = gaps.possible
+        try Self.check(gaps, rules)
         var search = SchemaSearch(connection, snapshot, layout)
         // The indexes of a table of history are made with it.
         gaps.indexes.removeAll { index in
             !rules.contains(gaps.history.tables.contains { $0.name == index.table } ? .history : .indexes)
         }
-        waiting = try search.lookAtIndexes(&gaps, repairsRows: rules.contains(.duplicates) && !gaps.breaksReading)
+        waiting = try search.lookAtIndexes(&gaps, repairsRows: rules.contains(.duplicates) && !breaksReading)
         gaps.history.keep(rules)
         script = SchemaScript(gaps, layout: layout, catalogue: snapshot.catalogue)
         try search.lookAtTables(script)
         let remarks = layout.findings.filter { $0.code == "column-type" }
-        report = RepairReport(findings: search.findings, remarks: remarks + history.lasting + search.remarks)
+        report = RepairReport(
+            findings: search.findings, remarks: remarks + obstacles + history.lasting + search.remarks)
     }
 
     private static func check(_ gaps: SchemaGaps, _ rules: Set<RepairRule>) throws {
-        let left = rules.contains(.history) ? [] : gaps.history.tables.map { $0.name.uppercased() }
-        if let obstacle = gaps.obstacles.first(where: { !left.contains($0.place.uppercased()) }) {
-            throw MigrationError(
-                .storeCorrupted, obstacle.message, place: obstacle.place, remedy: obstacle.remedy)
-        }
         let hasTables = !(gaps.numbers.isEmpty && gaps.tables.isEmpty && gaps.joinTables.isEmpty)
         guard hasTables && !rules.contains(.tables) || !gaps.columns.isEmpty && !rules.contains(.columns) else {
             return

@@ -15,7 +15,7 @@ import Synchronization
 package final class StoreRepair: Sendable {
     /// What was found before anything was done.
     package let found: RepairReport
-    private let told = Mutex(RepairReport())
+    private let told = Mutex<RepairReport?>(nil)
     /// The catalogue before the rows are repaired.
     private let catalogue = Mutex<Catalogue?>(nil)
     private let version: ModelVersion
@@ -40,8 +40,7 @@ package final class StoreRepair: Sendable {
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = Set(RepairRule.allCases),
         system: any System = POSIXSystem()
     ) throws {
-        let rows: [RepairReport.Finding]
-        (self.store, binding, schema, rows) = try StoreProbe.read(store, system: system) { probe in
+        (self.store, binding, schema, found) = try StoreProbe.read(store, system: system) { probe in
             try probe.connection.checkSoundness(place: probe.path)
             let snapshot = try StoreSnapshot(probe.connection)
             try PreparedMigration.refuse(snapshot, .init())
@@ -49,10 +48,15 @@ package final class StoreRepair: Sendable {
             let rows =
                 try schema.breaksReading
                 ? [] : Self.rows(probe.connection, probe.path, version.model, rules, schema.history, system)
-            return (probe.path, BoundPlan.Binding(snapshot), schema, rows)
+            var found = RepairReport(
+                findings: schema.report.findings + schema.waiting.map(\.found) + rows,
+                remarks: schema.report.remarks)
+            let audit = try StoreAudit(
+                probe.connection, ExternalStorage(store: probe.path), model: version.model, checksPages: false,
+                on: system)
+            found.remarks += found.remarks(of: audit, rules, handling: Set(found.findings.map(\.rule)))
+            return (probe.path, BoundPlan.Binding(snapshot), schema, found)
         }
-        found = RepairReport(
-            findings: schema.report.findings + schema.waiting.map(\.found) + rows, remarks: schema.report.remarks)
         self.version = version
         self.rules = rules
         self.system = system
@@ -70,9 +74,7 @@ package final class StoreRepair: Sendable {
 
     /// What was found and what became of it, once the migration has run or was rehearsed.
     package var report: RepairReport {
-        let told = told.withLock { $0 }
-        return RepairReport(
-            findings: schema.report.findings + told.findings, remarks: schema.report.remarks + told.remarks)
+        told.withLock { $0 } ?? schema.report
     }
 
     /// Nil where there is nothing to do.
@@ -83,7 +85,10 @@ package final class StoreRepair: Sendable {
         if hasRows {
             migration = Migration(
                 at: version, of: store, "repair", "The faults of the rows are repaired.", system
-            ) { [self] in try run($0, $1) }
+            ) { [self] site, model in
+                try catalogue.withLock { $0 = try site.connection.catalogue() }
+                try site.connection.withoutAppTriggers { try run(site, model) }
+            }
             let verifySteps = migration.verifySteps
             migration.verifySteps = { [self] in try verifySteps($0, digestWithoutWaiting($0, $1)) }
         }
@@ -92,25 +97,40 @@ package final class StoreRepair: Sendable {
         migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
-        migration.verify = { [schema] in try schema.verify($0) }
+        migration.verify = { [self] connection in
+            try schema.verify(connection)
+            if !hasRows { try tell(schema.report, connection, ExternalStorage(store: store)) }
+        }
         return migration
     }
 
     private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {
-        let objects = try ObjectStore(over: site.connection, model: model, external: site.external, on: site.system)
         let snapshot = try StoreSnapshot(site.connection)
-        catalogue.withLock { $0 = snapshot.catalogue }
+        let gaps = HistoryGaps(PersistentHistory(of: try StoreLayout(actual: snapshot, model: model)), in: snapshot)
+        // What is still missing of history nothing can make, or nobody wants.
+        let objects = try ObjectStore(
+            over: site.connection, model: model, external: site.external,
+            keepsHistory: gaps.tables.isEmpty && gaps.columns.isEmpty, on: site.system)
         let run = try RepairRun(site, objects)
-        let gaps = HistoryGaps(PersistentHistory(of: objects.layout), in: snapshot)
         let report = try run.mend(RepairFaults(objects.layout, rules, gaps).all)
         try QuarantineLimit.check(site, objects.layout)
         try ChangeVerifier(site.connection, objects.layout).verify()
         try run.verifyCount(report)
         let late = try schema.waiting.map { try $0.make(site.connection) }
-        told.withLock { told in
-            told = RepairReport(
-                findings: late.flatMap(\.findings) + report.findings, remarks: late.flatMap(\.remarks))
-        }
+        try tell(
+            RepairReport(
+                findings: schema.report.findings + late.flatMap(\.findings) + report.findings,
+                remarks: schema.report.remarks + late.flatMap(\.remarks)),
+            site.connection, site.external)
+    }
+
+    /// Keeps what became of the faults, with what an audit finds now.
+    private func tell(_ report: RepairReport, _ connection: Connection, _ external: ExternalStorage) throws {
+        var report = report
+        let audit = try StoreAudit(connection, external, model: version.model, checksPages: false, on: system)
+        let left = report.findings.filter { $0.left > 0 }
+        report.remarks += report.remarks(of: audit, rules, handling: Set(left.map(\.rule)))
+        told.withLock { [report] in $0 = report }
     }
 
     /// The digest of the catalogue that the steps have to leave: as it is now, where nothing but the indexes is new that

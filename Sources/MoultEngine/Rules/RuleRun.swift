@@ -30,6 +30,10 @@ struct RuleRun: Sendable {
     /// - Parameter isVerified: whether nothing else has changed the objects of this pass, so that every difference must
     ///   be a fix's.
     func fix(_ site: MigrationSite, isVerified: Bool) throws {
+        try site.connection.withoutAppTriggers { try fixRows(site, isVerified: isVerified) }
+    }
+
+    private func fixRows(_ site: MigrationSite, isVerified: Bool) throws {
         let store = try ObjectStore(over: site.connection, model: model, external: site.external, on: site.system)
         let check = try check(store)
         let findings = try check.run()

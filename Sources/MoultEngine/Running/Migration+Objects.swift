@@ -19,7 +19,8 @@ extension Migration {
         @Sendable func bound(_ connection: Connection) throws -> BoundPlan {
             try BoundPlan(
                 ResolvedMapping(identityOf: version.model), from: version, to: version,
-                over: StoreSnapshot(connection), connection: connection, experimental: true)
+                over: StoreSnapshot(connection), connection: connection, experimental: true,
+                makesHistory: false)
         }
         self.init(from: version.name, to: version.name, verify: { _ in })
         reason = .repair

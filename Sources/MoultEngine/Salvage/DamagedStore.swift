@@ -39,7 +39,7 @@ struct DamagedStore {
         for name in names { columns[name] = try? recovered.columns(of: name) }
         metadata = try? StoreMetadata(from: recovered)
         if metadata == nil { notes.append("Its metadata cannot be read: the new store has a UUID of its own.") }
-        try? recovered.forEachRow("SELECT Z_NAME, Z_ENT, Z_MAX FROM Z_PRIMARYKEY") { row in
+        try? recovered.forEachRow("SELECT Z_NAME, Z_ENT, \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY") { row in
             numbers[row.text(0) ?? ""] = (row.integer(1), row.integer(2))
         }
         if numbers.isEmpty { notes.append("Its entity numbers cannot be read: those of a fresh store are taken.") }

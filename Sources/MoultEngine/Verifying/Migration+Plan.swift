@@ -142,7 +142,7 @@ struct StoreVerification: Sendable {
     private func refuseNew(_ violations: [StoreVerifier.Violation], over connection: Connection) throws {
         guard !violations.isEmpty else { return }
         let shape = StoreShape(plan.source, withObjects: false)
-        let before = try StoreVerifier(connection, shape: shape, schema: "source").rows {
+        let before = try StoreVerifier(connection, shape: shape, schema: "source", countsStrangers: true).rows {
             try externalFileExists($0, connection)
         }
         let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }

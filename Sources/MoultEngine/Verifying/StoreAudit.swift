@@ -1,4 +1,5 @@
 import MoultModel
+import MoultObjects
 import MoultSQLite
 import MoultStore
 import MoultSystem
@@ -14,47 +15,81 @@ package struct StoreAudit: Sendable {
 
     /// - Parameters:
     ///   - model: the model of the store's version.
-    ///   - full: compare every index with its table too (`integrity_check`).
+    ///   - full: compare every index with its table too (`integrity_check`), and look for cycles of references and derived
+    ///     counts that are wrong.
     ///   - withValues: whether findings have the values of the rows that they name.
     /// - Throws: what reading a file that is no usable store throws.
     package init(
         _ store: String, model: ManagedObjectModel, full: Bool = false, withValues: Bool = false,
         system: any System = POSIXSystem()
     ) throws {
-        (findings, rowCounts) = try StoreProbe.read(store, system: system) { probe in
-            let snapshot = try StoreSnapshot(probe.connection)
-            var gaps = SchemaGaps()
-            let completed = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
-            guard !gaps.breaksReading else {
-                // The rows are asked for what is missing.
-                let counts = try Self.rowCounts(snapshot, completed, without: gaps, over: probe.connection)
-                return (snapshot.findings + completed.findings, counts)
-            }
-            let layout = try StoreLayout(actual: snapshot, model: model)
-            var shape = StoreShape(layout, withObjects: false)
-            shape.history = StoreShape.history(of: layout).filter { gaps.history.isWhole($0.table) }
-            let verifier = StoreVerifier(probe.connection, shape: shape, withValues: withValues)
-            let external = ExternalStorage(store: probe.path)
-            var findings = try verifier.pages(full: full)
-            // Damaged pages make every further answer doubtful, and may end the reading.
-            if findings.isEmpty {
-                findings += try verifier.structure()
-                findings += try verifier.rows { name in
-                    try StoreVerification.isPlainName(name) && external.holds(name, on: system)
-                }.map(\.finding)
-                findings += try verifier.history().map(\.finding)
-                findings += try external.strangers(on: system).map(Self.strangeFile)
-                findings += try ValueVerifier(probe.connection, layout, withValues: withValues).findings()
-                findings += try EnumAudit(layout: layout, connection: probe.connection, withValues: withValues)
-                    .findings()
-            }
-            // Which indexes are missing the gaps say better: another index may replace one.
-            let found = layout.findings.filter { $0.code != "index-missing" } + gaps.findings
-            return (
-                snapshot.findings + found + findings,
-                try snapshot.rowCounts(in: layout, over: probe.connection)
-            )
+        self = try StoreProbe.read(store, system: system) { probe in
+            try Self(
+                probe.connection, ExternalStorage(store: probe.path), model: model, full: full, withValues: withValues,
+                on: system)
         }
+    }
+
+    /// - Parameters:
+    ///   - connection: the store as its schema `main`; nothing is written to it.
+    ///   - checksPages: not where somebody else does.
+    init(
+        _ connection: Connection, _ external: ExternalStorage, model: ManagedObjectModel, full: Bool = false,
+        withValues: Bool = false, checksPages: Bool = true, on system: any System
+    ) throws {
+        let snapshot = try StoreSnapshot(connection)
+        var gaps = SchemaGaps()
+        let completed = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
+        guard !gaps.breaksReading else {
+            // The rows are asked for what is missing.
+            findings = snapshot.findings + completed.findings
+            rowCounts = try Self.rowCounts(snapshot, completed, without: gaps, over: connection)
+            return
+        }
+        let layout = try StoreLayout(actual: snapshot, model: model)
+        var shape = StoreShape(layout, withObjects: false)
+        shape.history = StoreShape.history(of: layout).filter { gaps.history.isWhole($0.table) }
+        let verifier = StoreVerifier(connection, shape: shape, withValues: withValues)
+        var found = checksPages ? try verifier.pages(full: full) : []
+        // Damaged pages make every further answer doubtful, and may end the reading.
+        if found.isEmpty {
+            found += try verifier.structure()
+            found += try verifier.rows { name in
+                try StoreVerification.isPlainName(name) && external.holds(name, on: system)
+            }.map(\.finding)
+            found += try verifier.history().map(\.finding)
+            found += try external.strangers(on: system).map(Self.strangeFile)
+            found += try ValueVerifier(connection, layout, withValues: withValues).findings()
+            found += try EnumAudit(layout: layout, connection: connection, withValues: withValues).findings()
+            if full { found += try Self.contradictions(connection, external, layout, gaps.history, system) }
+        }
+        // Which indexes are missing the gaps say better: another index may replace one.
+        findings = snapshot.findings + layout.findings.filter { $0.code != "index-missing" } + gaps.findings + found
+        rowCounts = try snapshot.rowCounts(in: layout, over: connection)
+    }
+
+    /// What only a repair looks for otherwise: objects that are their own ancestors, and derived counts.
+    private static func contradictions(
+        _ connection: Connection, _ external: ExternalStorage, _ layout: StoreLayout, _ gaps: HistoryGaps,
+        _ system: any System
+    ) throws -> [Finding] {
+        let objects = try ObjectStore(
+            over: connection, model: layout.model, external: external, isReadOnly: true, on: system)
+        let search = RepairSearch(connection, objects)
+        return try RepairFaults(layout, [.cycles, .counts], gaps).all.map(search.finding).filter { $0.count > 0 }
+            .map { fault in
+                let isCycle = fault.rule == .cycles
+                let count = Quantity.count(fault.count, "object")
+                var finding = Finding(
+                    code: isCycle ? "reference-cycle" : "derived-count", severity: .error, place: fault.place,
+                    message: isCycle
+                        ? "\(count) on cycles of \(fault.place), whose objects are their own ancestors."
+                        : "\(count) with a \(fault.place) that is not the number of the related objects.",
+                    remedy: isCycle
+                        ? "moult repair cuts one link of each cycle." : "moult repair counts the objects again.")
+                finding.keys = fault.keys
+                return finding
+            }
     }
 
     private static func strangeFile(_ path: String) -> Finding {

@@ -14,7 +14,13 @@ extension ValueVerifier {
         let keys = layout.tables.flatMap { table in
             table.columns.compactMap { Column($0, of: table) }
         }
-        self.init(connection, columns: attributes + keys, withValues: withValues)
+        // A key of a pair that is none leads to nothing.
+        let orders = layout.joinTables.flatMap { join in
+            join.columns.compactMap { column in
+                if case .order = column.role { Column(key: column.name, of: join.name) } else { nil }
+            }
+        }
+        self.init(connection, columns: attributes + keys + orders, withValues: withValues)
     }
 }
 
@@ -36,10 +42,14 @@ extension ValueVerifier.Column {
         switch column.role {
         case .primaryKey, .attribute, .unknown: return nil
         case .entity, .optimisticLock, .toOne, .toOneEntity, .inverselessToMany, .inverselessOrder, .order:
-            self.init(
-                place: "\(table.name).\(column.name)", table: table.name, column: column.name, numbers: [],
-                form: .integer(.min ... .max), typeName: "an integer")
+            self.init(key: column.name, of: table.name)
         }
+    }
+
+    fileprivate init(key column: String, of table: String) {
+        self.init(
+            place: "\(table).\(column)", table: table, column: column, numbers: [], form: .integer(.min ... .max),
+            typeName: "an integer")
     }
 }
 

@@ -47,7 +47,7 @@ extension ObjectStore {
         guard layout.hasHistory else { return 0 }
         let sql = """
             SELECT COALESCE((SELECT min(Z_PK) - 1 FROM ATRANSACTION),
-            (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION'), 0)
+            (SELECT \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION'), 0)
             """
         return try reading { try connection.rows(sql) { $0.integer(0) }.first ?? 0 }
     }

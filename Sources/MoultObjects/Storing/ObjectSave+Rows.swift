@@ -173,7 +173,8 @@ extension ObjectSave {
         for (row, slots) in touched {
             guard let table = store.layout.table(forEntity: row.root)?.name else { continue }
             let statement = try writer.statement(
-                "UPDATE \(table.quotedName) SET Z_OPT = ifnull(Z_OPT, 0) + 1 WHERE Z_PK = ? RETURNING Z_ENT, Z_OPT")
+                "UPDATE \(table.quotedName) SET Z_OPT = min(ifnull(CAST(Z_OPT AS INTEGER), 0), 9223372036854775806) + 1 "
+                    + "WHERE Z_PK = ? RETURNING Z_ENT, Z_OPT")
             try statement.bind(row.key, at: 1)
             guard try statement.step() else { continue }
             let (number, version) = (statement.integer(0), statement.integer(1))

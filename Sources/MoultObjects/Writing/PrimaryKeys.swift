@@ -55,7 +55,7 @@ final class PrimaryKeys {
         if let known = highest[number] { return known }
         guard
             let given = try connection.integer(
-                "SELECT ifnull(Z_MAX, 0) FROM Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(Int64(number))])
+                "SELECT \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(Int64(number))])
         else { throw Self.missing("number \(number)") }
         // A store that somebody wrote to by hand may have higher keys than it says.
         let present = try connection.integer("SELECT max(Z_PK) FROM \(table.quotedName)") ?? 0
@@ -68,7 +68,7 @@ final class PrimaryKeys {
     func write() throws {
         for number in raised.sorted() {
             try connection.run(
-                "UPDATE Z_PRIMARYKEY SET Z_MAX = max(ifnull(Z_MAX, 0), ?) WHERE Z_ENT = ?",
+                "UPDATE Z_PRIMARYKEY SET Z_MAX = max(\(PrimaryKeyRow.highestSQL), ?) WHERE Z_ENT = ?",
                 [.integer(highest[number] ?? 0), .integer(Int64(number))])
         }
         raised = []

@@ -70,7 +70,7 @@ struct DeferredLowering {
                 let isCounted = row.superNumber == 0 && carried.contains(row.name)
                 let highest =
                     isCounted
-                    ? "(SELECT Z_MAX FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number))"
+                    ? "(SELECT \(PrimaryKeyRow.highestSQL) FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number))"
                     : row.superNumber == 0 ? highestKeyTakenBack(row.name) : "0"
                 return .init(
                     """

@@ -2,10 +2,13 @@ import MoultModel
 import MoultSQLite
 
 extension Catalogue {
-    /// SHA-256 of every entry's kind, name, table and text, in the order of the catalogue.
+    /// SHA-256 of every entry's kind, name, table and text, in the order of the catalogue; triggers, which are dropped and
+    /// created again while rows are written, come last and by name.
     package var digest: [UInt8] {
-        Digest.sha256(
-            entries.flatMap { entry in
+        let others = entries.filter { $0.kind != .trigger }
+        let triggers = entries.filter { $0.kind == .trigger }.sorted { $0.name.precedesInByteOrder($1.name) }
+        return Digest.sha256(
+            (others + triggers).flatMap { entry in
                 [entry.kind.rawValue, entry.name, entry.tableName, entry.sql ?? ""].flatMap { Array($0.utf8) + [0] }
             })
     }
@@ -85,9 +88,21 @@ extension Connection {
 
 extension Connection {
     /// Writes while these triggers are dropped, and creates them again.
-    package func withoutTriggers(_ triggers: [Catalogue.Entry], _ write: () throws -> Void) throws {
+    package func withoutTriggers<Result>(_ triggers: [Catalogue.Entry], _ write: () throws -> Result) throws -> Result {
         for trigger in triggers { try execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
-        try write()
+        let result = try write()
         for sql in triggers.compactMap(\.sql) { try run(sql) }
+        return result
+    }
+
+    /// Writes rows for which no trigger of an app fires but those that write to a virtual table: nothing else keeps a
+    /// search table in step with the rows.
+    package func withoutAppTriggers<Result>(_ write: () throws -> Result) throws -> Result {
+        let catalogue = try catalogue()
+        let virtual = catalogue.tables.filter(\.isVirtual).map { $0.name.uppercased() }
+        let own: Set<Catalogue.TriggerKind> = [.derivedAttribute, .rTree]
+        let triggers = catalogue.triggers.filter { !own.contains($0.kind) }.map(\.entry)
+        return try withoutTriggers(
+            triggers.filter { trigger in !virtual.contains { trigger.sql?.uppercased().names($0) == true } }, write)
     }
 }

@@ -12,11 +12,13 @@ extension PrimaryKeyRow {
                 .storeCorrupted, "The table Z_PRIMARYKEY has no column \(missing).", place: "Z_PRIMARYKEY",
                 remedy: MigrationError.damagedStoreRemedy)
         }
-        let sql = "SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT"
+        let sql = "SELECT Z_ENT, Z_NAME, Z_SUPER, \(highestSQL), \(isUncountableSQL) FROM Z_PRIMARYKEY ORDER BY Z_ENT"
         let rows = try connection.rows(sql) { row in
-            PrimaryKeyRow(
+            var found = PrimaryKeyRow(
                 number: Int(row.integer(0)), name: row.text(1) ?? "", superNumber: Int(row.integer(2)),
                 max: row.integer(3))
+            found.isUncountable = row.integer(4) == 1
+            return found
         }
         for row in rows where row.name.isEmpty {
             findings.append(

@@ -85,12 +85,13 @@ package struct BoundPlan: Sendable {
     ///   - isUndoing: whether what an earlier deferred migration has left takes its place again; with `defersWork`.
     ///   - known: what an earlier plan has found in the rows, which have not changed since; nothing stood in its way, and
     ///     no row is read.
+    ///   - makesHistory: whether what is missing of persistent history is to be made.
     /// - Throws: `unsupported` where the hashes of the target are not certain, or where it lacks the configuration
     ///   that the store was opened with.
     package init(
         _ mapping: ResolvedMapping, from source: ModelVersion, to target: ModelVersion, over snapshot: StoreSnapshot,
         connection: Connection, experimental: Bool = false, defersWork: Bool = false, isUndoing: Bool = false,
-        known: RowFacts? = nil
+        known: RowFacts? = nil, makesHistory: Bool = true
     ) throws {
         self.isUndoing = isUndoing
         // The model in the store is the whole one, whatever part of it the store holds.
@@ -127,7 +128,7 @@ package struct BoundPlan: Sendable {
         self.keptObjects = keptObjects
         let historyGaps = HistoryGaps(PersistentHistory(of: self.source), in: snapshot)
         self.historyGaps = historyGaps
-        try historyGaps.requirePossible(in: snapshot.catalogue)
+        if makesHistory { try historyGaps.requirePossible(in: snapshot.catalogue) }
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata

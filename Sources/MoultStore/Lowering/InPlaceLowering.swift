@@ -45,7 +45,8 @@ struct InPlaceLowering {
                 """
                 INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
                 VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \
-                max(COALESCE((SELECT Z_MAX FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number)), 0), \
+                max(COALESCE((SELECT \(PrimaryKeyRow.highestSQL) FROM main.Z_PRIMARYKEY \
+                WHERE Z_ENT = \(row.number)), 0), \
                 \(table?.highestKeySQL ?? "0")))
                 """, "Number the entity \(row.name) \(row.number).")
         }

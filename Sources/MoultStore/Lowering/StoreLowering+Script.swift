@@ -251,7 +251,10 @@ extension StoreLowering {
             }
         ).sorted()
         guard !roots.isEmpty else { return "0" }
-        return "COALESCE((SELECT max(Z_MAX) FROM source.Z_PRIMARYKEY WHERE Z_ENT IN (\(roots.sqlList))), 0)"
+        return """
+            COALESCE((SELECT max(\(PrimaryKeyRow.highestSQL)) FROM source.Z_PRIMARYKEY \
+            WHERE Z_ENT IN (\(roots.sqlList))), 0)
+            """
     }
 
     func identity(metadata: [UInt8], modelCache: [UInt8]?) -> [StoreScript.Statement] {

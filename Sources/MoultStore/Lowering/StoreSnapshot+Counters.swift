@@ -12,13 +12,18 @@ extension StoreSnapshot {
             (name: String($0.key.dropFirst()), highest: $0.value)
         }
         return (entities + history).compactMap { name, highest in
-            guard let highest, let row = primaryKeyRows.first(where: { $0.name == name }), row.max < highest else {
+            guard let highest, let row = primaryKeyRows.first(where: { $0.name == name }),
+                row.isUncountable || row.max < highest
+            else {
                 return nil
             }
+            let fault =
+                row.isUncountable
+                ? "holds no number of keys of \(name) that another one follows"
+                : "counts \(row.max) keys of \(name), but the highest is \(highest)"
             return Finding(
                 code: "key-counter", severity: .note, place: name,
-                message: "Z_PRIMARYKEY of the store counts \(row.max) keys of \(name), but the highest is \(highest). "
-                    + "The migration sets the counter to it.",
+                message: "Z_PRIMARYKEY of the store \(fault). The migration sets the counter to \(highest).",
                 remedy: "moult repair sets the counter without a migration.")
         }
     }

@@ -39,8 +39,8 @@ package struct HistoryGaps: Sendable, Equatable {
         }
         counters = history.tables.filter { table in
             let row = snapshot.primaryKeyRows.first { $0.number == table.number && $0.name == table.entityName }
-            guard let highest = snapshot.historyKeys[table.name] else { return row == nil && tables.contains(table) }
-            return (row?.max ?? -1) < highest
+            guard let row else { return snapshot.historyKeys[table.name] != nil || tables.contains(table) }
+            return row.isUncountable || row.max < snapshot.historyKeys[table.name] ?? 0
         }
     }
 
@@ -119,7 +119,7 @@ extension HistoryGaps {
             INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
             VALUES (\(table.number), \(table.entityName.quotedLiteral), 0, max(\(highest.joined(separator: ", ")), 0)) \
             ON CONFLICT (Z_ENT) DO UPDATE SET Z_NAME = excluded.Z_NAME, \
-            Z_MAX = max(ifnull(Z_MAX, 0), excluded.Z_MAX)
+            Z_MAX = max(\(PrimaryKeyRow.highestSQL), excluded.Z_MAX)
             """, "Number \(table.entityName) \(table.number), and count its keys.")
     }
 

@@ -9,12 +9,17 @@ package struct SchemaScript: Sendable {
     package let gaps: SchemaGaps
     package let fills: [ColumnFill]
     private let triggers: [Catalogue.Entry]
+    /// By root entity, the table that has rows already.
+    private let counted: [String: EntityTable]
 
     /// - Parameter layout: of the store with its gaps filled.
     package init(_ gaps: SchemaGaps, layout: StoreLayout, catalogue: Catalogue) {
         self.gaps = gaps
         fills = gaps.columns.map { ColumnFill($0, in: layout) }
-        triggers = gaps.breaksReading ? catalogue.entries.filter { $0.kind == .trigger && $0.sql != nil } : []
+        let present = layout.tables.filter { catalogue.table($0.name) != nil }
+        counted = Dictionary(present.map { ($0.rootEntityName, $0) }, uniquingKeysWith: { first, _ in first })
+        let writes = gaps.breaksReading || !gaps.history.isEmpty
+        triggers = writes ? catalogue.entries.filter { $0.kind == .trigger && $0.sql != nil } : []
     }
 
     package var statements: [StoreScript.Statement] {
@@ -30,7 +35,14 @@ package struct SchemaScript: Sendable {
 
     private var tables: [StoreScript.Statement] {
         let numbers = gaps.numbers.map { row in
-            StoreScript.Statement(row.insertStatement, "Number the entity \(row.name) \(row.number).")
+            // A row may have lost nothing but its name.
+            StoreScript.Statement(
+                """
+                INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (\(row.number), \
+                \(row.name.quotedLiteral), \(row.superNumber), \(counted[row.name]?.highestKeySQL ?? "0")) \
+                ON CONFLICT (Z_ENT) DO UPDATE SET Z_NAME = excluded.Z_NAME, Z_SUPER = excluded.Z_SUPER, \
+                Z_MAX = max(\(PrimaryKeyRow.highestSQL), excluded.Z_MAX)
+                """, "Number the entity \(row.name) \(row.number).")
         }
         let tables = gaps.tables.map { StoreScript.Statement($0.sql, "Make the table \($0.name).") }
         let joins = gaps.joinTables.map { StoreScript.Statement($0.sql, "Make the table \($0.name).") }

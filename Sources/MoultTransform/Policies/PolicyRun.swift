@@ -56,14 +56,16 @@ package struct PolicyRun {
         defer { reading.close() }
         let old = try ObjectStore(
             over: reading, model: from, external: external, isReadOnly: true, keepsHistory: false, on: system)
-        let new = try ObjectStore(
-            over: connection, model: to, external: external, keepsHistory: false, on: system)
-        return try new.writing {
-            let manager = try MigrationManager(
-                self, source: old, destination: new, connection: connection,
-                mappings: try runningMappings(new.layout))
-            defer { manager.end() }
-            return try run(manager)
+        return try connection.withoutAppTriggers {
+            let new = try ObjectStore(
+                over: connection, model: to, external: external, keepsHistory: false, on: system)
+            return try new.writing {
+                let manager = try MigrationManager(
+                    self, source: old, destination: new, connection: connection,
+                    mappings: try runningMappings(new.layout))
+                defer { manager.end() }
+                return try run(manager)
+            }
         }
     }
 
@@ -170,7 +172,7 @@ package struct PolicyRun {
             guard let columns = try? manager.sources.store.columns(of: name) else { continue }
             let highest = try manager.connection.integer(
                 """
-                SELECT max(ifnull((SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?), 0), \
+                SELECT max(ifnull((SELECT \(PrimaryKeyRow.highestSQL) FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?), 0), \
                 ifnull((SELECT max(Z_PK) FROM source.\(columns.table.quotedName)), 0))
                 """, [.integer(columns.number)])
             if let highest { try entity.inserter.claim(highest) }

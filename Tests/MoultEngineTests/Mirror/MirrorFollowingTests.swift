@@ -26,6 +26,25 @@ struct MirrorFollowingTests {
         #expect(verified.rows > 30)
     }
 
+    @Test(arguments: ["on", "back"])
+    func `no trigger that an app has put on the second store fires`(version: String) throws {
+        let fixture = try MirrorFixture(to: version)
+        var mirror = try fixture.start()
+        let triggers = ["Z_PRIMARYKEY", "Z_METADATA"].flatMap { table in
+            ["INSERT", "UPDATE", "DELETE"].map { event in
+                """
+                CREATE TRIGGER app_\(table)_\(event) BEFORE \(event) ON \(table)
+                    BEGIN SELECT RAISE(ABORT, 'fired'); END;
+                """
+            }
+        }
+        _ = try SQLiteShell.run(fixture.second, triggers.joined())
+        try fixture.write(seed: 41)
+        #expect(try mirror.synchronise().changes.all > 0)
+        #expect(
+            try SQLiteShell.run(fixture.second, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'app%'") == "6\n")
+    }
+
     @Test func `a store that is being written to is followed to one of its moments`() throws {
         let fixture = try MirrorFixture()
         var mirror = try fixture.start()

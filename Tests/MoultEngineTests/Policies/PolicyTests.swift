@@ -99,6 +99,26 @@ import Testing
         #expect(threads.made == 100)
     }
 
+    @Test("no trigger that an app has put on a table fires, and each is there afterwards")
+    func triggers() throws {
+        let events = ["ZUSER", "ZTHREAD"].flatMap { table in
+            ["INSERT", "UPDATE", "DELETE"].map { event in
+                """
+                CREATE TRIGGER app_\(table)_\(event) AFTER \(event) ON \(table)
+                    BEGIN INSERT INTO app_log VALUES ('\(event)'); END;
+                """
+            }
+        }
+        let world = try PolicyWorld(fill: "CREATE TABLE app_log (name); " + events.joined())
+        try world.migrate(Self.policies)
+        #expect(
+            try world.shell(
+                """
+                SELECT (SELECT count(*) FROM main.app_log),
+                    (SELECT count(*) FROM main.sqlite_master WHERE name LIKE 'app_Z%')
+                """) == "0|6\n")
+    }
+
     @Test("a rehearsal counts what the run then does, and a run after it does not count twice")
     func rehearsal() throws {
         let world = try PolicyWorld()

@@ -53,7 +53,7 @@ struct RepairAgreementTests {
             // The rows are looked at once tables and columns are whole.
             if !repair.leavesRows { break }
         }
-        let audit = try StoreAudit(library.path, model: library.version.model)
+        let audit = try StoreAudit(library.path, model: library.version.model, full: true)
         let found = audit.findings.filter { $0.severity > .note }
         #expect(report.isWell == audit.isSound, "\(report)\n\(found)")
         for finding in found {

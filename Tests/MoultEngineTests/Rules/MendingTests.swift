@@ -60,6 +60,28 @@ struct MendingTests {
         #expect(try Self.mend(forum, ForumRules.homeless(), ForumRules.count, ForumRules.ring) == nil)
     }
 
+    @Test func `neither fixes nor what comes back fire a trigger of an app`() throws {
+        let forum = try BrokenForum.closed()
+        _ = try SQLiteShell.run(
+            forum.path,
+            ["ZTOPIC", "ZFORUM", "ZPOST", "Z_4RELATEDBY", "Z_PRIMARYKEY"].flatMap { table in
+                ["INSERT", "UPDATE", "DELETE"].map { event in
+                    """
+                    CREATE TRIGGER app_\(table)_\(event) BEFORE \(event) ON \(table)
+                        BEGIN SELECT RAISE(ABORT, 'fired'); END;
+                    """
+                }
+            }.joined())
+        let triggers = "SELECT name, sql FROM sqlite_master WHERE name LIKE 'app%' ORDER BY 1"
+        let before = try SQLiteShell.run(forum.path, triggers)
+        let outcome = try #require(try Self.mend(forum, ForumRules.homeless(), ForumRules.count, ForumRules.ring))
+        #expect(outcome.quarantined == 10)
+        let restoration = try Restoration(of: nil, into: forum.path, at: ForumRules.version)
+        _ = try Migrator().run(restoration.migration, on: forum.path)
+        #expect(restoration.report.restored.count == 10)
+        #expect(try SQLiteShell.run(forum.path, triggers) == before)
+    }
+
     @Test
     func `a dry run says what would change and leaves every byte as it was`() throws {
         let forum = try BrokenForum.closed()

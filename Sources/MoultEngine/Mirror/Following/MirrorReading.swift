@@ -104,7 +104,7 @@ struct MirrorReading {
             let unknown = try connection.integer(
                 """
                 SELECT max(m.Z_PK) FROM \(other) AS m WHERE m.Z_ENT IN (\(otherNumbers)) AND m.Z_PK > \
-                (SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = \(source.rootNumber))
+                (SELECT \(PrimaryKeyRow.highestSQL) FROM source.Z_PRIMARYKEY WHERE Z_ENT = \(source.rootNumber))
                 """)
             if let unknown {
                 throw Self.ahead("Its object \(unknown) in \(source.destination) does not exist in the other store.")

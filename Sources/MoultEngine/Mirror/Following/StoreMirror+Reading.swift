@@ -71,11 +71,12 @@ extension StoreMirror {
     {
         let entities = try script.sources.map { source in
             let highest = try connection.integer(
-                "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(Int64(source.rootNumber))])
+                "SELECT \(PrimaryKeyRow.highestSQL) FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?",
+                [.integer(Int64(source.rootNumber))])
             return (root: source.destinationRootNumber, highest: highest ?? 0)
         }
         let history = try connection.rows(
-            "SELECT Z_ENT, Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT BETWEEN 16001 AND 16003"
+            "SELECT Z_ENT, \(PrimaryKeyRow.highestSQL) FROM source.Z_PRIMARYKEY WHERE Z_ENT BETWEEN 16001 AND 16003"
         ) { (root: Int($0.integer(0)), highest: $0.integer(1)) }
         return entities + history
     }
@@ -107,7 +108,9 @@ extension StoreMirror {
         return MirrorStep(
             means: .comparison, fresh: path, tables: MirroredTable.all(of: layout) + history,
             metadata: try StoreMetadata(from: connection), transaction: transaction,
-            highestKeys: try connection.rows("SELECT Z_ENT, Z_MAX FROM Z_PRIMARYKEY WHERE Z_MAX > 0") {
+            highestKeys: try connection.rows(
+                "SELECT Z_ENT, Z_MAX FROM Z_PRIMARYKEY WHERE typeof(Z_MAX) = 'integer' AND Z_MAX > 0"
+            ) {
                 (root: Int($0.integer(0)), highest: $0.integer(1))
             }, external: [ExternalStorage(store: path), ExternalStorage(store: route.primary)])
     }

@@ -40,18 +40,18 @@ extension StoreMirror {
         let triggers = try connection.catalogue().triggers.filter { $0.kind != .rTree }.map(\.entry)
         try connection.withoutTriggers(triggers) {
             for table in step.tables { try application.apply(table) }
+            let names = Set(all.map(\.name))
+            let contents = application.sums.filter { names.contains($0.key) }
+            for (root, highest) in step.highestKeys {
+                try connection.run(
+                    "UPDATE Z_PRIMARYKEY SET Z_MAX = ?2 WHERE Z_ENT = ?1 AND (typeof(Z_MAX) <> 'integer' OR Z_MAX < ?2)",
+                    [.integer(Int64(root)), .integer(highest)])
+            }
+            var metadata = merged(step.metadata, into: present, route)
+            metadata.entries[MirrorMark.key] =
+                MirrorMark(identifier: record.identifier, transaction: step.transaction, contents: contents).entry
+            if metadata != present { try metadata.write(to: connection) }
         }
-        let names = Set(all.map(\.name))
-        let contents = application.sums.filter { names.contains($0.key) }
-        for (root, highest) in step.highestKeys {
-            try connection.run(
-                "UPDATE Z_PRIMARYKEY SET Z_MAX = ?2 WHERE Z_ENT = ?1 AND Z_MAX < ?2",
-                [.integer(Int64(root)), .integer(highest)])
-        }
-        var metadata = merged(step.metadata, into: present, route)
-        metadata.entries[MirrorMark.key] =
-            MirrorMark(identifier: record.identifier, transaction: step.transaction, contents: contents).entry
-        if metadata != present { try metadata.write(to: connection) }
         try checkCancelled()
         return application.changes
     }

@@ -120,7 +120,7 @@ extension StoreMirror {
         try connection.rows(
             """
             SELECT f.Z_NAME FROM main.Z_PRIMARYKEY AS f JOIN replica.Z_PRIMARYKEY AS r ON r.Z_ENT = f.Z_ENT \
-            WHERE r.Z_MAX < f.Z_MAX OR (f.Z_NAME IS NOT r.Z_NAME AND f.Z_ENT < 16000) ORDER BY 1
+            WHERE CAST(r.Z_MAX AS INTEGER) < CAST(f.Z_MAX AS INTEGER) OR (f.Z_NAME IS NOT r.Z_NAME AND f.Z_ENT < 16000) ORDER BY 1
             """
         ) { "Z_PRIMARYKEY \($0.text(0) ?? "")" }
     }

@@ -118,7 +118,9 @@ final class PageRecovery {
     /// What `Z_PRIMARYKEY` says of each table: the numbers of its entities, and the highest key.
     private func nameEntities() throws {
         var (roots, supers, counters): ([Int64: String], [Int64: Int64], [String: Int64]) = ([:], [:], [:])
-        try? database.connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY") { row in
+        try? database.connection.forEachRow(
+            "SELECT Z_ENT, Z_NAME, Z_SUPER, \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY"
+        ) { row in
             // Core Data's own entities, such as those of history, begin with another letter.
             roots[row.integer(0)] = (row.integer(0) > 16_000 ? "A" : "Z") + (row.text(1) ?? "").uppercased()
             supers[row.integer(0)] = row.integer(2)

@@ -44,6 +44,25 @@ package struct SchemaGaps: Sendable, Equatable {
     /// The names of the missing tables.
     package var tableNames: Set<String> { Set(tables.map(\.name) + joinTables.map(\.name)) }
 
+    /// Without what the ``obstacles`` keep from being made, and everything on it; of history then nothing is made.
+    package var possible: SchemaGaps {
+        let taken = Set(strangers.map { $0.name.uppercased() })
+        func isTaken(_ table: String) -> Bool { taken.contains(table.uppercased()) }
+        let lost = tableNames.filter(isTaken)
+        func hasNoKey(_ sql: String) -> Bool {
+            keys.contains { sql.names($0.table) && sql.names($0.column.name) }
+        }
+        var gaps = self
+        (gaps.keys, gaps.strangers) = ([], [])
+        gaps.tables.removeAll { isTaken($0.name) }
+        gaps.joinTables.removeAll { isTaken($0.name) }
+        gaps.indexes.removeAll { isTaken($0.table) || hasNoKey($0.sql) }
+        gaps.triggers.removeAll { trigger in lost.contains { trigger.sql.names($0) } || hasNoKey(trigger.sql) }
+        gaps.virtualTables.removeAll { table in !gaps.triggers.contains { $0.sql.names(table.name) } }
+        if gaps.history.tables.contains(where: { isTaken($0.name) }) { gaps.history = HistoryGaps() }
+        return gaps
+    }
+
     /// - Throws: `storeCorrupted` if a table or an entity's number is missing.
     func requireTables() throws {
         guard let first = findings.first else { return }
