@@ -43,7 +43,7 @@ extension DeferredLowering {
             return
         }
         taken.insert(name.uppercased())
-        statements.append(.init(sql, "Make the table \(name)."))
+        statements.append(.createTable(name, sql))
     }
 
     mutating func rename(_ from: String, to name: String) {
@@ -54,10 +54,7 @@ extension DeferredLowering {
         }
         taken.remove(from.uppercased())
         taken.insert(name.uppercased())
-        statements.append(
-            .init(
-                "ALTER TABLE main.\(from.quotedName) RENAME TO \(name.quotedName)",
-                "Rename the table \(from) to \(name)."))
+        statements.append(.renameTable(from, to: name, "Rename the table \(from) to \(name)."))
     }
 
     // MARK: - Columns
@@ -91,11 +88,7 @@ extension DeferredLowering {
         setAside(leaving, of: table, old)
         renameColumns(kept.filter { $0.column != $0.from }, of: table.name, old)
         for (column, value) in added {
-            let initial = value.map { " DEFAULT \($0)" } ?? ""
-            statements.append(
-                .init(
-                    "ALTER TABLE main.\(table.name.quotedName) ADD COLUMN \(column.name.quotedName) "
-                        + "\(column.type)\(initial)", "Add the column \(column.name) to \(table.name)."))
+            statements.append(.addColumn(column.name, column.type, standard: value, to: table.name))
         }
         return leaving.map { DeferredName.original(of: $0) ?? $0 }
     }
@@ -132,7 +125,7 @@ extension DeferredLowering {
             let other = DeferredName.make(for: name, avoiding: names)
             names.insert(other.uppercased())
             statements.append(
-                Self.rename(name, to: other, of: table.name, "Set the column \(name) of \(table.name) aside."))
+                .renameColumn(name, to: other, of: table.name, "Set the column \(name) of \(table.name) aside."))
         }
     }
 
@@ -144,24 +137,17 @@ extension DeferredLowering {
         var names = Set(old.columns.map { $0.name.uppercased() })
         var last: [StoreScript.Statement] = []
         for (column, from) in renames {
-            let sentence = "Rename the column \(from) of \(table) to \(column)."
             guard present.contains(column.uppercased()) else {
-                last.append(Self.rename(from, to: column, of: table, sentence))
+                last.append(.renameColumn(from, to: column, of: table))
                 continue
             }
             let other = DeferredName.make(for: column, avoiding: names)
             names.insert(other.uppercased())
-            statements.append(Self.rename(from, to: other, of: table, sentence))
-            last.append(Self.rename(other, to: column, of: table, sentence))
+            let sentence = "Rename the column \(from) of \(table) to \(column)."
+            statements.append(.renameColumn(from, to: other, of: table, sentence))
+            last.append(.renameColumn(other, to: column, of: table, sentence))
         }
         statements += last
-    }
-
-    private static func rename(_ name: String, to other: String, of table: String, _ sentence: String)
-        -> StoreScript.Statement
-    {
-        .init(
-            "ALTER TABLE main.\(table.quotedName) RENAME COLUMN \(name.quotedName) TO \(other.quotedName)", sentence)
     }
 }
 

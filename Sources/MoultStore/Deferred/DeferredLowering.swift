@@ -60,6 +60,7 @@ struct DeferredLowering {
         let rows = lowering.destination.primaryKeyRows.filter { $0.number < StoreLowering.firstReservedNumber }
         let carried = Set(lowering.contributions.map { lowering.destination.model.root(of: $0.destination).name })
         let leave = StoreScript.Statement(
+            .metadata, "Z_PRIMARYKEY",
             """
             DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(StoreLowering.firstReservedNumber) \
             AND Z_ENT NOT IN (\(rows.map(\.number).sqlList))
@@ -73,6 +74,7 @@ struct DeferredLowering {
                     ? "(SELECT Z_MAX FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number))"
                     : row.superNumber == 0 ? highestKeyTakenBack(row.name) : "0"
                 return .init(
+                    .metadata, "Z_PRIMARYKEY",
                     """
                     INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
                     VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), max(COALESCE(\(highest), 0), \
@@ -127,10 +129,7 @@ struct DeferredLowering {
             + lowering.source.joinTables.map(\.name).filter { !joins.contains($0) }
         for name in leaving {
             let other = leftoverName(for: name)
-            statements.append(
-                .init(
-                    "ALTER TABLE main.\(name.quotedName) RENAME TO \(other.quotedName)",
-                    "Set the table \(name) aside."))
+            statements.append(.renameTable(name, to: other, "Set the table \(name) aside."))
             taken.remove(name.uppercased())
             let entities = lowering.source.model.entities.map(\.name).filter {
                 lowering.source.table(forEntity: $0)?.name == name

@@ -42,6 +42,7 @@ struct InPlaceLowering {
         lowering.destination.primaryKeyRows.filter { $0.number < StoreLowering.firstReservedNumber }.map { row in
             let table = row.superNumber == 0 ? lowering.destination.table(forEntity: row.name) : nil
             return .init(
+                .metadata, "Z_PRIMARYKEY",
                 """
                 INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
                 VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \
@@ -71,7 +72,7 @@ struct InPlaceLowering {
             if present.contains(change.table.name) {
                 obstacles.append("the pairs of \(change.table.name) change")
             } else if case .rebuilt(let inserts) = change.kind, inserts.isEmpty {
-                statements.append(.init(change.table.sql, "Make the table \(change.table.name)."))
+                statements.append(.createTable(change.table.name, change.table.sql))
             } else {
                 obstacles.append("\(change.table.name) has to be filled")
             }
@@ -102,7 +103,7 @@ struct InPlaceLowering {
 
     private mutating func lower(_ fills: [TableChange.Fill], of table: EntityTable) {
         guard let fill = fills.first else {
-            statements.append(.init(table.sql, "Make the table \(table.name)."))
+            statements.append(.createTable(table.name, table.sql))
             return
         }
         guard fill.source == table.name, fills.count == 1, fill.isWhole else {
@@ -122,7 +123,6 @@ struct InPlaceLowering {
         let columns = Dictionary(
             old.columns.map { ("s.\($0.name.quotedName)", $0) }, uniquingKeysWith: { first, _ in first })
         let types = Dictionary(table.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
-        let target = "ALTER TABLE main.\(table.name.quotedName)"
         // Renames first: a new column may take a name that becomes free.
         var additions: [StoreScript.Statement] = []
         defer { statements += additions }
@@ -133,15 +133,9 @@ struct InPlaceLowering {
                 if from.type != types[column] { obstacles.append("\(table.name).\(column) changes its type") }
                 guard from.name != column else { continue }
                 renamedColumns.insert(column)
-                statements.append(
-                    .init(
-                        "\(target) RENAME COLUMN \(from.name.quotedName) TO \(column.quotedName)",
-                        "Rename the column \(from.name) of \(table.name) to \(column)."))
+                statements.append(.renameColumn(from.name, to: column, of: table.name))
             } else if assignment.value == "NULL" {
-                additions.append(
-                    .init(
-                        "\(target) ADD COLUMN \(column.quotedName) \(types[column] ?? "")",
-                        "Add the column \(column) to \(table.name)."))
+                additions.append(.addColumn(column, types[column] ?? "", to: table.name))
             } else {
                 obstacles.append("\(table.name).\(column) has to be filled")
             }
@@ -154,7 +148,7 @@ struct InPlaceLowering {
         let fresh = Set(lowering.source.tables.map(\.name) + lowering.source.joinTables.map(\.name))
         for index in lowering.destination.indexes where !present.contains(index.sql) {
             if !fresh.contains(index.table) {
-                statements.append(.init(index.sql, "Make the index \(index.name)."))
+                statements.append(.createIndex(index))
             } else if !renamedColumns.contains(where: { index.sql.contains($0) }) {
                 obstacles.append("the index \(index.name) has to be built")
             }

@@ -6,7 +6,13 @@ struct JoinChange {
     enum Kind: Hashable {
         case untouched
         /// Made anew and filled by these statements.
-        case rebuilt(inserts: [String])
+        case rebuilt(inserts: [Insert])
+    }
+
+    struct Insert: Hashable {
+        let sql: String
+        /// The tables whose rows are asked for.
+        let reads: Set<String>
     }
 
     let table: JoinTable
@@ -75,7 +81,9 @@ extension StoreLowering {
         [condition(links.flipped), condition(links)].compactMap { $0 }
     }
 
-    private func insert(into table: String, _ columns: [String], _ links: Links, _ orders: [String?]) -> String {
+    private func insert(into table: String, _ columns: [String], _ links: Links, _ orders: [String?])
+        -> JoinChange.Insert
+    {
         let pairs = links.pairs
         let own = "p.\(pairs.ownerColumn.quotedName)"
         let other = "p.\(pairs.destinationColumn.quotedName)"
@@ -90,22 +98,25 @@ extension StoreLowering {
             rows += " JOIN \(translation(links.destinations)) AS d ON d.old = \(other)"
         }
         if isPartial { conditions.append(isListed(own, other, pairs)) }
-        return """
+        let sql = """
             INSERT OR IGNORE INTO main.\(table.quotedName) (\(columns.map(\.quotedName).joined(separator: ", "))) \
             SELECT \((keys + places).joined(separator: ", ")) FROM \(rows) \
             WHERE \(conditions.conditions(joinedBy: "AND")) ORDER BY 1, 2
             """
+        return JoinChange.Insert(sql: sql, reads: [pairs.table])
     }
 }
 
 extension StoreLowering {
     /// Numbers each list that had no order by key, in Core Data's steps: 2048, 3072, 4096 ….
-    static func makeOrder(table: String, order: String, key: String) -> String {
-        """
-        UPDATE main.\(table.quotedName) AS t SET \(order.quotedName) = o.place FROM (SELECT rowid AS id, \
-        1024 + 1024 * row_number() OVER (PARTITION BY \(key.quotedName) ORDER BY rowid) AS place \
-        FROM main.\(table.quotedName) WHERE \(key.quotedName) IS NOT NULL) AS o \
-        WHERE t.rowid = o.id AND t.\(order.quotedName) IS NULL
-        """
+    static func makeOrder(table: String, order: String, key: String) -> StoreScript.Statement {
+        .init(
+            .update, table,
+            """
+            UPDATE main.\(table.quotedName) AS t SET \(order.quotedName) = o.place FROM (SELECT rowid AS id, \
+            1024 + 1024 * row_number() OVER (PARTITION BY \(key.quotedName) ORDER BY rowid) AS place \
+            FROM main.\(table.quotedName) WHERE \(key.quotedName) IS NOT NULL) AS o \
+            WHERE t.rowid = o.id AND t.\(order.quotedName) IS NULL
+            """, "Give the lists in \(table) an order, by key.", rows: .unknown)
     }
 }

@@ -36,16 +36,18 @@ extension StoreLowering {
             let name = place.name.quotedName
             return [
                 .init(
+                    .fill, place.name, reads: [place.table],
                     "CREATE TABLE main.\(name) AS SELECT * FROM source.\(place.table.quotedName)",
-                    "Copy the pairs of \(place.table), which have no index.", rows: 1),
+                    "Copy the pairs of \(place.table), which have no index.", rows: .unknown),
                 .init(
+                    .createIndex, place.name, reads: [place.table],
                     "CREATE INDEX main.\((place.name + "_INDEX").quotedName) ON \(name) (\(place.column.quotedName))",
-                    "Sort the pairs of \(place.table) by \(place.column).", rows: 1),
+                    "Sort the pairs of \(place.table) by \(place.column).", rows: .unknown),
             ]
         }
         return (
             making,
-            asked.map { .init("DROP TABLE main.\($0.name.quotedName)", "Take the copy of \($0.table) away.", rows: 1) }
+            asked.map { .dropTable($0.name, "Take the copy of \($0.table) away.") }
         )
     }
 

@@ -9,13 +9,14 @@ extension StoreLowering {
         guard !changed.isEmpty else { return [] }
         let views = Set(catalogue.entries.filter { $0.kind == .view }.map { $0.name.uppercased() })
         return keptObjects.working(.table).compactMap { entry in
-            guard let content = entry.searchedContent?.uppercased(),
-                changed.contains(content) || views.contains(content)
+            guard let content = entry.searchedContent,
+                changed.contains(content.uppercased()) || views.contains(content.uppercased())
             else { return nil }
             let name = entry.name.quotedName
             return .init(
+                .fill, entry.name, reads: [content],
                 "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')", "Index the text of \(entry.name) again.",
-                rows: 1)
+                rows: .unknown)
         }
     }
 
