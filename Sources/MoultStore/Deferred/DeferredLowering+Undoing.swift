@@ -47,9 +47,9 @@ extension DeferredLowering {
 
     /// The column of a property that the older version has and the newer one has not.
     ///
-    /// - Parameter value: what objects get that were made since, as SQL.
+    /// - Parameter value: what objects get that were made since.
     mutating func takeBack(
-        _ column: EntityTable.Column, of table: EntityTable, _ old: EntityTable, _ value: String?
+        _ column: EntityTable.Column, of table: EntityTable, _ old: EntityTable, _ value: SQLiteValue
     ) -> (column: String, from: String)? {
         let names = old.columns.filter { other in
             other.role == .unknown && other.type == column.type
@@ -62,7 +62,7 @@ extension DeferredLowering {
                     : "several columns were \(table.name).\(column.name)")
             return nil
         }
-        if let value, case .attribute(let name, _) = column.role,
+        if value != .null, case .attribute(let name, _) = column.role,
             let entity = lowering.destination.model.entity(name)
         {
             let numbers = lowering.destination.numbers(ofEntityAndDescendants: entity)
@@ -70,7 +70,7 @@ extension DeferredLowering {
                 .init(
                     .update, table.name,
                     """
-                    UPDATE main.\(table.name.quotedName) SET \(column.name.quotedName) = \(value) \
+                    UPDATE main.\(table.name.quotedName) SET \(column.name.quotedName) = \(value.literal) \
                     WHERE \(column.name.quotedName) IS NULL AND Z_ENT IN (\(numbers.sqlList))
                     """, "Give objects that were made since their \(column.name).", rows: .unknown))
         }

@@ -120,24 +120,23 @@ struct InPlaceLowering {
     private mutating func lowerColumns(_ assignments: [TableChange.Assignment], of table: EntityTable) {
         guard let old = lowering.source.table(named: table.name) else { return }
         var unused = Set(old.columns.filter { $0.role != .primaryKey }.map(\.name))
-        let columns = Dictionary(
-            old.columns.map { ("s.\($0.name.quotedName)", $0) }, uniquingKeysWith: { first, _ in first })
         let types = Dictionary(table.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
         // Renames first: a new column may take a name that becomes free.
         var additions: [StoreScript.Statement] = []
         defer { statements += additions }
         for assignment in assignments {
             let column = assignment.column
-            if let from = columns[assignment.value] {
-                unused.remove(from.name)
-                if from.type != types[column] { obstacles.append("\(table.name).\(column) changes its type") }
-                guard from.name != column else { continue }
+            switch assignment.source {
+            case .column(let from):
+                unused.remove(from)
+                if old.columns.first(where: { $0.name == from })?.type != types[column] {
+                    obstacles.append("\(table.name).\(column) changes its type")
+                }
+                guard from != column else { continue }
                 renamedColumns.insert(column)
-                statements.append(.renameColumn(from.name, to: column, of: table.name))
-            } else if assignment.value == "NULL" {
-                additions.append(.addColumn(column, types[column] ?? "", to: table.name))
-            } else {
-                obstacles.append("\(table.name).\(column) has to be filled")
+                statements.append(.renameColumn(from, to: column, of: table.name))
+            case .literal(.null): additions.append(.addColumn(column, types[column] ?? "", to: table.name))
+            case .literal, .expression: obstacles.append("\(table.name).\(column) has to be filled")
             }
         }
         obstacles += unused.sorted().map { "the column \(table.name).\($0) leaves" }

@@ -117,8 +117,8 @@ extension PartialScript {
     /// The condition that a column of a row holds the key of a listed object.
     ///
     /// - Parameter schema: where the list is.
-    package static func isListed(_ column: String, of place: String, in schema: String = "main") -> String {
-        "\(column) IN (SELECT key FROM \(schema).\(keys) WHERE place = \(place.quotedLiteral))"
+    package static func isListed(_ column: SQLText, of place: String, in schema: SQLText = "main") -> SQLText {
+        "\(column) IN (SELECT key FROM \(schema).moult_keys WHERE place = \(value: .text(place)))"
     }
 }
 
@@ -183,7 +183,7 @@ extension StoreLowering {
                 PartialScript.Limit(column: column.name, source: $0)
             }
         }
-        let isLocal = orders.isEmpty && inserts.allSatisfy { $0.sql.count(of: "SELECT") == 1 }
+        let isLocal = orders.isEmpty && inserts.allSatisfy(\.isLocal)
         return PartialScript.Table(
             name: name, columns: table.columns.map(\.name), key: table.keyColumns, limits: isLocal ? limits : nil,
             unfilled: [], numbers: [], make: .createTable(name, table.sql),
@@ -192,7 +192,7 @@ extension StoreLowering {
     }
 
     /// The condition that a pair has a listed object at either end.
-    func isListed(_ own: String, _ other: String, _ pairs: RelationshipPairs) -> String {
+    func isListed(_ own: SQLText, _ other: SQLText, _ pairs: RelationshipPairs) -> SQLText {
         let ends = [(own, pairs.ownerEntity), (other, pairs.destinationEntity)].compactMap { column, entity in
             source.table(forEntity: entity).map { PartialScript.isListed(column, of: $0.name) }
         }
@@ -242,21 +242,8 @@ extension TableChange {
 }
 
 extension TableChange.Fill {
-    /// Whether a value is looked for in other rows. A text that holds the word is taken for a question: the table is
-    /// made whole then, which is slower and right.
+    /// Whether a value is looked for in other rows.
     fileprivate var asksOtherRows: Bool {
-        (columns.map(\.value) + [condition ?? "", key]).contains { $0.count(of: "SELECT") > 0 }
-    }
-}
-
-extension String {
-    /// How often a word occurs.
-    fileprivate func count(of word: String) -> Int {
-        var (count, rest) = (0, self[...])
-        while let range = rest.firstRange(of: word) {
-            count += 1
-            rest = rest[range.upperBound...]
-        }
-        return count
+        (columns.map(\.source.sql) + [condition ?? ""]).contains { !$0.reads.isEmpty }
     }
 }

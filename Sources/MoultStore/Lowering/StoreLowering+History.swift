@@ -47,11 +47,11 @@ struct HistoryLowering {
                     "Make room for one more value that history keeps of deleted objects."))
         }
         var assignments: [String] = []
-        let renumbered = lowering.renumbered(
-            "ZENTITY", candidates: Array(map.keys).sorted(), by: map, mayPassThrough: true)
-        if renumbered != "ZENTITY" {
-            let known = map.keys.sorted().sqlList
-            assignments.append("ZENTITY = CASE WHEN ZENTITY IN (\(known)) THEN \(renumbered) ELSE ZENTITY END")
+        let known = map.keys.sorted()
+        if known.contains(where: { map[$0] != $0 }) {
+            let cases = known.compactMap { old in map[old].map { " WHEN \(old) THEN \($0)" } }.joined()
+            assignments.append(
+                "ZENTITY = CASE WHEN ZENTITY IN (\(known.sqlList)) THEN CASE ZENTITY\(cases) END ELSE ZENTITY END")
         }
         let shifts = lowering.shifts.map { " WHEN \($0.number) THEN ZENTITYPK + \($0.shift)" }.joined()
         if !shifts.isEmpty { assignments.append("ZENTITYPK = CASE ZENTITY\(shifts) ELSE ZENTITYPK END") }

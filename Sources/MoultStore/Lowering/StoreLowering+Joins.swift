@@ -10,9 +10,9 @@ struct JoinChange {
     }
 
     struct Insert: Hashable {
-        let sql: String
-        /// The tables whose rows are asked for.
-        let reads: Set<String>
+        let sql: SQLText
+        /// Whether each pair comes of one row that holds both keys, whatever the others are.
+        let isLocal: Bool
     }
 
     let table: JoinTable
@@ -77,7 +77,7 @@ extension StoreLowering {
     private func keepsKeys(_ links: Links) -> Bool { keepsKeys(links.owners) && keepsKeys(links.destinations) }
 
     /// The conditions that both ends of a pair `p` are carried over to where the relationship wants them.
-    private func conditions(_ links: Links) -> [String] {
+    private func conditions(_ links: Links) -> [SQLText] {
         [condition(links.flipped), condition(links)].compactMap { $0 }
     }
 
@@ -85,25 +85,28 @@ extension StoreLowering {
         -> JoinChange.Insert
     {
         let pairs = links.pairs
-        let own = "p.\(pairs.ownerColumn.quotedName)"
-        let other = "p.\(pairs.destinationColumn.quotedName)"
-        let places = orders.map { $0.map { "p.\($0.quotedName)" } ?? "NULL" }
-        var (keys, rows) = ([own, other], "\(pairs.rows(in: "source")) AS p")
-        var conditions = ["\(own) IS NOT NULL", "\(other) IS NOT NULL"]
+        let (own, other): (SQLText, SQLText) = ("p.\(name: pairs.ownerColumn)", "p.\(name: pairs.destinationColumn)")
+        let places = orders.map { order -> SQLText in order.map { "p.\(name: $0)" } ?? "NULL" }
+        var (keys, rows): ([SQLText], SQLText) = ([own, other], "\(pairs.rows(in: "source")) AS p")
+        var conditions: [SQLText] = ["\(own) IS NOT NULL", "\(other) IS NOT NULL"]
+        var isLocal = pairs.path == nil
         if keepsKeys(links) {
-            conditions += self.conditions(links)
+            let carried = self.conditions(links)
+            isLocal = isLocal && carried.isEmpty
+            conditions += carried
         } else {
+            isLocal = false
             keys = ["o.new", "d.new"]
             rows += " JOIN \(translation(links.owners)) AS o ON o.old = \(own)"
             rows += " JOIN \(translation(links.destinations)) AS d ON d.old = \(other)"
         }
         if isPartial { conditions.append(isListed(own, other, pairs)) }
-        let sql = """
-            INSERT OR IGNORE INTO main.\(table.quotedName) (\(columns.map(\.quotedName).joined(separator: ", "))) \
+        let sql: SQLText = """
+            INSERT OR IGNORE INTO main.\(name: table) (\(names: columns)) \
             SELECT \((keys + places).joined(separator: ", ")) FROM \(rows) \
             WHERE \(conditions.conditions(joinedBy: "AND")) ORDER BY 1, 2
             """
-        return JoinChange.Insert(sql: sql, reads: [pairs.table])
+        return JoinChange.Insert(sql: sql, isLocal: isLocal)
     }
 }
 

@@ -64,11 +64,11 @@ extension StoreLowering {
                         "Leave out the rows of removed entities in \(name).", rows: reach(ofRows: name)))
             }
             if !columns.isEmpty {
-                let set = columns.map { "\($0.column.quotedName) = \($0.value)" }.joined(separator: ", ")
+                let set = columns.map { column -> SQLText in "\(name: column.column) = \(column.source.sql)" }
                 let list = columns.map(\.column).joined(separator: ", ")
                 statements.append(
                     .init(
-                        .update, name, "UPDATE main.\(name.quotedName) AS s SET \(set)",
+                        .update, name, text: "UPDATE main.\(name: name) AS s SET \(set.joined(separator: ", "))",
                         "Update \(list) of \(name).", rows: .counted(count),
                         keys: .init(table: "main.\(name.quotedName)", hasCondition: false)))
             }
@@ -79,17 +79,18 @@ extension StoreLowering {
     }
 
     /// - Parameter limit: what else holds for a row `s`; nil for no more than the fill says.
-    func insert(_ fill: TableChange.Fill, into table: String, limit: String? = nil) -> StoreScript.Statement {
+    func insert(_ fill: TableChange.Fill, into table: String, limit: SQLText? = nil) -> StoreScript.Statement {
         let names = ["Z_PK"] + fill.columns.map(\.column)
-        let values = [fill.key] + fill.columns.map(\.value)
-        let conditions = [fill.condition.map { "(\($0))" }, limit].compactMap { $0 }
-        let condition = conditions.isEmpty ? "" : " WHERE \(conditions.conditions(joinedBy: "AND"))"
+        let key: SQLText = fill.shift == 0 ? "s.Z_PK" : "s.Z_PK + \(fill.shift)"
+        let values = [key] + fill.columns.map(\.source.sql)
+        let conditions: [SQLText] = [fill.condition.map { "(\($0))" }, limit].compactMap { $0 }
+        let condition: SQLText = conditions.isEmpty ? "" : " WHERE \(conditions.conditions(joinedBy: "AND"))"
         return .init(
-            .fill, table, reads: [fill.source],
-            """
-            INSERT INTO main.\(table.quotedName) (\(names.map(\.quotedName).joined(separator: ", "))) \
-            SELECT \(values.joined(separator: ", ")) FROM source.\(fill.source.quotedName) AS s\(condition)
-            """, "Copy the rows of \(fill.source) into \(table).", rows: .counted(rows(of: fill.entities)),
+            .fill, table,
+            text: """
+                INSERT INTO main.\(name: table) (\(names: names)) \
+                SELECT \(values.joined(separator: ", ")) FROM source.\(table: fill.source) AS s\(condition)
+                """, "Copy the rows of \(fill.source) into \(table).", rows: .counted(rows(of: fill.entities)),
             keys: .init(table: "source.\(fill.source.quotedName)", hasCondition: !conditions.isEmpty))
     }
 
@@ -102,7 +103,7 @@ extension StoreLowering {
     func copyPairs(_ insert: JoinChange.Insert, into table: String, rows: StoreScript.RowCount = .unknown)
         -> StoreScript.Statement
     {
-        .init(.fill, table, reads: insert.reads, insert.sql, "Copy the pairs of \(table).", rows: rows)
+        .init(.fill, table, text: insert.sql, "Copy the pairs of \(table).", rows: rows)
     }
 
     /// The most pairs that a join table can get: each row of another table holds one at most; unknown where join tables

@@ -38,6 +38,12 @@ extension StoreScript {
             self.keys = keys
         }
 
+        init(
+            _ kind: Kind, _ table: String, text: SQLText, _ sentence: String, rows: RowCount = 0, keys: Keys? = nil
+        ) {
+            self.init(kind, table, reads: text.reads, text.inlined, sentence, rows: rows, keys: keys)
+        }
+
         /// The statement as it is shown to whoever did not ask for values.
         package var sqlWithoutValues: String { holdsValues ? sql.withoutSQLLiterals() : sql }
 
@@ -108,12 +114,15 @@ extension StoreScript.Statement {
         .init(.dropTable, name, "DROP TABLE main.\(name.quotedName)", sentence, rows: rows)
     }
 
-    /// - Parameter standard: what the rows that are there get, as a literal of SQL; nil for NULL.
-    static func addColumn(_ column: String, _ type: String, standard: String? = nil, to table: String) -> Self {
+    /// - Parameter standard: what the rows that are there get, of which SQL has a literal.
+    static func addColumn(
+        _ column: String, _ type: String, standard: SQLiteValue = .null, to table: String
+    ) -> Self {
         .init(
             .addColumn, table,
             "ALTER TABLE main.\(table.quotedName) ADD COLUMN \(column.quotedName) "
-                + "\(type)\(standard.map { " DEFAULT \($0)" } ?? "")", "Add the column \(column) to \(table).")
+                + "\(type)\(standard == .null ? "" : " DEFAULT \(standard.literal)")",
+            "Add the column \(column) to \(table).")
     }
 
     /// - Parameter sentence: nil where the new name is the one that the column keeps.

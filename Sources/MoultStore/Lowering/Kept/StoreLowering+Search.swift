@@ -29,9 +29,7 @@ extension StoreLowering {
             guard let fill = fills.first, fills.count == 1, fill.isWhole,
                 let old = source.table(named: fill.source)?.columns.map(\.name)
             else { return fills.isEmpty }
-            return fill.columns.allSatisfy { assignment in
-                !old.contains(assignment.column) || assignment.value == "s.\(assignment.column.quotedName)"
-            }
+            return fill.columns.allSatisfy { !old.contains($0.column) || $0.keepsColumn }
         }
     }
 }
