@@ -24,6 +24,30 @@ struct StatementTests {
         #expect(script.tables.map { $0.limits?.map(\.column) } == [["Z_PK"]])
     }
 
+    @Test("in place, the index of a renamed column is kept, and one of a column with a longer name is missed")
+    func renamedColumn() throws {
+        let from = try Self.version("1", [.init(name: "code", type: .string, isIndexed: true)])
+        let mark = AttributeDescription(name: "mark", type: .string, isIndexed: true, renamingIdentifier: "code")
+        let renamed = try Self.script(inPlace: from, try Self.version("2", [mark]))
+        #expect(renamed.statements.contains { $0.kind == .renameColumn })
+        let marked = AttributeDescription(name: "marked", type: .string, isIndexed: true)
+        let error = #expect(throws: MigrationError.self) {
+            try Self.script(inPlace: from, try Self.version("2", [mark, marked]))
+        }
+        #expect(error?.message.contains("has to be built") == true)
+    }
+
+    private static func script(inPlace from: ModelVersion, _ to: ModelVersion) throws -> StoreScript {
+        let folder = try ScratchFolder()
+        try StoreMaker(from).make(at: folder.path + "/s.sqlite")
+        return try StoreProbe.read(folder.path + "/s.sqlite") { probe in
+            let plan = try BoundPlan(
+                ResolvedMapping(inferring: from, to: to), from: from, to: to, over: StoreSnapshot(probe.connection),
+                connection: probe.connection)
+            return try StoreScript(plan, inPlace: true)
+        }
+    }
+
     @Test(
         "what counts as a literal is one to SQLite, as the default of a new column",
         arguments: [

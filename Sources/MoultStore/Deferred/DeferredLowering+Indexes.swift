@@ -29,7 +29,7 @@ extension DeferredLowering {
         }
         for entry in stale {
             let table = origins[entry.tableName] ?? entry.tableName
-            if entry.sql?.hasPrefix("CREATE UNIQUE") == true {
+            if entry.isUnique {
                 // It would go on refusing values that the new version allows.
                 statements.append(.dropIndex(entry.name, of: entry.tableName, "Drop the index \(entry.name)."))
                 taken.remove(entry.name.uppercased())

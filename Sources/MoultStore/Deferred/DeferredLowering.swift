@@ -57,7 +57,7 @@ struct DeferredLowering {
 
     /// Numbers stay, so that only names and new entities are written; counters go on where rows stay.
     private var primaryKeys: [StoreScript.Statement] {
-        let rows = lowering.destination.primaryKeyRows.filter { $0.number < StoreLowering.firstReservedNumber }
+        let rows = lowering.entityRows
         let carried = Set(lowering.contributions.map { lowering.destination.model.root(of: $0.destination).name })
         let leave = StoreScript.Statement(
             .metadata, "Z_PRIMARYKEY",
@@ -73,13 +73,8 @@ struct DeferredLowering {
                     isCounted
                     ? "(SELECT Z_MAX FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number))"
                     : row.superNumber == 0 ? highestKeyTakenBack(row.name) : "0"
-                return .init(
-                    .metadata, "Z_PRIMARYKEY",
-                    """
-                    INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
-                    VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), max(COALESCE(\(highest), 0), \
-                    \(table?.highestKeySQL ?? "0")))
-                    """, "Number the entity \(row.name) \(row.number).")
+                return StoreLowering.number(
+                    row, highest: "max(COALESCE(\(highest), 0), \(table?.highestKeySQL ?? "0"))", replacing: true)
             }
     }
 

@@ -12,7 +12,8 @@ struct InPlaceLowering {
     /// Why the mapping cannot be run in place; empty where it can.
     private(set) var obstacles: [String] = []
     private var statements: [StoreScript.Statement] = []
-    private var renamedColumns: Set<String> = []
+    /// By table, the new name of each column that gets another.
+    private var renamedColumns: [String: [String: String]] = [:]
 
     init(_ lowering: StoreLowering) throws {
         self.lowering = lowering
@@ -39,16 +40,13 @@ struct InPlaceLowering {
 
     /// Numbers stay, so that only names and new entities are written.
     private var primaryKeys: [StoreScript.Statement] {
-        lowering.destination.primaryKeyRows.filter { $0.number < StoreLowering.firstReservedNumber }.map { row in
+        lowering.entityRows.map { row in
             let table = row.superNumber == 0 ? lowering.destination.table(forEntity: row.name) : nil
-            return .init(
-                .metadata, "Z_PRIMARYKEY",
-                """
-                INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
-                VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \
+            let highest = """
                 max(COALESCE((SELECT Z_MAX FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number)), 0), \
-                \(table?.highestKeySQL ?? "0")))
-                """, "Number the entity \(row.name) \(row.number).")
+                \(table?.highestKeySQL ?? "0"))
+                """
+            return StoreLowering.number(row, highest: highest, replacing: true)
         }
     }
 
@@ -133,7 +131,7 @@ struct InPlaceLowering {
                     obstacles.append("\(table.name).\(column) changes its type")
                 }
                 guard from != column else { continue }
-                renamedColumns.insert(column)
+                renamedColumns[table.name, default: [:]][from] = column
                 statements.append(.renameColumn(from, to: column, of: table.name))
             case .literal(.null): additions.append(.addColumn(column, types[column] ?? "", to: table.name))
             case .literal, .expression: obstacles.append("\(table.name).\(column) has to be filled")
@@ -142,15 +140,29 @@ struct InPlaceLowering {
         obstacles += unused.sorted().map { "the column \(table.name).\($0) leaves" }
     }
 
+    /// Whether the store has an index of the same columns, under the names that they had.
+    private func isRenamed(_ index: IndexDefinition) -> Bool {
+        let renames = renamedColumns[index.table, default: [:]]
+        return lowering.catalogue.entries.contains { entry in
+            entry.kind == .index && entry.tableName == index.table && entry.isUnique == index.isUnique
+                && entry.sql.map { $0.listedNames.map { renames[$0, default: $0] } == index.sql.listedNames } == true
+        }
+    }
+
     private mutating func lowerIndexes() {
         let present = Set(lowering.catalogue.entries.compactMap(\.sql))
         let fresh = Set(lowering.source.tables.map(\.name) + lowering.source.joinTables.map(\.name))
         for index in lowering.destination.indexes where !present.contains(index.sql) {
             if !fresh.contains(index.table) {
                 statements.append(.createIndex(index))
-            } else if !renamedColumns.contains(where: { index.sql.contains($0) }) {
+            } else if !isRenamed(index) {
                 obstacles.append("the index \(index.name) has to be built")
             }
         }
     }
+}
+
+extension String {
+    /// The names and marks of the first list of a statement, and what comes after it.
+    fileprivate var listedNames: [String] { sqlTokens.map(\.name).drop { $0 != "(" }.map { $0 } }
 }

@@ -139,19 +139,7 @@ extension StoreLowering {
             else { return false }
             let isAsked = expected.contains(sql) || keptObjects.keeps(.index, entry.name)
             guard isAsked, let changed = columns[entry.tableName], !changed.isEmpty else { return !isAsked }
-            // The names in a list, or in an expression; one that is no plain word may stand anywhere.
-            let words = sql.utf8.split { !Self.isOfWord($0) }
-            return words.contains { changed.contains(String(Substring($0))) }
-                || changed.contains { !$0.utf8.allSatisfy(Self.isOfWord) && sql.contains($0) }
-        }
-    }
-
-    private static func isOfWord(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 128...:
-            true
-        default: false
+            return sql.sqlTokens.contains { changed.contains($0.name) }
         }
     }
 
@@ -235,19 +223,23 @@ extension StoreLowering {
     // MARK: - What makes it a store of the new version
 
     private func primaryKeys() -> [StoreScript.Statement] {
-        let rows = destination.primaryKeyRows.filter { $0.number < Self.firstReservedNumber }
         let clear = StoreScript.Statement(
             .metadata, "Z_PRIMARYKEY",
             "DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(Self.firstReservedNumber)", "Number the entities anew.")
-        let inserts = rows.map { row in
-            StoreScript.Statement(
-                .metadata, "Z_PRIMARYKEY",
-                """
-                INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
-                VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \(highestKey(row)))
-                """, "Number the entity \(row.name) \(row.number).")
-        }
-        return [clear] + inserts
+        return [clear] + entityRows.map { Self.number($0, highest: highestKey($0)) }
+    }
+
+    /// The entities of the destination, without those of persistent history and CloudKit.
+    var entityRows: [PrimaryKeyRow] { destination.primaryKeyRows.filter { $0.number < Self.firstReservedNumber } }
+
+    /// - Parameter highest: the highest key handed out, as SQL.
+    static func number(_ row: PrimaryKeyRow, highest: String, replacing: Bool = false) -> StoreScript.Statement {
+        .init(
+            .metadata, "Z_PRIMARYKEY",
+            """
+            INSERT \(replacing ? "OR REPLACE " : "")INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+            VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \(highest))
+            """, "Number the entity \(row.name) \(row.number).")
     }
 
     /// The highest key ever handed out in the table that a root entity's rows come from; the highest key that is taken

@@ -74,7 +74,7 @@ package struct KeptObjects: Sendable, Equatable {
     private static func contradiction(of entry: Catalogue.Entry, _ names: Set<String>) -> String? {
         if names.contains(entry.name.uppercased()) { return "the new version has an object of that name" }
         // Core Data's own names begin with Z_; an app's unique index is its own business.
-        if entry.kind == .index, entry.name.hasPrefix("Z"), entry.sql?.hasPrefix("CREATE UNIQUE") == true {
+        if entry.isUnique, entry.name.hasPrefix("Z") {
             return "it refuses values that the new version allows"
         }
         return nil
