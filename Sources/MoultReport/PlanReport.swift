@@ -106,7 +106,10 @@ extension ForeseenLoss {
 
 extension StoreScript.Statement {
     fileprivate func document(withValues: Bool) -> JSONValue {
-        ["sql": .string(withValues ? sql : sqlWithoutValues), "sentence": .string(sentence), "rows": .integer(rows)]
+        [
+            "sql": .string(withValues ? sql : sqlWithoutValues), "sentence": .string(sentence),
+            "rows": .integer(rows.progress),
+        ]
     }
 }
 

@@ -17,6 +17,11 @@ package struct Catalogue: Sendable, Hashable {
             self.tableName = tableName
             self.sql = sql
         }
+
+        // SQLite writes the first words in capitals (https://sqlite.org/schematab.html); who edits the catalogue may not.
+
+        package var isVirtual: Bool { kind == .table && sql?.prefix(20).uppercased() == "CREATE VIRTUAL TABLE" }
+        package var isUnique: Bool { kind == .index && sql?.prefix(19).uppercased() == "CREATE UNIQUE INDEX" }
     }
 
     /// One column of a table, in the table's order.

@@ -11,21 +11,4 @@ extension [String] {
         let halves = [self[..<middle], self[middle...]].map { Array($0).conditions(joinedBy: word) }
         return "(\(halves[0])) \(word) (\(halves[1]))"
     }
-
-    /// The first of the values that is not NULL.
-    package var coalesced: String {
-        guard count > 1 else { return first ?? "NULL" }
-        guard count > Self.short else { return "COALESCE(\(joined(separator: ", ")))" }
-        return parts.map(\.coalesced).coalesced
-    }
-
-    /// The rows of all the queries, one after the other.
-    package var united: String {
-        guard count > Self.short else { return joined(separator: " UNION ALL ") }
-        return parts.map { "SELECT * FROM (\($0.united))" }.united
-    }
-
-    private var parts: [[String]] {
-        stride(from: 0, to: count, by: Self.short).map { Array(self[$0..<Swift.min($0 + Self.short, count)]) }
-    }
 }

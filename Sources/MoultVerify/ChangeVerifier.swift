@@ -81,7 +81,7 @@ package struct ChangeVerifier {
         for pairs in pairs { try verify(pairs) }
         let known = Set(tables.map(\.name) + pairs.map(\.name)).union(growing)
         let others = try connection.catalogue(schema: "source").tables.filter { !known.contains($0.name) }
-        let virtual = others.filter { $0.sql?.uppercased().hasPrefix("CREATE VIRTUAL") == true }.map(\.name)
+        let virtual = others.filter(\.isVirtual).map(\.name)
         // The rows of a virtual table lie in tables that are named after it, and follow the objects by triggers.
         for other in others where !virtual.contains(where: { other.name == $0 || other.name.hasPrefix($0 + "_") }) {
             try verifySame(other.name)

@@ -92,7 +92,7 @@ package struct SchemaRepairVerifier {
 
     /// The rows of a virtual table lie in tables of their own; its module may not be here.
     private func isVirtual(_ table: String, _ catalogue: Catalogue) -> Bool {
-        catalogue.table(table)?.sql?.uppercased().hasPrefix("CREATE VIRTUAL") == true
+        catalogue.table(table)?.isVirtual == true
     }
 
     /// The old columns are as they were, and the new ones follow them.

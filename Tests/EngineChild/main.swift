@@ -68,10 +68,12 @@ do {
         _ = try Migrator().run(Migration(from: "1", to: "2"), on: store, observer)
     case "change":
         let script = StoreScript(statements: [
-            .init("DROP TABLE main.ZITEM", "The table is dropped"),
+            .init(.dropTable, "ZITEM", "DROP TABLE main.ZITEM", "The table is dropped"),
             .init(
+                .createTable, "ZITEM",
                 "CREATE TABLE main.ZITEM (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZNAME VARCHAR)", "It is made anew"),
             .init(
+                .fill, "ZITEM", reads: ["ZITEM"],
                 "INSERT INTO main.ZITEM SELECT Z_PK, Z_ENT, upper(ZNAME) FROM source.ZITEM", "Its rows are filled in",
                 rows: 100_000),
         ])
@@ -79,13 +81,20 @@ do {
     case "time":
         let columns = "Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCOUNT INTEGER, ZRATE FLOAT"
         let script = StoreScript(statements: [
-            .init("DROP TABLE main.ZITEM", "The table is dropped"),
+            .init(.dropTable, "ZITEM", "DROP TABLE main.ZITEM", "The table is dropped"),
             .init(
+                .createTable, "ZITEM",
                 "CREATE TABLE main.ZITEM (\(columns), ZDATE TIMESTAMP, ZNAME VARCHAR, ZBODY VARCHAR, ZDATA BLOB, ZEXTRA)",
                 "It is made anew"),
-            .init("INSERT INTO main.ZITEM SELECT *, 0 FROM source.ZITEM", "It is filled", rows: 1_000_000),
-            .init("CREATE INDEX main.ZITEM_ZNAME_INDEX ON ZITEM (ZNAME)", "An index is made", rows: 1_000_000),
-            .init("CREATE INDEX main.ZITEM_ZCOUNT_INDEX ON ZITEM (ZCOUNT)", "An index is made", rows: 1_000_000),
+            .init(
+                .fill, "ZITEM", reads: ["ZITEM"], "INSERT INTO main.ZITEM SELECT *, 0 FROM source.ZITEM",
+                "It is filled", rows: 1_000_000),
+            .init(
+                .createIndex, "ZITEM", "CREATE INDEX main.ZITEM_ZNAME_INDEX ON ZITEM (ZNAME)", "An index is made",
+                rows: 1_000_000),
+            .init(
+                .createIndex, "ZITEM", "CREATE INDEX main.ZITEM_ZCOUNT_INDEX ON ZITEM (ZCOUNT)", "An index is made",
+                rows: 1_000_000),
         ])
         let outcome = try Migrator().run(Migration(script, from: "1", to: "2"), on: store)
         for timing in outcome.seconds { print(timing.phase.rawValue, timing.seconds) }

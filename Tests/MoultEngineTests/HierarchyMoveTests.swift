@@ -104,7 +104,7 @@ import Testing
         let before = try POSIXSystem().digest(of: store)
         let versions = ModelVersions(versions: [try Self.before(), try Self.after()])
         var migration = try #require(try PreparedMigration(store, versions: versions).migration())
-        migration.script.statements.append(.init(statement, "Spoil it."))
+        migration.script.statements.append(.init(.update, "", statement, "Spoil it."))
         let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: store) }
         #expect(error?.code == .verificationFailed, "\(String(describing: error))")
         #expect(try POSIXSystem().digest(of: store) == before)

@@ -65,8 +65,8 @@ struct IdentityMigrationTests {
         let observer = MigrationObserver(
             onProgress: { if $0.phase == phase { reached.append($0) } }, isCancelled: { !reached.values.isEmpty })
         let script = StoreScript(statements: [
-            .init("CREATE INDEX main.i ON ZITEM (ZRATE)", "An index", rows: 30_000),
-            .init("UPDATE main.ZITEM SET ZNAME = lower(ZNAME)", "The names", rows: 30_000),
+            .init(.createIndex, "ZITEM", "CREATE INDEX main.i ON ZITEM (ZRATE)", "An index", rows: 30_000),
+            .init(.update, "ZITEM", "UPDATE main.ZITEM SET ZNAME = lower(ZNAME)", "The names", rows: 30_000),
         ])
         let error = #expect(throws: MigrationError.self) {
             try Migrator().run(Migration(script, from: "1", to: "2"), on: fixture.store, observer)
@@ -111,7 +111,9 @@ struct IdentityMigrationTests {
         let scratch = try ScratchFolder()
         let names = try FileManager.default.subpathsOfDirectory(atPath: fixture.folder.path).sorted()
         let files = names.map { FileManager.default.contents(atPath: fixture.folder.path + "/" + $0) }
-        let script = StoreScript(statements: [.init("DELETE FROM main.ZITEM", "The rows go", rows: 1_000)])
+        let script = StoreScript(statements: [
+            .init(.delete, "ZITEM", "DELETE FROM main.ZITEM", "The rows go", rows: 1_000)
+        ])
         let outcome = try Migrator().rehearse(
             Migration(
                 script, from: "1", to: "2",

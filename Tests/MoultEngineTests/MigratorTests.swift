@@ -20,12 +20,17 @@ struct MigratorTests {
     func `a script makes a table anew from the backup, with functions of its own`(isWAL: Bool) throws {
         let fixture = try EngineFixture(rows: 20_000, isWAL: isWAL)
         let script = StoreScript(statements: [
-            .init("DROP TABLE main.ZITEM", "Item is dropped"),
-            .init("CREATE TABLE main.ZITEM (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZTITLE VARCHAR)", "Item is made"),
+            .init(.dropTable, "ZITEM", "DROP TABLE main.ZITEM", "Item is dropped"),
             .init(
+                .createTable, "ZITEM",
+                "CREATE TABLE main.ZITEM (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZTITLE VARCHAR)", "Item is made"),
+            .init(
+                .fill, "ZITEM", reads: ["ZITEM"],
                 "INSERT INTO main.ZITEM SELECT Z_PK, Z_ENT, shout(ZNAME) FROM source.ZITEM", "Item is filled",
                 rows: 20_000),
-            .init("CREATE INDEX main.ZITEM_ZTITLE_INDEX ON ZITEM (ZTITLE)", "Its index is made", rows: 20_000),
+            .init(
+                .createIndex, "ZITEM", "CREATE INDEX main.ZITEM_ZTITLE_INDEX ON ZITEM (ZTITLE)", "Its index is made",
+                rows: 20_000),
         ])
         let shout = SQLiteFunction("shout", argumentCount: 1) { .text(($0.text(0) ?? "").uppercased() + "!") }
         let outcome = try Migrator().run(
@@ -48,8 +53,8 @@ struct MigratorTests {
         let old = try fixture.logicalHash()
         let script = StoreScript(
             statements: [
-                .init("ALTER TABLE ZITEM RENAME COLUMN ZNAME TO ZTITLE", "Renamed"),
-                .init("ALTER TABLE ZITEM ADD COLUMN ZNEW INTEGER", "Added"),
+                .init(.renameColumn, "ZITEM", "ALTER TABLE ZITEM RENAME COLUMN ZNAME TO ZTITLE", "Renamed"),
+                .init(.addColumn, "ZITEM", "ALTER TABLE ZITEM ADD COLUMN ZNEW INTEGER", "Added"),
             ], isInPlace: true)
         struct Stop: Error {}
         #expect(throws: Stop.self) {
@@ -65,7 +70,9 @@ struct MigratorTests {
     @Test func `a step that fails is named, and the store is as it was`() throws {
         let fixture = try EngineFixture()
         let old = try fixture.logicalHash()
-        let script = StoreScript(statements: [.init("INSERT INTO missing VALUES (1)", "Fill the void")])
+        let script = StoreScript(statements: [
+            .init(.fill, "missing", "INSERT INTO missing VALUES (1)", "Fill the void")
+        ])
         let error = error(fixture, Migrator(), Migration(script))
         #expect(error?.code == .migrationFailed && error?.message.contains("Fill the void") == true)
         #expect(error?.cause?.contains("no such table: missing") == true, "\(error?.cause ?? "")")

@@ -13,7 +13,8 @@ struct OtherProcessTests {
 
     /// A run whose script doubles every ZOPT, so that new rows can be told from old ones.
     private static let doubling = Migration(
-        StoreScript(statements: [.init("UPDATE main.ZITEM SET Z_OPT = 2", "All rows", rows: 1_000)]), from: "1", to: "2"
+        StoreScript(statements: [.init(.update, "ZITEM", "UPDATE main.ZITEM SET Z_OPT = 2", "All rows", rows: 1_000)]),
+        from: "1", to: "2"
     )
 
     private func expectRefusal(_ fixture: EngineFixture, by other: SQLiteProcess) throws {

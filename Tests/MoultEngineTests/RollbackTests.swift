@@ -9,8 +9,10 @@ import Testing
 struct RollbackTests {
     private static let change = Migration(
         StoreScript(statements: [
-            .init("DELETE FROM main.ZITEM WHERE Z_PK > 500", "Half of the rows go", rows: 1_000),
-            .init("UPDATE Z_METADATA SET Z_PLIST = \(EngineFixture.metadata(hash: 2))", "The metadata is of version 2"),
+            .init(.delete, "ZITEM", "DELETE FROM main.ZITEM WHERE Z_PK > 500", "Half of the rows go", rows: 1_000),
+            .init(
+                .metadata, "Z_METADATA", "UPDATE Z_METADATA SET Z_PLIST = \(EngineFixture.metadata(hash: 2))",
+                "The metadata is of version 2"),
         ]), from: "1", to: "2")
 
     @Test(arguments: [false, true])

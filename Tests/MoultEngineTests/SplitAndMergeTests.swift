@@ -99,7 +99,7 @@ import Testing
         ] {
             let prepared = try Self.prepare(store)
             var migration = try #require(try prepared.migration())
-            migration.script.statements.append(.init(spoil, "Spoil it."))
+            migration.script.statements.append(.init(.update, "", spoil, "Spoil it."))
             let error = #expect(throws: MigrationError.self, "\(spoil)") { try Migrator().run(migration, on: store) }
             #expect(error?.code == .verificationFailed, "\(spoil): \(String(describing: error))")
         }
@@ -147,7 +147,7 @@ import Testing
             "UPDATE main.ZPERSON SET ZFORMER = 'x', ZNAME = 'y' WHERE Z_PK = 12",
         ] {
             var migration = try #require(try prepare().migration())
-            migration.script.statements.append(.init(spoil, "Spoil it."))
+            migration.script.statements.append(.init(.update, "", spoil, "Spoil it."))
             let error = #expect(throws: MigrationError.self, "\(spoil)") { try Migrator().run(migration, on: store) }
             #expect(error?.code == .verificationFailed, "\(spoil): \(String(describing: error))")
         }

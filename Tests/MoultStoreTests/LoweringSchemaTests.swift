@@ -49,6 +49,7 @@ struct LoweringSchemaTests {
         let script = try StoreScript(plan)
         for function in script.functions(externalFile: { _ in [] }) { try connection.register(function) }
         for statement in script.statements {
+            #expect(statement.contradictions == [])
             do {
                 try connection.execute(statement.sql)
             } catch {

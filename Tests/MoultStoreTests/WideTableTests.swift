@@ -37,15 +37,15 @@ struct WideTableTests {
 
 /// Long lists in SQL that SQLite takes and that mean what short ones do.
 struct LongListTests {
-    private func value(_ sql: String) throws -> Int64? {
+    private func value(_ sql: SQLText) throws -> Int64? {
         let connection = try Connection(":memory:", mode: .create)
         defer { connection.close() }
         return try connection.integer(sql)
     }
 
     @Test(arguments: [0, 1, 99, 100, 101, 1_001, 20_000]) func `as many conditions as there are`(count: Int) throws {
-        let none = (0..<count).map { "\($0) IS NOT \($0)" }
-        let all = (0..<count).map { "\($0) IS \($0)" }
+        let none = (0..<count).map { "\($0) IS NOT \($0)" as SQLText }
+        let all = (0..<count).map { "\($0) IS \($0)" as SQLText }
         guard count > 0 else { return }
         #expect(try value("SELECT \(none.conditions(joinedBy: "OR"))") == 0)
         #expect(try value("SELECT \((none + ["1"]).conditions(joinedBy: "OR"))") == 1)
@@ -54,9 +54,9 @@ struct LongListTests {
     }
 
     @Test(arguments: [0, 1, 2, 100, 101, 10_001]) func `the first value and all rows`(count: Int) throws {
-        let nulls = [String](repeating: "NULL", count: count)
+        let nulls = [SQLText](repeating: "NULL", count: count)
         #expect(try value("SELECT \((nulls + ["7", "8"]).coalesced)") == 7)
-        let queries = (0...count).map { "SELECT \($0) AS number" }
+        let queries = (0...count).map { "SELECT \($0) AS number" as SQLText }
         #expect(try value("SELECT sum(number) FROM (\(queries.united))") == Int64(count * (count + 1) / 2))
     }
 }

@@ -42,7 +42,9 @@ struct MutationTests {
     // MARK: - A migration that is refused
 
     private static let loss = Migration(
-        StoreScript(statements: [.init("DELETE FROM main.ZITEM WHERE Z_PK = 3", "A row is lost", rows: 1)]),
+        StoreScript(statements: [
+            .init(.delete, "ZITEM", "DELETE FROM main.ZITEM WHERE Z_PK = 3", "A row is lost", rows: 1)
+        ]),
         from: "1", to: "2", verify: { try MutationTests.expectAllItems($0) })
 
     private static func expectAllItems(_ connection: Connection) throws {

@@ -70,11 +70,9 @@ package struct MigrationUnits: Sendable {
     func isOfTheCatalogue(_ statement: StoreScript.Statement) -> Bool { seconds(of: statement) <= WorkCost.statement }
 
     private func seconds(of statement: StoreScript.Statement) -> Double {
-        // Whatever they say of themselves, their rows go.
-        let goes = ["DROP TABLE", "DELETE"].contains { statement.sql.hasPrefix($0) }
         // Pairs of keys are in no count of objects; with their indexes they take some sixty bytes each.
-        let touched = Double(goes ? rows : statement.reach ?? max(rows, size / 60))
-        return WorkCost.statement + touched * statement.secondsForEachRow(of: Double(size) / Double(max(rows, 1)))
+        let touched = statement.rows.bound ?? max(rows, size / 60)
+        return WorkCost.statement + statement.seconds(touched, of: Double(size) / Double(max(rows, 1)))
     }
 
     // MARK: - The longest

@@ -32,7 +32,7 @@ struct PacedScript {
         while statements.indices.contains(position.statement) {
             let first = statements[position.statement]
             var next = position.statement + 1
-            if let keys = first.keys, first.rows > 0 {
+            if let keys = first.keys, first.rows.progress > 0 {
                 try run(first, keys, from: &position, at: places[position.statement], on: connection)
             } else {
                 next = try run(from: position.statement, at: places, on: connection)
@@ -75,9 +75,11 @@ extension PacedScript {
             try size.fit(into: pace, or: units.unit(of: [statement]))
             let (sum, overflow) = first.addingReportingOverflow(size.keys - 1)
             let range = first...(overflow ? Int64.max : sum)
-            guard let limited = statement.limited(to: range, rows: min(size.keys, statement.rows)) else { return }
+            guard let limited = statement.limited(to: range, rows: min(size.keys, statement.rows.progress)) else {
+                return
+            }
             let start = pace.elapsed
-            let piece = place.piece(after: position.rows, rows: limited.rows)
+            let piece = place.piece(after: position.rows, rows: limited.rows.progress)
             let unit = units.unit(of: [limited])
             try pace.perform(unit, expecting: size.seconds ?? pace.seconds(of: unit)) {
                 try connection.transaction {

@@ -38,9 +38,8 @@ extension Connection {
     /// The rows of every ordinary table, by its name.
     package func rowCounts(schema: String = "main") throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
-        for table in try catalogue(schema: schema).tables {
-            // A virtual table's rows lie in tables of their own, and its module may be missing.
-            guard let sql = table.sql, !sql.uppercased().hasPrefix("CREATE VIRTUAL") else { continue }
+        // A virtual table's rows lie in tables of their own, and its module may be missing.
+        for table in try catalogue(schema: schema).tables where !table.isVirtual {
             counts[table.name] = try integer("SELECT count(*) FROM \(schema.quotedName).\(table.name.quotedName)")
         }
         return counts

@@ -87,7 +87,7 @@ extension Migration {
 
 extension StoreScript {
     /// Rows of all statements, the unit of progress.
-    var rows: Int64 { statements.reduce(0) { $0 + $1.rows } }
+    var rows: Int64 { statements.reduce(0) { $0 + $1.rows.progress } }
 
     /// About how many seconds each statement takes.
     ///
@@ -102,34 +102,35 @@ extension StoreScript {
         guard rows > 0, let sizes else { return statements.map { _ in 1e-6 } }
         var last: Int64 = 0
         return statements.map { statement in
-            if statement.rows > 1 { last = statement.rows }
-            return Double(statement.rowsTouched(sizes.rows, last)) * statement.secondsForEachRow(of: sizes.bytesOfRow)
+            if case .counted(let count) = statement.rows, count > 0 { last = count }
+            return statement.seconds(statement.rowsTouched(sizes.rows, last), of: sizes.bytesOfRow)
         }
     }
 }
 
 extension StoreScript.Statement {
-    /// One whose rows nobody counted, such as an index, goes through the largest table that it names.
+    /// One whose rows nobody counted, such as an index, goes through the largest table that it changes or reads.
     fileprivate func rowsTouched(_ sizes: [String: Int64], _ last: Int64) -> Int64 {
-        guard rows == 1 || sql.hasPrefix("DROP TABLE") else { return rows }
-        return names.compactMap { sizes[$0] }.max() ?? last
+        if case .counted(let count) = rows { return count }
+        return reads.union([table]).compactMap { sizes[$0] }.max() ?? rows.bound ?? last
     }
 
-    /// The words in quotes, and those that stand before a list in parentheses.
-    private var names: [String] {
-        let quoted = sql.utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
-        let words = sql.utf8.split(separator: UInt8(ascii: " "))
-        let listed = zip(words, words.dropFirst()).filter { $1.first == UInt8(ascii: "(") }.map(\.0)
-        let inQuotes = quoted.enumerated().filter { !$0.offset.isMultiple(of: 2) }.map(\.element)
-        return (inQuotes + listed).map { String(Substring($0)) }
-    }
-
-    /// - Parameter bytes: what a row and its index entries take, on average.
-    func secondsForEachRow(of bytes: Double) -> Double {
-        if sql.hasPrefix("INSERT") { return WorkCost.insert + bytes * WorkCost.write }
-        if sql.hasPrefix("UPDATE") { return WorkCost.update }
-        // A table's pages become free.
-        return sql.hasPrefix("DROP") || sql.hasPrefix("DELETE") ? WorkCost.drop : WorkCost.sort
+    /// About how long it takes, beside what any statement takes.
+    ///
+    /// - Parameters:
+    ///   - rows: how many it touches.
+    ///   - bytes: what a row and its index entries take, on average.
+    func seconds(_ rows: Int64, of bytes: Double) -> Double {
+        let secondsForEachRow =
+            switch kind {
+            case .fill: WorkCost.insert + bytes * WorkCost.write
+            case .update: WorkCost.update
+            // A table's pages become free.
+            case .delete, .dropTable, .dropIndex, .dropTrigger, .dropView: WorkCost.drop
+            case .createTable, .renameTable, .addColumn, .renameColumn, .createIndex, .createTrigger, .metadata:
+                WorkCost.sort
+            }
+        return Double(rows) * secondsForEachRow
     }
 }
 

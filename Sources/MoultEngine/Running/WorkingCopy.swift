@@ -153,8 +153,9 @@ struct ScriptRunner {
         let all = max(costs.reduce(0, +), 1e-9)
         var (rows, start): (Int64, Double) = (0, 0)
         return zip(script.statements, costs).map { statement, cost in
-            defer { (rows, start) = (rows + statement.rows, start + cost / all) }
-            return Place(rowsBefore: rows, rows: statement.rows, start: start, part: cost / all)
+            let count = statement.rows.progress
+            defer { (rows, start) = (rows + count, start + cost / all) }
+            return Place(rowsBefore: rows, rows: count, start: start, part: cost / all)
         }
     }
 
@@ -194,7 +195,7 @@ struct ScriptRunner {
 
     /// The steps of SQLite's machine: a statement over many rows runs the loops of its program once for each.
     private func estimatedSteps(_ statement: StoreScript.Statement, _ connection: Connection) throws -> Double {
-        guard statement.rows > 10_000 else { return .infinity }
+        guard statement.rows.progress > 10_000 else { return .infinity }
         var loops: Int64 = 0
         try connection.forEachRow("EXPLAIN \(statement.sql)") { row in
             // Next and SorterNext jump back to where their loop begins, which their second operand says; so does the Goto of
@@ -204,7 +205,7 @@ struct ScriptRunner {
             }
             loops += max(row.integer(0) - row.integer(3) + 1, 0)
         }
-        return Double(statement.rows) * Double(max(loops, 1))
+        return Double(statement.rows.progress) * Double(max(loops, 1))
     }
 
     private func watch(_ compiled: Statement, at place: Place, _ steps: Double) {

@@ -90,7 +90,8 @@ struct StoreGrowth: Sendable {
     /// An entry has the values of some columns, and the key.
     private func entries(of index: IndexDefinition, _ row: Double) -> Double {
         guard let table = plan.destination.table(named: index.table) else { return 0 }
-        let columns = table.columns.filter { index.sql.contains($0.name) }
+        let names = Set(index.sql.sqlTokens.map(\.name))
+        let columns = table.columns.filter { names.contains($0.name) }
         let isNumeric = columns.allSatisfy { $0.type != "VARCHAR" && $0.type != "BLOB" }
         return rows(of: table) * (isNumeric ? 10 * Double(columns.count) + 12 : row + 12)
     }

@@ -29,9 +29,9 @@ extension DeferredLowering {
         }
         for entry in stale {
             let table = origins[entry.tableName] ?? entry.tableName
-            if entry.sql?.hasPrefix("CREATE UNIQUE") == true {
+            if entry.isUnique {
                 // It would go on refusing values that the new version allows.
-                statements.append(.init("DROP INDEX main.\(entry.name.quotedName)", "Drop the index \(entry.name)."))
+                statements.append(.dropIndex(entry.name, of: entry.tableName, "Drop the index \(entry.name)."))
                 taken.remove(entry.name.uppercased())
                 notes.append("The index \(entry.name) is dropped, because it refuses values.")
             } else if !rebuilt.contains(table) {
@@ -50,9 +50,9 @@ extension DeferredLowering {
         if isOnNewTable {
             // An index of a table that was set aside may have the name.
             if taken.contains(index.name.uppercased()) {
-                statements.append(.init("DROP INDEX main.\(index.name.quotedName)", "Drop the index \(index.name)."))
+                statements.append(.dropIndex(index.name, of: index.table, "Drop the index \(index.name)."))
             }
-            statements.append(.init(index.sql, "Make the index \(index.name)."))
+            statements.append(.createIndex(index))
         } else if index.isUnique {
             obstacles.append("the index \(index.name) has to be built, because it keeps values unique")
         } else if !isRebuilt {

@@ -3,14 +3,6 @@ import MoultPlan
 import MoultSQLite
 
 extension DeferredLowering {
-    /// Where the values of one column of the new version are.
-    private enum Origin {
-        /// In that column of the same table.
-        case column(EntityTable.Column)
-        /// Nowhere: each row gets what the literal says, which SQLite reads out of the table's text.
-        case literal(String?)
-    }
-
     mutating func lower(_ table: EntityTable) {
         guard let from = origins.first(where: { $0.value == table.name })?.key,
             let old = lowering.source.table(named: from)
@@ -43,7 +35,7 @@ extension DeferredLowering {
             return
         }
         taken.insert(name.uppercased())
-        statements.append(.init(sql, "Make the table \(name)."))
+        statements.append(.createTable(name, sql))
     }
 
     mutating func rename(_ from: String, to name: String) {
@@ -54,10 +46,7 @@ extension DeferredLowering {
         }
         taken.remove(from.uppercased())
         taken.insert(name.uppercased())
-        statements.append(
-            .init(
-                "ALTER TABLE main.\(from.quotedName) RENAME TO \(name.quotedName)",
-                "Rename the table \(from) to \(name)."))
+        statements.append(.renameTable(from, to: name, "Rename the table \(from) to \(name)."))
     }
 
     // MARK: - Columns
@@ -65,63 +54,51 @@ extension DeferredLowering {
     /// - Returns: the columns that leave, by what the older version called them.
     private mutating func lowerColumns(of table: EntityTable, from old: EntityTable) -> [String] {
         var kept: [(column: String, from: String)] = []
-        var added: [(column: EntityTable.Column, value: String?)] = []
+        var added: [(column: EntityTable.Column, value: SQLiteValue)] = []
         var used: Set<String> = []
-        let columns = Dictionary(
-            old.columns.map { ("s.\($0.name.quotedName)", $0) }, uniquingKeysWith: { first, _ in first })
         for column in table.columns where column.role != .primaryKey {
-            switch origin(of: column, in: table, columns) {
-            case .column(let from) where used.contains(from.name):
-                obstacles.append("\(table.name).\(column.name) is a copy of \(from.name)")
-            case .column(let from) where from.type != column.type:
+            switch origin(of: column, in: table) {
+            case .column(let from) where used.contains(from):
+                obstacles.append("\(table.name).\(column.name) is a copy of \(from)")
+            case .column(let from) where old.columns.first(where: { $0.name == from })?.type != column.type:
                 obstacles.append("\(table.name).\(column.name) changes its type")
             case .column(let from):
-                kept.append((column.name, from.name))
-                used.insert(from.name)
+                kept.append((column.name, from))
+                used.insert(from)
             case .literal(let value) where isUndoing:
                 if let old = takeBack(column, of: table, old, value) {
                     kept.append(old)
                     used.insert(old.from)
                 }
             case .literal(let value): added.append((column, value))
-            case nil: obstacles.append("\(table.name).\(column.name) has to be filled")
+            case .expression, nil: obstacles.append("\(table.name).\(column.name) has to be filled")
             }
         }
         let leaving = old.columns.filter { $0.role != .primaryKey && !used.contains($0.name) }.map(\.name)
         setAside(leaving, of: table, old)
         renameColumns(kept.filter { $0.column != $0.from }, of: table.name, old)
         for (column, value) in added {
-            let initial = value.map { " DEFAULT \($0)" } ?? ""
-            statements.append(
-                .init(
-                    "ALTER TABLE main.\(table.name.quotedName) ADD COLUMN \(column.name.quotedName) "
-                        + "\(column.type)\(initial)", "Add the column \(column.name) to \(table.name)."))
+            statements.append(.addColumn(column.name, column.type, standard: value, to: table.name))
         }
         return leaving.map { DeferredName.original(of: $0) ?? $0 }
     }
 
-    /// Nil where its rows would have to be written.
-    ///
-    /// - Parameter columns: those of the old table, by the expression that reads them.
-    private func origin(
-        of column: EntityTable.Column, in table: EntityTable, _ columns: [String: EntityTable.Column]
-    ) -> Origin? {
+    /// A column of the same table, or what SQLite reads out of the table's text for each row; nil where its rows would
+    /// have to be written.
+    private func origin(of column: EntityTable.Column, in table: EntityTable) -> ColumnSource? {
         let members = lowering.contributions(toTableOf: table.rootEntityName).filter {
             lowering.isPart(column.role, of: $0)
         }
-        var values: Set<String> = []
+        var values: Set<ColumnSource> = []
         for member in members {
             guard
                 let value = lowering.value(of: column, in: table, member) ?? lowering.missingOrder(column.role, member)
             else { return nil }
             values.insert(value)
         }
-        guard let value = values.first, value != "NULL" || values.count > 1 else { return .literal(nil) }
-        guard values.count == 1 else { return nil }
-        if let from = columns[value] { return .column(from) }
-        // What stands in parentheses is no literal to ALTER TABLE.
-        guard members.allSatisfy({ lowering.isConstant(column.role, $0) }), !value.contains("(") else { return nil }
-        return .literal(value)
+        guard values.count < 2 else { return nil }
+        if case .literal(let value)? = values.first, !value.hasLiteral { return nil }
+        return values.first ?? .null
     }
 
     /// Leftovers whose names the new version wants give them away; every other keeps its own.
@@ -132,7 +109,7 @@ extension DeferredLowering {
             let other = DeferredName.make(for: name, avoiding: names)
             names.insert(other.uppercased())
             statements.append(
-                Self.rename(name, to: other, of: table.name, "Set the column \(name) of \(table.name) aside."))
+                .renameColumn(name, to: other, of: table.name, "Set the column \(name) of \(table.name) aside."))
         }
     }
 
@@ -144,24 +121,17 @@ extension DeferredLowering {
         var names = Set(old.columns.map { $0.name.uppercased() })
         var last: [StoreScript.Statement] = []
         for (column, from) in renames {
-            let sentence = "Rename the column \(from) of \(table) to \(column)."
             guard present.contains(column.uppercased()) else {
-                last.append(Self.rename(from, to: column, of: table, sentence))
+                last.append(.renameColumn(from, to: column, of: table))
                 continue
             }
             let other = DeferredName.make(for: column, avoiding: names)
             names.insert(other.uppercased())
-            statements.append(Self.rename(from, to: other, of: table, sentence))
-            last.append(Self.rename(other, to: column, of: table, sentence))
+            let sentence = "Rename the column \(from) of \(table) to \(column)."
+            statements.append(.renameColumn(from, to: other, of: table, sentence))
+            last.append(.renameColumn(other, to: column, of: table, sentence))
         }
         statements += last
-    }
-
-    private static func rename(_ name: String, to other: String, of table: String, _ sentence: String)
-        -> StoreScript.Statement
-    {
-        .init(
-            "ALTER TABLE main.\(table.quotedName) RENAME COLUMN \(name.quotedName) TO \(other.quotedName)", sentence)
     }
 }
 
@@ -179,7 +149,7 @@ extension StoreLowering {
     }
 
     /// NULL where an order column has no lists to order; nil where an order would have to be made.
-    fileprivate func missingOrder(_ role: EntityTable.Column.Role, _ contribution: Contribution) -> String? {
+    fileprivate func missingOrder(_ role: EntityTable.Column.Role, _ contribution: Contribution) -> ColumnSource? {
         let isEmpty =
             switch role {
             case .order(let entity, let name): links(entity, name, of: contribution).isEmpty
@@ -187,14 +157,6 @@ extension StoreLowering {
                 inverselessLinks(.init(entity: entity, name: name), contribution).isEmpty
             default: false
             }
-        return isEmpty ? "NULL" : nil
-    }
-
-    /// Whether each object gets the same value.
-    fileprivate func isConstant(_ role: EntityTable.Column.Role, _ contribution: Contribution) -> Bool {
-        guard case .attribute(_, let name) = role, case .constant? = contribution.mapping.attributes[name] else {
-            return false
-        }
-        return true
+        return isEmpty ? .null : nil
     }
 }

@@ -23,10 +23,11 @@ extension DeferredLowering {
             else { continue }
             settling.append(
                 .init(
+                    .delete, join.name, reads: [target],
                     """
                     DELETE FROM main.\(join.name.quotedName) WHERE \(column.name.quotedName) NOT IN \
                     (SELECT Z_PK FROM main.\(target.quotedName))
-                    """, "Leave out pairs of \(join.name) whose objects are gone."))
+                    """, "Leave out pairs of \(join.name) whose objects are gone.", rows: .unknown))
         }
     }
 
@@ -46,9 +47,9 @@ extension DeferredLowering {
 
     /// The column of a property that the older version has and the newer one has not.
     ///
-    /// - Parameter value: what objects get that were made since, as SQL.
+    /// - Parameter value: what objects get that were made since.
     mutating func takeBack(
-        _ column: EntityTable.Column, of table: EntityTable, _ old: EntityTable, _ value: String?
+        _ column: EntityTable.Column, of table: EntityTable, _ old: EntityTable, _ value: SQLiteValue
     ) -> (column: String, from: String)? {
         let names = old.columns.filter { other in
             other.role == .unknown && other.type == column.type
@@ -61,16 +62,17 @@ extension DeferredLowering {
                     : "several columns were \(table.name).\(column.name)")
             return nil
         }
-        if let value, case .attribute(let name, _) = column.role,
+        if value != .null, case .attribute(let name, _) = column.role,
             let entity = lowering.destination.model.entity(name)
         {
             let numbers = lowering.destination.numbers(ofEntityAndDescendants: entity)
             settling.append(
                 .init(
+                    .update, table.name,
                     """
-                    UPDATE main.\(table.name.quotedName) SET \(column.name.quotedName) = \(value) \
+                    UPDATE main.\(table.name.quotedName) SET \(column.name.quotedName) = \(value.literal) \
                     WHERE \(column.name.quotedName) IS NULL AND Z_ENT IN (\(numbers.sqlList))
-                    """, "Give objects that were made since their \(column.name)."))
+                    """, "Give objects that were made since their \(column.name).", rows: .unknown))
         }
         clearDangling(column, of: table)
         return (column.name, from)
@@ -89,9 +91,10 @@ extension DeferredLowering {
         let key = column.name.quotedName
         settling.append(
             .init(
+                .update, table.name, reads: [target],
                 """
                 UPDATE main.\(table.name.quotedName) SET \(key) = NULL WHERE \(key) IS NOT NULL \
                 AND \(key) NOT IN (SELECT Z_PK FROM main.\(target.quotedName))
-                """, "Clear \(column.name) of \(table.name) where its object is gone."))
+                """, "Clear \(column.name) of \(table.name) where its object is gone.", rows: .unknown))
     }
 }

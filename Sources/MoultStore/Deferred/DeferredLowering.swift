@@ -57,9 +57,10 @@ struct DeferredLowering {
 
     /// Numbers stay, so that only names and new entities are written; counters go on where rows stay.
     private var primaryKeys: [StoreScript.Statement] {
-        let rows = lowering.destination.primaryKeyRows.filter { $0.number < StoreLowering.firstReservedNumber }
+        let rows = lowering.entityRows
         let carried = Set(lowering.contributions.map { lowering.destination.model.root(of: $0.destination).name })
         let leave = StoreScript.Statement(
+            .metadata, "Z_PRIMARYKEY",
             """
             DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(StoreLowering.firstReservedNumber) \
             AND Z_ENT NOT IN (\(rows.map(\.number).sqlList))
@@ -72,12 +73,8 @@ struct DeferredLowering {
                     isCounted
                     ? "(SELECT \(PrimaryKeyRow.highestSQL) FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number))"
                     : row.superNumber == 0 ? highestKeyTakenBack(row.name) : "0"
-                return .init(
-                    """
-                    INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
-                    VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), max(COALESCE(\(highest), 0), \
-                    \(table?.highestKeySQL ?? "0")))
-                    """, "Number the entity \(row.name) \(row.number).")
+                return StoreLowering.number(
+                    row, highest: "max(COALESCE(\(highest), 0), \(table?.highestKeySQL ?? "0"))", replacing: true)
             }
     }
 
@@ -127,10 +124,7 @@ struct DeferredLowering {
             + lowering.source.joinTables.map(\.name).filter { !joins.contains($0) }
         for name in leaving {
             let other = leftoverName(for: name)
-            statements.append(
-                .init(
-                    "ALTER TABLE main.\(name.quotedName) RENAME TO \(other.quotedName)",
-                    "Set the table \(name) aside."))
+            statements.append(.renameTable(name, to: other, "Set the table \(name) aside."))
             taken.remove(name.uppercased())
             let entities = lowering.source.model.entities.map(\.name).filter {
                 lowering.source.table(forEntity: $0)?.name == name

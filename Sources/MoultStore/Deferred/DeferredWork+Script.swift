@@ -46,10 +46,8 @@ extension DeferredWork {
     /// - Throws: `internal` for a task of another store.
     package func script(for task: DeferredTask) throws -> Script {
         let gone = Set(objects.dropped.map(\.entry))
-        let away = triggers.map { StoreScript.Statement("DROP TRIGGER main.\($0.name.quotedName)", "Stop \($0.name).") }
-        let back = triggers.filter { !gone.contains($0) }.compactMap { trigger in
-            trigger.sql.map { StoreScript.Statement($0, "Put the trigger \(trigger.name) back.") }
-        }
+        let away = triggers.map(StoreScript.Statement.dropTrigger)
+        let back = triggers.filter { !gone.contains($0) }.compactMap { StoreScript.Statement.putBack($0) }
         let (making, rebuilt, leaving) = try parts(of: task, without: gone)
         return Script(
             copying: rebuilt.flatMap { $0.isCopied ? StoreScript(statements: copying($0), isInPlace: true) : nil },
@@ -63,12 +61,12 @@ extension DeferredWork {
     ) {
         switch task.kind {
         case .dropTable:
-            return ([], nil, [.init("DROP TABLE main.\(task.name.quotedName)", task.sentence, rows: task.rows)])
+            return ([], nil, [.dropTable(task.name, task.sentence, rows: .counted(task.rows))])
         case .dropIndex:
-            return ([], nil, [.init("DROP INDEX main.\(task.name.quotedName)", task.sentence, rows: task.rows)])
+            return ([], nil, [.dropIndex(task.name, of: task.table, task.sentence, rows: .counted(task.rows))])
         case .makeIndex:
             guard let index = freshIndex(task.name) else { break }
-            return ([], nil, [.init(index.sql, task.sentence, rows: task.rows)])
+            return ([], nil, [.init(.createIndex, index.table, index.sql, task.sentence, rows: .counted(task.rows))])
         case .rebuildTable:
             guard let rebuilt = rebuilt(task), let sql = freshSQL(task.name) else { break }
             return (making(rebuilt, sql, task), rebuilt, leaving(rebuilt, task, without: gone))
@@ -86,18 +84,17 @@ extension DeferredWork {
             return column.numbers.map { "CASE WHEN s.Z_ENT IN (\($0.sqlList)) THEN \(origin) END" } ?? origin
         }
         return [
+            rebuilt.isCopied
+                ? .dropTable(rebuilt.table, "Set the old table \(rebuilt.table) aside.")
+                : .renameTable(rebuilt.table, to: rebuilt.old, "Set the old table \(rebuilt.table) aside."),
+            .createTable(rebuilt.table, sql),
             .init(
-                rebuilt.isCopied
-                    ? "DROP TABLE main.\(rebuilt.table.quotedName)"
-                    : "ALTER TABLE main.\(rebuilt.table.quotedName) RENAME TO \(rebuilt.old.quotedName)",
-                "Set the old table \(rebuilt.table) aside."),
-            .init(sql, "Make the table \(rebuilt.table)."),
-            .init(
+                .fill, rebuilt.table, reads: [rebuilt.old],
                 """
                 INSERT INTO main.\(rebuilt.table.quotedName) (\(names)) SELECT \(values.joined(separator: ", ")) \
                 FROM main.\(rebuilt.old.quotedName) AS s\(rebuilt.repeated.map { " WHERE NOT (\($0))" } ?? "") \
                 ORDER BY s.rowid
-                """, "Copy the rows of \(rebuilt.table).", rows: task.rows),
+                """, "Copy the rows of \(rebuilt.table).", rows: .counted(task.rows)),
         ]
     }
 
@@ -108,8 +105,11 @@ extension DeferredWork {
         let isKeyed = rebuilt.keys.count == 1
         let columns = isKeyed ? ([names[0] + " INTEGER PRIMARY KEY"] + names.dropFirst()).joined(separator: ", ") : list
         return [
-            .init("CREATE TABLE main.\(rebuilt.old.quotedName) (\(columns))", "Make a copy of \(rebuilt.table)."),
             .init(
+                .createTable, rebuilt.old, "CREATE TABLE main.\(rebuilt.old.quotedName) (\(columns))",
+                "Make a copy of \(rebuilt.table)."),
+            .init(
+                .fill, rebuilt.old, reads: [rebuilt.table],
                 """
                 INSERT INTO main.\(rebuilt.old.quotedName) (\(list)) SELECT \(list) FROM main.\(rebuilt.table.quotedName) \
                 ORDER BY rowid
@@ -120,15 +120,14 @@ extension DeferredWork {
     private func leaving(
         _ rebuilt: Rebuilt, _ task: DeferredTask, without gone: Set<Catalogue.Entry>
     ) -> [StoreScript.Statement] {
-        let drop = StoreScript.Statement("DROP TABLE main.\(rebuilt.old.quotedName)", task.sentence)
         let ours = fresh.indexes(of: rebuilt.table)
         let names = Set(ours.map(\.name))
         // An index that is somebody else's goes with the old table and has to come back.
         let foreign = snapshot.catalogue.indexes(of: rebuilt.table).filter { entry in
             !names.contains(entry.name) && !entry.name.hasPrefix("Z") && !gone.contains(entry)
-        }.compactMap { entry in entry.sql.map { StoreScript.Statement($0, "Put the index \(entry.name) back.") } }
-        return [drop]
-            + ours.map { StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: task.rows) } + foreign
+        }.compactMap { StoreScript.Statement.putBack($0) }
+        return [.dropTable(rebuilt.old, task.sentence)]
+            + ours.map { .createIndex($0, rows: .counted(task.rows)) } + foreign
     }
 
     func freshSQL(_ name: String) -> String? { fresh.table(named: name)?.sql ?? fresh.joinTable(named: name)?.sql }

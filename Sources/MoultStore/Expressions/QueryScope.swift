@@ -10,7 +10,7 @@ package final class AliasCounter {
 
     /// A table as it stands behind FROM, without its alias.
     func table(_ name: String) -> SQLText {
-        schema.map { "\(name: $0).\(name: name)" } ?? "\(name: name)"
+        schema.map { "\(name: $0).\(table: name)" } ?? "\(table: name)"
     }
 
     package func make() -> String {

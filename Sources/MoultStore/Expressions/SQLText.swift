@@ -3,21 +3,18 @@ import MoultSQLite
 /// A piece of SQL with the values of its parameters, in the order in which they stand.
 ///
 /// Pieces are put together by interpolation: `"\(left) = \(value: .integer(1))"`. A name goes in as `\(name: "ZNAME")`,
-/// a number of Moult's own as itself; nothing else can be put into the text.
+/// a number of Moult's own as itself; nothing else can be put into the text. A table goes in as `\(table: "ZTABLE")`,
+/// so that a piece knows whose rows it asks for.
 package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation {
     package private(set) var text: String
-    package private(set) var values: [SQLiteValue]
+    package private(set) var values: [SQLiteValue] = []
+    /// The tables whose rows are asked for.
+    package private(set) var reads: Set<String> = []
 
-    package init(stringLiteral text: String) {
-        self.text = text
-        values = []
-    }
+    package init(stringLiteral text: String) { self.text = text }
 
     /// Columns as another type has written them.
-    package init(selectList: String) {
-        text = selectList
-        values = []
-    }
+    package init(selectList: String) { text = selectList }
 
     package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.piece }
 
@@ -28,8 +25,19 @@ package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation {
 
         package mutating func appendLiteral(_ literal: String) { piece.text += literal }
         package mutating func appendInterpolation(_ other: SQLText) { piece += other }
-        package mutating func appendInterpolation(_ number: Int) { piece.text += String(number) }
+        package mutating func appendInterpolation(_ number: some BinaryInteger) { piece.text += String(number) }
         package mutating func appendInterpolation(name: String) { piece.text += name.quotedName }
+
+        package mutating func appendInterpolation(list numbers: [Int]) { piece.text += numbers.sqlList }
+
+        package mutating func appendInterpolation(names: [String]) {
+            piece.text += names.map(\.quotedName).joined(separator: ", ")
+        }
+
+        package mutating func appendInterpolation(table: String) {
+            piece.text += table.quotedName
+            piece.reads.insert(table)
+        }
 
         package mutating func appendInterpolation(value: SQLiteValue) {
             piece.text += "?"
@@ -40,7 +48,14 @@ package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation {
     package static func += (left: inout SQLText, right: SQLText) {
         left.text += right.text
         left.values += right.values
+        if !right.reads.isEmpty { left.reads.formUnion(right.reads) }
     }
+}
+
+extension DefaultStringInterpolation {
+    /// Text alone would lose the values.
+    @available(*, unavailable, message: "Put it into an SQLText, or ask for its inlined text.")
+    package mutating func appendInterpolation(_ sql: SQLText) {}
 }
 
 extension Sequence<SQLText> {
@@ -61,9 +76,41 @@ extension SQLText {
     }
 }
 
+// SQLite takes no expression that is nested deeper than 1000, no function of more than 127 arguments and no more than
+// 500 parts of a UNION; a model may ask for more.
+extension [SQLText] {
+    private static let short = 100
+
+    /// The conditions joined by AND or OR: a long list halved and halved again in parentheses, for a plain one is nested
+    /// as deep as it is long.
+    func conditions(joinedBy word: SQLText) -> SQLText {
+        guard count > Self.short else { return joined(separator: " \(word) ") }
+        let halves = [self[..<(count / 2)], self[(count / 2)...]].map { Array($0).conditions(joinedBy: word) }
+        return "(\(halves[0])) \(word) (\(halves[1]))"
+    }
+
+    /// The first of the values that is not NULL.
+    var coalesced: SQLText {
+        guard count > 1 else { return first ?? "NULL" }
+        guard count > Self.short else { return "COALESCE(\(joined(separator: ", ")))" }
+        return parts.map(\.coalesced).coalesced
+    }
+
+    /// The rows of all the queries, one after the other.
+    var united: SQLText {
+        guard count > Self.short else { return joined(separator: " UNION ALL ") }
+        return parts.map { "SELECT * FROM (\($0.united))" }.united
+    }
+
+    private var parts: [[SQLText]] {
+        stride(from: 0, to: count, by: Self.short).map { Array(self[$0..<Swift.min($0 + Self.short, count)]) }
+    }
+}
+
 extension SQLText {
     /// The text with its values in it, for a statement that has no parameters.
     package var inlined: String {
+        guard !values.isEmpty else { return text }
         var result = ""
         var values = values[...]
         var mark: Character?

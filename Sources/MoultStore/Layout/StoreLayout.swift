@@ -100,6 +100,9 @@ extension StoreLayout {
     /// The numbers of every entity whose rows a table holds, ascending.
     package func numbers(inTable name: String) -> [Int] { numbersByTable[name] ?? [] }
 
+    /// The names of those entities.
+    func entities(inTable name: String) -> [String] { numbers(inTable: name).compactMap(entityName(number:)) }
+
     /// The entity a number of `Z_ENT` stands for.
     package func entityName(number: Int) -> String? { entityNames[number] }
 }

@@ -54,8 +54,6 @@ extension Catalogue {
 }
 
 extension Catalogue.Entry {
-    package var isVirtual: Bool { kind == .table && (sql?.hasPrefix("CREATE VIRTUAL") ?? false) }
-
     /// A table of Core Data's ends with ` )` or a compound uniqueness; a column that was added later ends it with `)`,
     /// and a renamed table has its name in quotes.
     var wasAlteredInPlace: Bool {

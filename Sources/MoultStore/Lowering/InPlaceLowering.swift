@@ -12,7 +12,8 @@ struct InPlaceLowering {
     /// Why the mapping cannot be run in place; empty where it can.
     private(set) var obstacles: [String] = []
     private var statements: [StoreScript.Statement] = []
-    private var renamedColumns: Set<String> = []
+    /// By table, the new name of each column that gets another.
+    private var renamedColumns: [String: [String: String]] = [:]
 
     init(_ lowering: StoreLowering) throws {
         self.lowering = lowering
@@ -39,16 +40,14 @@ struct InPlaceLowering {
 
     /// Numbers stay, so that only names and new entities are written.
     private var primaryKeys: [StoreScript.Statement] {
-        lowering.destination.primaryKeyRows.filter { $0.number < StoreLowering.firstReservedNumber }.map { row in
+        lowering.entityRows.map { row in
             let table = row.superNumber == 0 ? lowering.destination.table(forEntity: row.name) : nil
-            return .init(
-                """
-                INSERT OR REPLACE INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
-                VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \
+            let highest = """
                 max(COALESCE((SELECT \(PrimaryKeyRow.highestSQL) FROM main.Z_PRIMARYKEY \
                 WHERE Z_ENT = \(row.number)), 0), \
-                \(table?.highestKeySQL ?? "0")))
-                """, "Number the entity \(row.name) \(row.number).")
+                \(table?.highestKeySQL ?? "0"))
+                """
+            return StoreLowering.number(row, highest: highest, replacing: true)
         }
     }
 
@@ -72,7 +71,7 @@ struct InPlaceLowering {
             if present.contains(change.table.name) {
                 obstacles.append("the pairs of \(change.table.name) change")
             } else if case .rebuilt(let inserts) = change.kind, inserts.isEmpty {
-                statements.append(.init(change.table.sql, "Make the table \(change.table.name)."))
+                statements.append(.createTable(change.table.name, change.table.sql))
             } else {
                 obstacles.append("\(change.table.name) has to be filled")
             }
@@ -103,7 +102,7 @@ struct InPlaceLowering {
 
     private mutating func lower(_ fills: [TableChange.Fill], of table: EntityTable) {
         guard let fill = fills.first else {
-            statements.append(.init(table.sql, "Make the table \(table.name)."))
+            statements.append(.createTable(table.name, table.sql))
             return
         }
         guard fill.source == table.name, fills.count == 1, fill.isWhole else {
@@ -120,34 +119,35 @@ struct InPlaceLowering {
     private mutating func lowerColumns(_ assignments: [TableChange.Assignment], of table: EntityTable) {
         guard let old = lowering.source.table(named: table.name) else { return }
         var unused = Set(old.columns.filter { $0.role != .primaryKey }.map(\.name))
-        let columns = Dictionary(
-            old.columns.map { ("s.\($0.name.quotedName)", $0) }, uniquingKeysWith: { first, _ in first })
         let types = Dictionary(table.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
-        let target = "ALTER TABLE main.\(table.name.quotedName)"
         // Renames first: a new column may take a name that becomes free.
         var additions: [StoreScript.Statement] = []
         defer { statements += additions }
         for assignment in assignments {
             let column = assignment.column
-            if let from = columns[assignment.value] {
-                unused.remove(from.name)
-                if from.type != types[column] { obstacles.append("\(table.name).\(column) changes its type") }
-                guard from.name != column else { continue }
-                renamedColumns.insert(column)
-                statements.append(
-                    .init(
-                        "\(target) RENAME COLUMN \(from.name.quotedName) TO \(column.quotedName)",
-                        "Rename the column \(from.name) of \(table.name) to \(column)."))
-            } else if assignment.value == "NULL" {
-                additions.append(
-                    .init(
-                        "\(target) ADD COLUMN \(column.quotedName) \(types[column] ?? "")",
-                        "Add the column \(column) to \(table.name)."))
-            } else {
-                obstacles.append("\(table.name).\(column) has to be filled")
+            switch assignment.source {
+            case .column(let from):
+                unused.remove(from)
+                if old.columns.first(where: { $0.name == from })?.type != types[column] {
+                    obstacles.append("\(table.name).\(column) changes its type")
+                }
+                guard from != column else { continue }
+                renamedColumns[table.name, default: [:]][from] = column
+                statements.append(.renameColumn(from, to: column, of: table.name))
+            case .literal(.null): additions.append(.addColumn(column, types[column] ?? "", to: table.name))
+            case .literal, .expression: obstacles.append("\(table.name).\(column) has to be filled")
             }
         }
         obstacles += unused.sorted().map { "the column \(table.name).\($0) leaves" }
+    }
+
+    /// Whether the store has an index of the same columns, under the names that they had.
+    private func isRenamed(_ index: IndexDefinition) -> Bool {
+        let renames = renamedColumns[index.table, default: [:]]
+        return lowering.catalogue.entries.contains { entry in
+            entry.kind == .index && entry.tableName == index.table && entry.isUnique == index.isUnique
+                && entry.sql.map { $0.listedNames.map { renames[$0, default: $0] } == index.sql.listedNames } == true
+        }
     }
 
     private mutating func lowerIndexes() {
@@ -155,10 +155,15 @@ struct InPlaceLowering {
         let fresh = Set(lowering.source.tables.map(\.name) + lowering.source.joinTables.map(\.name))
         for index in lowering.destination.indexes where !present.contains(index.sql) {
             if !fresh.contains(index.table) {
-                statements.append(.init(index.sql, "Make the index \(index.name)."))
-            } else if !renamedColumns.contains(where: { index.sql.contains($0) }) {
+                statements.append(.createIndex(index))
+            } else if !isRenamed(index) {
                 obstacles.append("the index \(index.name) has to be built")
             }
         }
     }
+}
+
+extension String {
+    /// The names and marks of the first list of a statement, and what comes after it.
+    fileprivate var listedNames: [String] { sqlTokens.map(\.name).drop { $0 != "(" }.map { $0 } }
 }

@@ -89,16 +89,16 @@ extension StoreLowering {
 
     /// The keys of source objects as `old`, each with the key and the entity number of what it becomes, as a query in
     /// parentheses.
-    func translation(_ carriers: [Contribution]) -> String {
-        let parts = carriers.compactMap { carrier -> String? in
+    func translation(_ carriers: [Contribution]) -> SQLText {
+        let parts = carriers.compactMap { carrier -> SQLText? in
             guard let table = source.table(for: carrier.source)?.name else { return nil }
-            let condition = carrier.values.condition.map { " AND (\($0))" } ?? ""
+            let condition: SQLText = carrier.values.condition.map { " AND (\($0))" } ?? ""
             return """
                 SELECT s.Z_PK AS old, \(carrier.key("s.Z_PK")) AS new, \(carrier.destinationNumber) AS number \
-                FROM source.\(table.quotedName) AS s WHERE s.Z_ENT = \(carrier.sourceNumber)\(condition)
+                FROM source.\(table: table) AS s WHERE s.Z_ENT = \(carrier.sourceNumber)\(condition)
                 """
         }
-        let empty = "SELECT NULL AS old, NULL AS new, NULL AS number WHERE 0"
+        let empty: SQLText = "SELECT NULL AS old, NULL AS new, NULL AS number WHERE 0"
         return "(\(parts.isEmpty ? empty : parts.united))"
     }
 
@@ -114,5 +114,5 @@ extension StoreLowering {
 
 extension StoreLowering.Contribution {
     /// A key of the source as the destination has it.
-    func key(_ key: String) -> String { shift == 0 ? key : "\(key) + \(shift)" }
+    func key(_ key: SQLText) -> SQLText { shift == 0 ? key : "\(key) + \(shift)" }
 }

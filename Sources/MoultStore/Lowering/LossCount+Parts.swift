@@ -26,13 +26,13 @@ extension LossCount {
         of leaf: AttributeDescription, _ all: [StoreLowering.Contribution], _ isCarrier: [Bool]
     ) throws -> MigrationLoss? {
         guard let column = source.column(forAttribute: leaf.name, in: all[0].source) else { return nil }
-        func any(_ wanted: Bool) -> String {
+        func any(_ wanted: Bool) -> SQLText {
             let conditions = zip(all, isCarrier).filter { $1 == wanted }.compactMap { $0.0.values.condition }
-            return "(" + conditions.map { "(\($0))" }.conditions(joinedBy: "OR") + ")"
+            return "(\(conditions.map { "(\($0))" as SQLText }.conditions(joinedBy: "OR")))"
         }
         var whole = all[0]
         whole.values.takeAll()
-        let lost = "s.\(column.quotedName) IS NOT NULL AND \(any(true)) IS NOT TRUE AND \(any(false))"
+        let lost: SQLText = "s.\(name: column) IS NOT NULL AND \(any(true)) IS NOT TRUE AND \(any(false))"
         guard let count = try lowering.count(whole, lost, connection), count > 0 else { return nil }
         let isInBoth = zip(all, isCarrier).contains { contribution, isCarrier in
             !isCarrier && lowering.destination.model.attribute(leaf.name, of: contribution.destination) != nil
@@ -89,14 +89,13 @@ extension LossCount {
                 let table = source.table(forEntity: pairs.destinationEntity)?.name,
                 let own = source.table(for: contribution.source)?.name
             else { return nil }
-            let (owner, destination) = (pairs.ownerColumn.quotedName, pairs.destinationColumn.quotedName)
             let staying = staying.intersection(source.numbers(inTable: table)).sorted()
             let count = try connection.integer(
                 """
                 SELECT count(*) FROM \(pairs.rows(in: "main")) AS p \
-                JOIN main.\(table.quotedName) AS d ON d.Z_PK = p.\(destination) \
-                WHERE d.Z_ENT IN (\(staying.sqlList)) AND d.Z_ENT NOT IN (\(numbers.sqlList)) AND p.\(owner) IN \
-                (SELECT Z_PK FROM main.\(own.quotedName) WHERE Z_ENT = \(contribution.sourceNumber))
+                JOIN main.\(table: table) AS d ON d.Z_PK = p.\(name: pairs.destinationColumn) \
+                WHERE d.Z_ENT IN (\(list: staying)) AND d.Z_ENT NOT IN (\(list: numbers)) \
+                AND p.\(name: pairs.ownerColumn) IN (SELECT Z_PK FROM main.\(table: own) WHERE Z_ENT = \(contribution.sourceNumber))
                 """)
             return MigrationLoss(
                 .links, .redirected, entity: contribution.source.name, property: old, count: count, version: version)

@@ -85,11 +85,11 @@ struct LossCount {
             let pairs = RelationshipPairs(name, of: entity, in: source), let table = source.table(for: entity)?.name,
             let number = source.entityNumbers[entity.name]
         else { return 0 }
-        let (owner, destination) = (pairs.ownerColumn.quotedName, pairs.destinationColumn.quotedName)
         return try connection.integer(
             """
-            SELECT count(*) FROM \(pairs.rows(in: "main")) AS p WHERE p.\(destination) IS NOT NULL AND p.\(owner) IN \
-            (SELECT Z_PK FROM main.\(table.quotedName) WHERE Z_ENT = \(number))
+            SELECT count(*) FROM \(pairs.rows(in: "main")) AS p \
+            WHERE p.\(name: pairs.destinationColumn) IS NOT NULL AND p.\(name: pairs.ownerColumn) IN \
+            (SELECT Z_PK FROM main.\(table: table) WHERE Z_ENT = \(number))
             """) ?? 0
     }
 
@@ -104,7 +104,7 @@ struct LossCount {
             let isPolicied = policied.contains(name)
             guard conditions.count == all.count, !isPolicied, var any = all.first else { return nil }
             any.values.takeAll()
-            let condition = conditions.map { "(\($0))" }.conditions(joinedBy: "OR")
+            let condition = conditions.map { "(\($0))" as SQLText }.conditions(joinedBy: "OR")
             let count = try lowering.count(any, "(\(condition)) IS NOT TRUE", connection)
             guard let count, count > 0 else { return nil }
             let isInBoth = lowering.destination.model.hasEntity(of: name)
@@ -120,11 +120,11 @@ struct LossCount {
     private func narrowed() throws -> [MigrationLoss] {
         try carriedRelationships { new, pairs, contribution in
             guard !new.isToMany, pairs.row != .owner else { return nil }
-            let (owner, destination) = (pairs.ownerColumn.quotedName, pairs.destinationColumn.quotedName)
+            let owner: SQLText = "\(name: pairs.ownerColumn)"
             let lost = try connection.integer(
                 """
                 SELECT COALESCE(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(pairs.rows(in: "main")) \
-                WHERE \(owner) IS NOT NULL AND \(destination) IS NOT NULL GROUP BY \(owner))
+                WHERE \(owner) IS NOT NULL AND \(name: pairs.destinationColumn) IS NOT NULL GROUP BY \(owner))
                 """)
             return MigrationLoss(
                 .links, .narrowed, entity: contribution.source.name, property: new.name, count: lost, version: version)
@@ -218,6 +218,8 @@ extension StoreLowering {
 }
 
 extension Connection {
+    func integer(_ sql: SQLText) throws -> Int64? { try integer(sql.inlined) }
+
     /// How many values each of some columns has, in the store as `main`.
     func valueCounts(of columns: [String], in table: String) throws -> [(column: String, count: Int64)] {
         try columns.map { column in

@@ -5,13 +5,13 @@ import MoultSQLite
 /// What the expressions and the predicate of one entity mapping are in SQL, over a row `s` of the source's table.
 struct MappedValues: Sendable {
     /// By the attribute, or an element of a composite one: `address.street`.
-    private(set) var values: [String: String] = [:]
+    private(set) var values: [String: ColumnSource] = [:]
     /// By attribute, what holds for a row whose value has no equal in the attribute's type.
-    private(set) var failures: [String: String] = [:]
+    private(set) var failures: [String: SQLText] = [:]
     /// By attribute, what holds for a row whose decimal has more digits than the column keeps.
-    private(set) var roundings: [String: String] = [:]
+    private(set) var roundings: [String: SQLText] = [:]
     /// Which rows the mapping takes; nil for all.
-    private(set) var condition: String?
+    private(set) var condition: SQLText?
     private(set) var functions: [TransformFunction] = []
 
     private let mapping: ResolvedEntityMapping
@@ -48,7 +48,7 @@ struct MappedValues: Sendable {
         if let predicate = mapping.predicate {
             condition = try Self.explain(mapping.name) {
                 let (scope, format) = lowering(predicate.format)
-                return scope.value(try format.lower(predicate).sql).inlined
+                return scope.value(try format.lower(predicate).sql)
             }
         }
     }
@@ -110,7 +110,7 @@ struct MappedValues: Sendable {
         case .constant(let constant):
             guard let value = constant.converted(to: attribute.type) else {
                 if constant.isNull {
-                    values[attribute.name] = "NULL"
+                    values[attribute.name] = .null
                     return
                 }
                 throw format.refuse(expression.format, "it is not a value of type \(attribute.type.name)")
@@ -118,20 +118,21 @@ struct MappedValues: Sendable {
             if case .decimal(let digits) = value, DecimalStorage.value(digits) == nil {
                 throw longConstant(digits, for: attribute.name)
             }
-            values[attribute.name] = value.sqlLiteral(for: attribute)
+            values[attribute.name] = .literal(value.stored(for: attribute))
         case .value(let value):
             let stored = try self.stored(value, as: attribute, expression, format, conversions)
-            values[attribute.name] = scope.value(stored).inlined
+            let found = scope.value(stored)
+            values[attribute.name] = .expression(found)
             if attribute.type == .decimal, value.kind == .decimal, let digits = value.exact {
                 let rounds: SQLText = "\(name: ValueConversion.roundsName)(\(digits))"
-                roundings[attribute.name] = scope.value(rounds).inlined
+                roundings[attribute.name] = scope.value(rounds)
             }
             guard let failure = conversions.failure else { break }
-            let condition = scope.value("(\(stored)) IS NULL AND (\(failure))").inlined
+            let condition = scope.value("(\(stored)) IS NULL AND (\(failure))")
             failures[attribute.name] = condition
-            if let substitute = attribute.defaultValue, let value = values[attribute.name] {
-                values[attribute.name] =
-                    "CASE WHEN \(condition) THEN \(substitute.sqlLiteral(for: attribute)) ELSE \(value) END"
+            if let substitute = attribute.defaultValue?.stored(for: attribute) {
+                values[attribute.name] = .expression(
+                    "CASE WHEN \(condition) THEN \(value: substitute) ELSE \(found) END")
             }
         case .object, .collection, .composite, .elements:
             throw format.refuse(expression.format, "it is not one value, as \(attribute.name) needs it")
@@ -161,7 +162,8 @@ struct MappedValues: Sendable {
         return attribute.allowsExternalBinaryDataStorage ? Self.external(converted) : converted
     }
 
-    private static func external(_ value: SQLText) -> SQLText {
+    /// Bytes as external storage keeps them in a row.
+    static func external(_ value: SQLText) -> SQLText {
         "CASE WHEN \(value) IS NOT NULL THEN CAST(x'01' || \(value) AS BLOB) END"
     }
 }

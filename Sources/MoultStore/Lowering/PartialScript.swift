@@ -102,10 +102,11 @@ package struct PartialScript: Sendable {
                 default: ""
                 }
             return [
-                .init(entry.sql ?? "", "Make the table \(entry.name)."),
+                .createTable(entry.name, entry.sql ?? ""),
                 .init(
+                    .fill, entry.name, reads: [entry.name],
                     "INSERT INTO main.\(entry.name) SELECT * FROM source.\(entry.name)\(condition)",
-                    "Copy the history since."),
+                    "Copy the history since.", rows: .unknown),
             ]
         }
         return copies + history
@@ -116,8 +117,8 @@ extension PartialScript {
     /// The condition that a column of a row holds the key of a listed object.
     ///
     /// - Parameter schema: where the list is.
-    package static func isListed(_ column: String, of place: String, in schema: String = "main") -> String {
-        "\(column) IN (SELECT key FROM \(schema).\(keys) WHERE place = \(place.quotedLiteral))"
+    package static func isListed(_ column: SQLText, of place: String, in schema: SQLText = "main") -> SQLText {
+        "\(column) IN (SELECT key FROM \(schema).moult_keys WHERE place = \(value: .text(place)))"
     }
 }
 
@@ -155,7 +156,7 @@ extension StoreLowering {
     fileprivate func partialTable(_ change: TableChange) -> PartialScript.Table? {
         guard let fill = change.fills.first else { return nil }
         let (table, name) = (change.table, change.table.name)
-        let orders = change.ordersToMake.map { Self.makeOrder($0.order, $0.key, of: name) }
+        let orders = change.ordersToMake.map { Self.makeOrder(table: name, order: $0.order, key: $0.key) }
         let isLocal =
             orders.isEmpty && !fill.asksOtherRows
             && !table.columns.contains { isUncounted($0, change.contributions) }
@@ -165,7 +166,7 @@ extension StoreLowering {
             limits: isLocal ? [.init(column: "Z_PK", source: fill.source)] : nil,
             unfilled: table.columns.filter { isUnfilled($0, change.contributions) }.map(\.name),
             numbers: change.contributions.map(\.destinationNumber).sorted(),
-            make: .init(table.sql, "Make the table \(name)."), fillAll: [insert(fill, into: name)] + orders,
+            make: .createTable(name, table.sql), fillAll: [insert(fill, into: name)] + orders,
             fillListed: [listed])
     }
 
@@ -176,22 +177,22 @@ extension StoreLowering {
         partial.isPartial = true
         guard case .rebuilt(let limited) = partial.joinChange(of: change.table).kind else { return nil }
         let (table, name) = (change.table, change.table.name)
-        let orders = change.ordersToMake.map { Self.makeOrder($0.order, $0.key, of: name) }
+        let orders = change.ordersToMake.map { Self.makeOrder(table: name, order: $0.order, key: $0.key) }
         let limits = table.columns.compactMap { column in
             entity(inColumn: column).flatMap(destination.table(forEntity:)).flatMap { places[$0.name] }.map {
                 PartialScript.Limit(column: column.name, source: $0)
             }
         }
-        let isLocal = orders.isEmpty && inserts.allSatisfy { $0.count(of: "SELECT") == 1 }
-        func statement(_ sql: String) -> StoreScript.Statement { .init(sql, "Copy the pairs of \(name).") }
+        let isLocal = orders.isEmpty && inserts.allSatisfy(\.isLocal)
         return PartialScript.Table(
             name: name, columns: table.columns.map(\.name), key: table.keyColumns, limits: isLocal ? limits : nil,
-            unfilled: [], numbers: [], make: .init(table.sql, "Make the table \(name)."),
-            fillAll: inserts.map(statement) + orders, fillListed: limited.map(statement))
+            unfilled: [], numbers: [], make: .createTable(name, table.sql),
+            fillAll: inserts.map { copyPairs($0, into: name) } + orders,
+            fillListed: limited.map { copyPairs($0, into: name) })
     }
 
     /// The condition that a pair has a listed object at either end.
-    func isListed(_ own: String, _ other: String, _ pairs: RelationshipPairs) -> String {
+    func isListed(_ own: SQLText, _ other: SQLText, _ pairs: RelationshipPairs) -> SQLText {
         let ends = [(own, pairs.ownerEntity), (other, pairs.destinationEntity)].compactMap { column, entity in
             source.table(forEntity: entity).map { PartialScript.isListed(column, of: $0.name) }
         }
@@ -234,10 +235,6 @@ extension StoreLowering {
             }
         }
     }
-
-    private static func makeOrder(_ order: String, _ key: String, of table: String) -> StoreScript.Statement {
-        .init(makeOrder(table: table, order: order, key: key), "Give the lists in \(table) an order, by key.")
-    }
 }
 
 extension TableChange {
@@ -245,21 +242,8 @@ extension TableChange {
 }
 
 extension TableChange.Fill {
-    /// Whether a value is looked for in other rows. A text that holds the word is taken for a question: the table is
-    /// made whole then, which is slower and right.
+    /// Whether a value is looked for in other rows.
     fileprivate var asksOtherRows: Bool {
-        (columns.map(\.value) + [condition ?? "", key]).contains { $0.count(of: "SELECT") > 0 }
-    }
-}
-
-extension String {
-    /// How often a word occurs.
-    fileprivate func count(of word: String) -> Int {
-        var (count, rest) = (0, self[...])
-        while let range = rest.firstRange(of: word) {
-            count += 1
-            rest = rest[range.upperBound...]
-        }
-        return count
+        (columns.map(\.source.sql) + [condition ?? ""]).contains { !$0.reads.isEmpty }
     }
 }

@@ -78,18 +78,21 @@ extension RelationshipPairs {
     }
 
     /// The rows as they stand behind FROM.
-    func rows(in schema: String) -> String { path?.query(in: schema) ?? "\(schema).\(table.quotedName)" }
+    func rows(in schema: SQLText) -> SQLText { path?.query(in: schema) ?? "\(schema).\(table: table)" }
 
     /// What a row `s` of the owner's table holds of its first pair: a column of its own where it has one, else a
     /// subquery. `filter` is a condition on the pair `p`, and `rows` is where the pairs are.
-    func value(_ column: String, filter: String?, in rows: String) -> String {
-        if row == .owner { return "s.\(column.quotedName)" }
-        let condition = filter.map { " AND \($0)" } ?? ""
-        let order = ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
-        return """
-            (SELECT p.\(column.quotedName) FROM \(rows) AS p \
-            WHERE p.\(ownerColumn.quotedName) = s.Z_PK\(condition) \
-            ORDER BY \(order)p.\(destinationColumn.quotedName) LIMIT 1)
+    func value(_ column: String, filter: SQLText?, in rows: SQLText) -> ColumnSource {
+        if row == .owner { return .column(column) }
+        let condition: SQLText = filter.map { " AND \($0)" } ?? ""
+        return .expression(
             """
+            (SELECT p.\(name: column) FROM \(rows) AS p \
+            WHERE p.\(name: ownerColumn) = s.Z_PK\(condition) \
+            ORDER BY \(ownerOrder)p.\(name: destinationColumn) LIMIT 1)
+            """)
     }
+
+    /// What the pairs `p` of one owner are sorted by first; empty where they have no order.
+    var ownerOrder: SQLText { ownerOrderColumn.map { "p.\(name: $0), " } ?? "" }
 }

@@ -4,8 +4,7 @@ import MoultSQLite
 /// The pairs of objects of one entity of the source and those at the end of a path of relationships.
 struct RelationshipPath: Hashable {
     /// What the two columns of its rows are called.
-    static let owner = "owner"
-    static let destination = "destination"
+    static let (owner, destination) = ("owner", "destination")
 
     /// The entity whose objects, without those of sub-entities, the path starts at.
     let ownerEntity: String
@@ -37,17 +36,14 @@ struct RelationshipPath: Hashable {
     }
 
     /// The pairs as a query in parentheses, in which one may come more than once.
-    func query(in schema: String) -> String {
-        var key = "o.Z_PK"
-        var text = "FROM \(schema).\(ownerTable.quotedName) AS o"
+    func query(in schema: SQLText) -> SQLText {
+        var key: SQLText = "o.Z_PK"
+        var text: SQLText = "FROM \(schema).\(table: ownerTable) AS o"
         for (place, step) in steps.enumerated() {
-            let alias = "p\(place)"
-            text += " JOIN \(step.rows(in: schema)) AS \(alias) ON \(alias).\(step.ownerColumn.quotedName) = \(key)"
-            key = "\(alias).\(step.destinationColumn.quotedName)"
+            let alias: SQLText = "p\(place)"
+            text += " JOIN \(step.rows(in: schema)) AS \(alias) ON \(alias).\(name: step.ownerColumn) = \(key)"
+            key = "\(alias).\(name: step.destinationColumn)"
         }
-        return """
-            (SELECT o.Z_PK AS \(Self.owner), \(key) AS \(Self.destination) \(text) \
-            WHERE o.Z_ENT = \(ownerNumber))
-            """
+        return "(SELECT o.Z_PK AS owner, \(key) AS destination \(text) WHERE o.Z_ENT = \(ownerNumber))"
     }
 }

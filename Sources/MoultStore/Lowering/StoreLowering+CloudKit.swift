@@ -7,35 +7,40 @@ extension StoreLowering {
     func cloudKitStatements() -> [StoreScript.Statement] {
         guard catalogue.table("ANSCKRECORDMETADATA") != nil else { return [] }
         let map = numberMap
+        func change(_ kind: StoreScript.Statement.Kind, _ sql: String, _ sentence: String) -> StoreScript.Statement {
+            .init(kind, "ANSCKRECORDMETADATA", sql, sentence, rows: .unknown)
+        }
         let table = "main.ANSCKRECORDMETADATA"
         let removed = source.entityNumbers.values.filter { map[$0] == nil }.sorted()
         var statements: [StoreScript.Statement] = []
         if !removed.isEmpty {
             statements.append(
-                .init(
-                    "DELETE FROM \(table) WHERE ZENTITYID IN (\(removed.sqlList))",
+                change(
+                    .delete, "DELETE FROM \(table) WHERE ZENTITYID IN (\(removed.sqlList))",
                     "Leave out the CloudKit records of removed entities."))
         }
         for (number, shift) in shifts {
             // By way of negative keys, because of the same index.
             statements += [
-                .init(
-                    "UPDATE \(table) SET ZENTITYPK = -(ZENTITYPK + \(shift)) WHERE ZENTITYID = \(number)",
+                change(
+                    .update, "UPDATE \(table) SET ZENTITYPK = -(ZENTITYPK + \(shift)) WHERE ZENTITYID = \(number)",
                     "Take CloudKit records to their new keys."),
-                .init(
-                    "UPDATE \(table) SET ZENTITYPK = -ZENTITYPK WHERE ZENTITYPK < 0", "Settle the CloudKit keys there."),
+                change(
+                    .update, "UPDATE \(table) SET ZENTITYPK = -ZENTITYPK WHERE ZENTITYPK < 0",
+                    "Settle the CloudKit keys there."),
             ]
         }
         let moved = map.filter { $0.key != $0.value }.sorted { $0.key < $1.key }
         guard !moved.isEmpty else { return statements }
         let cases = moved.map { " WHEN \($0.key) THEN -\($0.value)" }.joined()
         return statements + [
-            .init(
+            change(
+                .update,
                 "UPDATE \(table) SET ZENTITYID = CASE ZENTITYID\(cases) END "
                     + "WHERE ZENTITYID IN (\(moved.map(\.key).sqlList))",
                 "Take the CloudKit records to their new entity numbers."),
-            .init(
-                "UPDATE \(table) SET ZENTITYID = -ZENTITYID WHERE ZENTITYID < 0",
+            change(
+                .update, "UPDATE \(table) SET ZENTITYID = -ZENTITYID WHERE ZENTITYID < 0",
                 "Settle the CloudKit records there."),
         ]
     }

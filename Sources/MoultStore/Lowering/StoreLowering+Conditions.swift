@@ -28,7 +28,7 @@ extension StoreLowering {
                 else { continue }
                 let both = try connection.integer(
                     """
-                    SELECT EXISTS (SELECT 1 FROM main.\(table.quotedName) AS s \
+                    SELECT EXISTS (SELECT 1 FROM main.\(table: table) AS s \
                     WHERE s.Z_ENT = \(first.sourceNumber) AND (\(one)) AND (\(other)))
                     """)
                 guard both == 0 else { continue }

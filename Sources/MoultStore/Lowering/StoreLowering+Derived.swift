@@ -29,10 +29,12 @@ extension StoreLowering {
         else { return nil }
         let numbers = destination.numbers(ofEntityAndDescendants: entity).sqlList
         return .init(
+            .update, table.name,
             """
             UPDATE main.\(table.name.quotedName) AS t SET \(column.quotedName) = \(value) WHERE t.Z_ENT IN (\(numbers))
             """,
-            "Compute \(entity.name).\(attribute.name) from \(derivation.expression).", rows: rows(of: [entity.name]))
+            "Compute \(entity.name).\(attribute.name) from \(derivation.expression).",
+            rows: .counted(rows(of: [entity.name])))
     }
 }
 

@@ -83,12 +83,12 @@ extension StoreLowering {
     }
 
     /// The value of an attribute that may be nil where its source is; a closure is not asked before it runs.
-    private func missable(_ attribute: AttributeDescription, _ contribution: Contribution) -> String? {
+    private func missable(_ attribute: AttributeDescription, _ contribution: Contribution) -> SQLText? {
         switch contribution.mapping.attributes[attribute.name] {
         case .attribute(let name, nil):
-            return source.column(forAttribute: name, in: contribution.source).map { "s.\($0.quotedName)" }
+            return source.column(forAttribute: name, in: contribution.source).map { "s.\(name: $0)" }
         case .expression where contribution.values.functions.allSatisfy({ $0.attribute.name != attribute.name }):
-            guard let value = contribution.values.values[attribute.name] else { return nil }
+            guard let value = contribution.values.values[attribute.name]?.sql else { return nil }
             // What cannot be converted is counted by itself.
             return contribution.values.failures[attribute.name].map { "CASE WHEN \($0) THEN 0 ELSE \(value) END" }
                 ?? value
@@ -127,7 +127,7 @@ extension StoreLowering {
             for relationship in destination.model.relationships(of: contribution.destination) {
                 guard !relationship.isOptional, !relationship.isToMany,
                     let pairs = links(relationship.name, of: contribution).first?.pairs, pairs.row == .owner,
-                    let count = try count(contribution, "s.\(pairs.destinationColumn.quotedName) IS NULL", connection),
+                    let count = try count(contribution, "s.\(name: pairs.destinationColumn) IS NULL", connection),
                     count > 0
                 else { continue }
                 var wasRequired = false
@@ -201,12 +201,12 @@ extension StoreLowering {
     }
 
     /// Of the rows `s` that a contribution takes.
-    func count(_ contribution: Contribution, _ condition: String, _ connection: Connection) throws -> Int64? {
+    func count(_ contribution: Contribution, _ condition: SQLText, _ connection: Connection) throws -> Int64? {
         guard let table = source.table(for: contribution.source)?.name else { return nil }
-        let taken = contribution.values.condition.map { " AND (\($0))" } ?? ""
+        let taken: SQLText = contribution.values.condition.map { " AND (\($0))" } ?? ""
         return try connection.integer(
             """
-            SELECT count(*) FROM main.\(table.quotedName) AS s \
+            SELECT count(*) FROM main.\(table: table) AS s \
             WHERE s.Z_ENT = \(contribution.sourceNumber)\(taken) AND (\(condition))
             """)
     }

@@ -34,8 +34,8 @@ struct HistoryLowering {
         if !removed.isEmpty {
             statements.append(
                 .init(
-                    "DELETE FROM main.ACHANGE WHERE ZENTITY IN (\(removed.sqlList))",
-                    "Leave out the history of removed entities."))
+                    .delete, "ACHANGE", "DELETE FROM main.ACHANGE WHERE ZENTITY IN (\(removed.sqlList))",
+                    "Leave out the history of removed entities.", rows: .unknown))
         }
         let tombstones = PersistentHistory(of: lowering.destination).tombstones
         let present = Self.tombstoneCount(changes.sql ?? "")
@@ -43,15 +43,15 @@ struct HistoryLowering {
         for index in present..<max(present, tombstones) where !added.contains("ZTOMBSTONE\(index)") {
             statements.append(
                 .init(
-                    "ALTER TABLE main.ACHANGE ADD COLUMN ZTOMBSTONE\(index) BLOB",
+                    .addColumn, "ACHANGE", "ALTER TABLE main.ACHANGE ADD COLUMN ZTOMBSTONE\(index) BLOB",
                     "Make room for one more value that history keeps of deleted objects."))
         }
         var assignments: [String] = []
-        let renumbered = lowering.renumbered(
-            "ZENTITY", candidates: Array(map.keys).sorted(), by: map, mayPassThrough: true)
-        if renumbered != "ZENTITY" {
-            let known = map.keys.sorted().sqlList
-            assignments.append("ZENTITY = CASE WHEN ZENTITY IN (\(known)) THEN \(renumbered) ELSE ZENTITY END")
+        let known = map.keys.sorted()
+        if known.contains(where: { map[$0] != $0 }) {
+            let cases = known.compactMap { old in map[old].map { " WHEN \(old) THEN \($0)" } }.joined()
+            assignments.append(
+                "ZENTITY = CASE WHEN ZENTITY IN (\(known.sqlList)) THEN CASE ZENTITY\(cases) END ELSE ZENTITY END")
         }
         let shifts = lowering.shifts.map { " WHEN \($0.number) THEN ZENTITYPK + \($0.shift)" }.joined()
         if !shifts.isEmpty { assignments.append("ZENTITYPK = CASE ZENTITY\(shifts) ELSE ZENTITYPK END") }
@@ -60,8 +60,8 @@ struct HistoryLowering {
         if !assignments.isEmpty {
             statements.append(
                 .init(
-                    "UPDATE main.ACHANGE SET \(assignments.joined(separator: ", "))",
-                    "Carry persistent history to the new entity numbers and columns."))
+                    .update, "ACHANGE", "UPDATE main.ACHANGE SET \(assignments.joined(separator: ", "))",
+                    "Carry persistent history to the new entity numbers and columns.", rows: .unknown))
         }
         rewriting = statements
     }
@@ -75,7 +75,7 @@ struct HistoryLowering {
         // A table that is made has room for what the new version keeps of deleted objects.
         gaps.tables = history.tables.filter { table in gaps.tables.contains { $0.name == table.name } }
         let indexes = history.indexes.filter { index in gaps.tables.contains { $0.name == index.table } }
-        return gaps.statements + indexes.map { StoreScript.Statement($0.sql, "Make the index \($0.name).") }
+        return gaps.statements + indexes.map { .createIndex($0) }
     }
 
     /// The entity numbers whose changes leave.

@@ -6,7 +6,13 @@ struct JoinChange {
     enum Kind: Hashable {
         case untouched
         /// Made anew and filled by these statements.
-        case rebuilt(inserts: [String])
+        case rebuilt(inserts: [Insert])
+    }
+
+    struct Insert: Hashable {
+        let sql: SQLText
+        /// Whether each pair comes of one row that holds both keys, whatever the others are.
+        let isLocal: Bool
     }
 
     let table: JoinTable
@@ -71,41 +77,49 @@ extension StoreLowering {
     private func keepsKeys(_ links: Links) -> Bool { keepsKeys(links.owners) && keepsKeys(links.destinations) }
 
     /// The conditions that both ends of a pair `p` are carried over to where the relationship wants them.
-    private func conditions(_ links: Links) -> [String] {
+    private func conditions(_ links: Links) -> [SQLText] {
         [condition(links.flipped), condition(links)].compactMap { $0 }
     }
 
-    private func insert(into table: String, _ columns: [String], _ links: Links, _ orders: [String?]) -> String {
+    private func insert(into table: String, _ columns: [String], _ links: Links, _ orders: [String?])
+        -> JoinChange.Insert
+    {
         let pairs = links.pairs
-        let own = "p.\(pairs.ownerColumn.quotedName)"
-        let other = "p.\(pairs.destinationColumn.quotedName)"
-        let places = orders.map { $0.map { "p.\($0.quotedName)" } ?? "NULL" }
-        var (keys, rows) = ([own, other], "\(pairs.rows(in: "source")) AS p")
-        var conditions = ["\(own) IS NOT NULL", "\(other) IS NOT NULL"]
+        let (own, other): (SQLText, SQLText) = ("p.\(name: pairs.ownerColumn)", "p.\(name: pairs.destinationColumn)")
+        let places = orders.map { order -> SQLText in order.map { "p.\(name: $0)" } ?? "NULL" }
+        var (keys, rows): ([SQLText], SQLText) = ([own, other], "\(pairs.rows(in: "source")) AS p")
+        var conditions: [SQLText] = ["\(own) IS NOT NULL", "\(other) IS NOT NULL"]
+        var isLocal = pairs.path == nil
         if keepsKeys(links) {
-            conditions += self.conditions(links)
+            let carried = self.conditions(links)
+            isLocal = isLocal && carried.isEmpty
+            conditions += carried
         } else {
+            isLocal = false
             keys = ["o.new", "d.new"]
             rows += " JOIN \(translation(links.owners)) AS o ON o.old = \(own)"
             rows += " JOIN \(translation(links.destinations)) AS d ON d.old = \(other)"
         }
         if isPartial { conditions.append(isListed(own, other, pairs)) }
-        return """
-            INSERT OR IGNORE INTO main.\(table.quotedName) (\(columns.map(\.quotedName).joined(separator: ", "))) \
+        let sql: SQLText = """
+            INSERT OR IGNORE INTO main.\(name: table) (\(names: columns)) \
             SELECT \((keys + places).joined(separator: ", ")) FROM \(rows) \
             WHERE \(conditions.conditions(joinedBy: "AND")) ORDER BY 1, 2
             """
+        return JoinChange.Insert(sql: sql, isLocal: isLocal)
     }
 }
 
 extension StoreLowering {
     /// Numbers each list that had no order by key, in Core Data's steps: 2048, 3072, 4096 ….
-    static func makeOrder(table: String, order: String, key: String) -> String {
-        """
-        UPDATE main.\(table.quotedName) AS t SET \(order.quotedName) = o.place FROM (SELECT rowid AS id, \
-        1024 + 1024 * row_number() OVER (PARTITION BY \(key.quotedName) ORDER BY rowid) AS place \
-        FROM main.\(table.quotedName) WHERE \(key.quotedName) IS NOT NULL) AS o \
-        WHERE t.rowid = o.id AND t.\(order.quotedName) IS NULL
-        """
+    static func makeOrder(table: String, order: String, key: String) -> StoreScript.Statement {
+        .init(
+            .update, table,
+            """
+            UPDATE main.\(table.quotedName) AS t SET \(order.quotedName) = o.place FROM (SELECT rowid AS id, \
+            1024 + 1024 * row_number() OVER (PARTITION BY \(key.quotedName) ORDER BY rowid) AS place \
+            FROM main.\(table.quotedName) WHERE \(key.quotedName) IS NOT NULL) AS o \
+            WHERE t.rowid = o.id AND t.\(order.quotedName) IS NULL
+            """, "Give the lists in \(table) an order, by key.", rows: .unknown)
     }
 }

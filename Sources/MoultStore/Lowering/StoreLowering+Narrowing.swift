@@ -7,24 +7,24 @@ extension StoreLowering {
     /// destination, only the one that the destination's own choice falls on keeps it, so that both ends agree.
     ///
     /// - Parameters:
-    ///   - value: SQL over the row `s`.
     ///   - key: SQL over the row `s` that gives the destination's key.
     func agreed(
-        _ value: String, key: String, _ links: Links, of relationship: RelationshipDescription?,
+        _ value: ColumnSource, key: SQLText, _ links: Links, of relationship: RelationshipDescription?,
         _ contribution: Contribution
-    ) -> String {
+    ) -> ColumnSource {
         guard let relationship, let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
             keepsKeys(links.owners), keepsKeys(links.destinations),
             mayLeadToOne(links.pairs, relationship, contribution)
         else { return value }
         let back = links.pairs.flipped
-        let condition = condition(links.flipped).map { " AND \($0)" } ?? ""
-        let order = back.ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
-        return """
-            CASE WHEN (SELECT p.\(back.destinationColumn.quotedName) FROM \(byOwner(back)) AS p \
-            WHERE p.\(back.ownerColumn.quotedName) = \(key)\(condition) \
-            ORDER BY \(order)p.\(back.destinationColumn.quotedName) LIMIT 1) = s.Z_PK THEN \(value) END
+        let condition: SQLText = condition(links.flipped).map { " AND \($0)" } ?? ""
+        let destination: SQLText = "p.\(name: back.destinationColumn)"
+        return .expression(
             """
+            CASE WHEN (SELECT \(destination) FROM \(byOwner(back)) AS p \
+            WHERE p.\(name: back.ownerColumn) = \(key)\(condition) \
+            ORDER BY \(back.ownerOrder)\(destination) LIMIT 1) = s.Z_PK THEN \(value.sql) END
+            """)
     }
 
     /// Whether several objects of the source may lead to the same destination.
@@ -76,24 +76,24 @@ extension StoreLowering {
     /// A column of ``translation(_:)`` for the destination that the object made of a row `s` chooses, where that one
     /// chooses it too; so both ends have the same link or none.
     func mutual(
-        _ column: String, _ links: [Links], _ inverse: RelationshipReference, _ contribution: Contribution
-    ) -> String {
+        _ column: SQLText, _ links: [Links], _ inverse: RelationshipReference, _ contribution: Contribution
+    ) -> ColumnSource {
         let own = contribution.key("s.Z_PK")
-        let choices = links.map { links -> (chosen: String, value: String) in
-            let chosen = chosen(links)
-            let value = "(SELECT f.\(column) FROM (\(chosen)) AS f WHERE \(chooser("f.old", links, inverse)) = \(own))"
-            return (chosen, value)
+        let choices = links.map { links -> (value: SQLText, asked: SQLText) in
+            let (chosen, chooser) = (chosen(links), chooser("f.old", links, inverse))
+            let value: SQLText = "(SELECT f.\(column) FROM (\(chosen)) AS f WHERE \(chooser) = \(own))"
+            return (value, " WHEN EXISTS (\(chosen)) THEN \(value)")
         }
-        if choices.count == 1 { return choices[0].value }
-        return "CASE\(choices.map { " WHEN EXISTS (\($0.chosen)) THEN \($0.value)" }.joined()) END"
+        if choices.count == 1 { return .expression(choices[0].value) }
+        return .expression("CASE\(choices.map(\.asked).joined(separator: "")) END")
     }
 
     /// The first destination of a row `s`, as `old`, `new` and `number`.
-    private func chosen(_ links: Links) -> String {
+    private func chosen(_ links: Links) -> SQLText {
         let (pairs, table) = (links.pairs, translation(links.destinations))
         if pairs.row == .owner {
             return """
-                SELECT t.old, t.new, t.number FROM \(table) AS t WHERE t.old = s.\(pairs.destinationColumn.quotedName) \
+                SELECT t.old, t.new, t.number FROM \(table) AS t WHERE t.old = s.\(name: pairs.destinationColumn) \
                 ORDER BY t.new LIMIT 1
                 """
         }
@@ -101,24 +101,22 @@ extension StoreLowering {
     }
 
     /// The new key of whom the destination with the old key `key` would choose through the inverse.
-    private func chooser(_ key: String, _ links: Links, _ inverse: RelationshipReference) -> String {
+    private func chooser(_ key: SQLText, _ links: Links, _ inverse: RelationshipReference) -> SQLText {
         let table = source.table(forEntity: links.pairs.destinationEntity)?.name
         let mappings = Set(links.destinations.map(\.position))
         let backs = self.links(of: inverse).filter { back in
             source.table(forEntity: back.pairs.ownerEntity)?.name == table
                 && back.owners.contains { mappings.contains($0.position) }
         }
-        let values = backs.map { "(SELECT t.new FROM \(offered($0.pairs, translation($0.destinations), to: key)))" }
-        return values.coalesced
+        return backs.map { "(SELECT t.new FROM \(offered($0.pairs, translation($0.destinations), to: key)))" }.coalesced
     }
 
     /// The first pair of the owner with the old key `key` whose destination becomes anything.
-    private func offered(_ pairs: RelationshipPairs, _ table: String, to key: String) -> String {
-        let order = pairs.ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
-        let destination = "p.\(pairs.destinationColumn.quotedName)"
+    private func offered(_ pairs: RelationshipPairs, _ table: SQLText, to key: SQLText) -> SQLText {
+        let destination: SQLText = "p.\(name: pairs.destinationColumn)"
         return """
             \(byOwner(pairs)) AS p JOIN \(table) AS t ON t.old = \(destination) \
-            WHERE p.\(pairs.ownerColumn.quotedName) = \(key) ORDER BY \(order)\(destination), t.new LIMIT 1
+            WHERE p.\(name: pairs.ownerColumn) = \(key) ORDER BY \(pairs.ownerOrder)\(destination), t.new LIMIT 1
             """
     }
 }

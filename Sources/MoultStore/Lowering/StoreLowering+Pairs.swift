@@ -6,8 +6,8 @@ import MoultSQLite
 
 extension StoreLowering {
     /// The pairs as they stand behind FROM where they are asked for by their owners, one at a time.
-    func byOwner(_ pairs: RelationshipPairs) -> String {
-        sortedPairs(pairs.table, pairs.ownerColumn).map { "main.\($0.quotedName)" } ?? pairs.rows(in: "source")
+    func byOwner(_ pairs: RelationshipPairs) -> SQLText {
+        sortedPairs(pairs.table, pairs.ownerColumn).map { "main.\(table: $0)" } ?? pairs.rows(in: "source")
     }
 
     /// The name of the table that holds the rows of another in the order of one of its columns; nil where an index does.
@@ -30,22 +30,23 @@ extension StoreLowering {
         let places = (lacking + source.joinTables.flatMap { join in join.keyColumns.map { (join.name, $0) } })
             .compactMap { table, column in sortedPairs(table, column).map { (name: $0, table: table, column: column) } }
         guard !places.isEmpty else { return ([], []) }
-        let names = Set(statements.flatMap { $0.sql.quotedWords(beginningWith: Self.prefix) })
-        let asked = places.filter { names.contains($0.name) }
+        let asked = places.filter { place in statements.contains { $0.reads.contains(place.name) } }
         let making = asked.flatMap { place -> [StoreScript.Statement] in
             let name = place.name.quotedName
             return [
                 .init(
+                    .fill, place.name, reads: [place.table],
                     "CREATE TABLE main.\(name) AS SELECT * FROM source.\(place.table.quotedName)",
-                    "Copy the pairs of \(place.table), which have no index.", rows: 1),
+                    "Copy the pairs of \(place.table), which have no index.", rows: .unknown),
                 .init(
+                    .createIndex, place.name, reads: [place.table],
                     "CREATE INDEX main.\((place.name + "_INDEX").quotedName) ON \(name) (\(place.column.quotedName))",
-                    "Sort the pairs of \(place.table) by \(place.column).", rows: 1),
+                    "Sort the pairs of \(place.table) by \(place.column).", rows: .unknown),
             ]
         }
         return (
             making,
-            asked.map { .init("DROP TABLE main.\($0.name.quotedName)", "Take the copy of \($0.table) away.", rows: 1) }
+            asked.map { .dropTable($0.name, "Take the copy of \($0.table) away.") }
         )
     }
 
@@ -74,10 +75,5 @@ extension String {
         let list = self[index(after: open)...].drop { $0 == " " }
         if list.first == "\"" { return list.dropFirst().split(separator: "\"").first.map(String.init) }
         return String(list.prefix { !" ,)".contains($0) })
-    }
-
-    fileprivate func quotedWords(beginningWith prefix: String) -> [String] {
-        utf8.split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
-            .filter { $0.starts(with: prefix.utf8) }.map { String(Substring($0)) }
     }
 }

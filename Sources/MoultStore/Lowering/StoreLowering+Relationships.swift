@@ -11,18 +11,18 @@ extension StoreLowering {
     }
 
     /// The entity number of the object with key `key` of the source entity `entity`, as SQL.
-    func entityNumber(ofKey key: String, in entity: String) -> String {
-        guard let table = source.table(forEntity: entity) else { return "NULL" }
-        return "(SELECT t.Z_ENT FROM source.\(table.name.quotedName) AS t WHERE t.Z_PK = \(key))"
+    func entityNumber(ofKey key: SQLText, in entity: String) -> ColumnSource {
+        guard let table = source.table(forEntity: entity)?.name else { return .null }
+        return .expression("(SELECT t.Z_ENT FROM source.\(table: table) AS t WHERE t.Z_PK = \(key))")
     }
 
     /// The condition that the destination of a pair is carried over; nil where all are. The pair is a row called
     /// `alias`.
-    func condition(_ links: Links, alias: String = "p") -> String? {
+    func condition(_ links: Links, alias: SQLText = "p") -> SQLText? {
         let pairs = links.pairs
         return numbers(of: pairs.destinationEntity, carriedBy: links.destinations).map { numbers in
-            let key = "\(alias).\(pairs.destinationColumn.quotedName)"
-            return "\(entityNumber(ofKey: key, in: pairs.destinationEntity)) IN (\(numbers.sqlList))"
+            let key: SQLText = "\(alias).\(name: pairs.destinationColumn)"
+            return "\(entityNumber(ofKey: key, in: pairs.destinationEntity).sql) IN (\(list: numbers))"
         }
     }
 }
@@ -32,37 +32,39 @@ extension StoreLowering {
 extension StoreLowering {
     /// The first value that one of the links gives; several fill one relationship where its destinations come from
     /// several entities.
-    private func first(_ links: [Links], _ value: (Links) -> String) -> String {
-        var values: [String] = []
+    private func first(_ links: [Links], _ value: (Links) -> ColumnSource) -> ColumnSource {
+        var values: [ColumnSource] = []
         for value in links.map(value) where !values.contains(value) { values.append(value) }
-        return values.coalesced
+        return values.count > 1 ? .expression(values.map(\.sql).coalesced) : values.first ?? .null
     }
 
     /// The key of a to-one relationship's destination.
     ///
     /// - Parameter relationship: nil for one that the other end declares, without inverse.
-    func toOneKey(_ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution) -> String {
+    func toOneKey(_ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution)
+        -> ColumnSource
+    {
         if let inverse = contendedInverse(of: relationship, links) {
             return mutual("new", links, inverse, contribution)
         }
         return first(links) { links in
             let key = key(links)
-            return agreed(key, key: key, links, of: relationship, contribution)
+            return agreed(key, key: key.sql, links, of: relationship, contribution)
         }
     }
 
-    private func key(_ links: Links) -> String {
+    private func key(_ links: Links) -> ColumnSource {
         let pairs = links.pairs
         guard keepsKeys(links.destinations) else { return translated("new", links) }
         let key = pairs.value(pairs.destinationColumn, filter: condition(links), in: byOwner(pairs))
         guard pairs.row == .owner, let onRow = condition(links, alias: "s") else { return key }
-        return "CASE WHEN \(onRow) THEN \(key) END"
+        return .expression("CASE WHEN \(onRow) THEN \(key.sql) END")
     }
 
     /// The entity number of a to-one relationship's destination, in the destination's numbering.
     func toOneEntity(
         _ links: [Links], _ relationship: RelationshipDescription?, _ contribution: Contribution
-    ) -> String {
+    ) -> ColumnSource {
         if let inverse = contendedInverse(of: relationship, links) {
             return mutual("number", links, inverse, contribution)
         }
@@ -72,7 +74,7 @@ extension StoreLowering {
             let fitting = numbers(of: entity, carriedBy: links.destinations)
             let all = source.model.entity(entity).map(source.numbers(ofEntityAndDescendants:)) ?? []
             let number = agreed(
-                sourceEntityNumber(links, contribution), key: key(links), links, of: relationship, contribution)
+                sourceEntityNumber(links, contribution), key: key(links).sql, links, of: relationship, contribution)
             return renumbered(
                 number, candidates: fitting ?? all,
                 by: Self.numberMap(of: links.destinations), mayPassThrough: fitting == nil)
@@ -80,57 +82,58 @@ extension StoreLowering {
     }
 
     /// A column of ``translation(_:)`` for the first destination of a row `s` that becomes anything.
-    private func translated(_ column: String, _ links: Links) -> String {
+    private func translated(_ column: SQLText, _ links: Links) -> ColumnSource {
         let (pairs, table) = (links.pairs, translation(links.destinations))
         if pairs.row == .owner {
-            return
-                "(SELECT t.\(column) FROM \(table) AS t WHERE t.old = s.\(pairs.destinationColumn.quotedName) LIMIT 1)"
+            return .expression(
+                "(SELECT t.\(column) FROM \(table) AS t WHERE t.old = s.\(name: pairs.destinationColumn) LIMIT 1)")
         }
-        return "(SELECT t.\(column) FROM \(firstPair(links, joining: table)))"
+        return .expression("(SELECT t.\(column) FROM \(firstPair(links, joining: table)))")
     }
 
-    private func firstPair(_ links: Links, joining table: String) -> String {
+    private func firstPair(_ links: Links, joining table: SQLText) -> SQLText {
         let pairs = links.pairs
-        let order = pairs.ownerOrderColumn.map { "p.\($0.quotedName), " } ?? ""
-        let destination = "p.\(pairs.destinationColumn.quotedName)"
+        let destination: SQLText = "p.\(name: pairs.destinationColumn)"
         return """
             \(byOwner(pairs)) AS p JOIN \(table) AS t ON t.old = \(destination) \
-            WHERE p.\(pairs.ownerColumn.quotedName) = s.Z_PK ORDER BY \(order)\(destination) LIMIT 1
+            WHERE p.\(name: pairs.ownerColumn) = s.Z_PK ORDER BY \(pairs.ownerOrder)\(destination) LIMIT 1
             """
     }
 
     /// A source entity number as the destination's; the value itself where no number changes.
-    func renumbered(_ number: String, candidates: [Int], by map: [Int: Int], mayPassThrough: Bool) -> String {
+    func renumbered(_ number: ColumnSource, candidates: [Int], by map: [Int: Int], mayPassThrough: Bool) -> ColumnSource
+    {
         if mayPassThrough && candidates.allSatisfy({ map[$0] == nil || map[$0] == $0 }) { return number }
-        let cases = candidates.compactMap { old in map[old].map { " WHEN \(old) THEN \($0)" } }
-        return cases.isEmpty ? "NULL" : "CASE \(number)\(cases.joined()) END"
+        let cases = candidates.compactMap { old -> SQLText? in map[old].map { " WHEN \(old) THEN \($0)" } }
+        return cases.isEmpty ? .null : .expression("CASE \(number.sql)\(cases.joined(separator: "")) END")
     }
 
-    private func sourceEntityNumber(_ links: Links, _ contribution: Contribution) -> String {
+    private func sourceEntityNumber(_ links: Links, _ contribution: Contribution) -> ColumnSource {
         let pairs = links.pairs
         if pairs.row == .owner, let table = source.table(named: pairs.table),
             let column = table.entityColumn(besideKey: pairs.destinationColumn)
         {
-            return "s.\(column.quotedName)"
+            return .column(column)
         }
         let key = pairs.value(pairs.destinationColumn, filter: condition(links), in: byOwner(pairs))
-        return entityNumber(ofKey: key, in: pairs.destinationEntity)
+        return entityNumber(ofKey: key.sql, in: pairs.destinationEntity)
     }
 
     /// The place of a row in the ordered list that is the inverse of its to-one relationship; nil where the source
     /// holds no order, so that one has to be made.
-    func toOneOrder(_ links: [Links]) -> String? {
+    func toOneOrder(_ links: [Links]) -> ColumnSource? {
         let values = links.compactMap(order)
-        return values.isEmpty || values.count < links.count ? nil : first(links) { order($0) ?? "NULL" }
+        return values.isEmpty || values.count < links.count ? nil : first(links) { order($0) ?? .null }
     }
 
-    private func order(_ links: Links) -> String? {
+    private func order(_ links: Links) -> ColumnSource? {
         let pairs = links.pairs
         guard let column = pairs.destinationOrderColumn else { return nil }
         if pairs.row == .owner || keepsKeys(links.destinations) {
             return pairs.value(column, filter: condition(links), in: byOwner(pairs))
         }
-        return "(SELECT p.\(column.quotedName) FROM \(firstPair(links, joining: translation(links.destinations))))"
+        let pair = firstPair(links, joining: translation(links.destinations))
+        return .expression("(SELECT p.\(name: column) FROM \(pair))")
     }
 
     /// The links of a to-many relationship without inverse, seen from its destination, whose row holds the key.

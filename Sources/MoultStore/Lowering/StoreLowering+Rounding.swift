@@ -54,12 +54,12 @@ extension StoreLowering {
     /// The digits of the default value that rows get, and which rows `s` those are.
     private func defaultValue(
         of attribute: AttributeDescription, _ contribution: Contribution
-    ) -> (digits: String, condition: String)? {
+    ) -> (digits: String, condition: SQLText)? {
         switch contribution.mapping.attributes[attribute.name] {
         case .constant(.decimal(let digits)?): return (digits, "1")
         case .attribute(let name, .decimal(let digits)?):
             let column = source.column(forAttribute: name, in: contribution.source)
-            return (digits, column.map { "s.\($0.quotedName) IS NULL" } ?? "1")
+            return (digits, column.map { "s.\(name: $0) IS NULL" } ?? "1")
         case .expression:
             guard case .decimal(let digits)? = attribute.defaultValue,
                 let failure = contribution.values.failures[attribute.name],

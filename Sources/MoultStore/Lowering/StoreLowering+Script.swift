@@ -18,7 +18,7 @@ extension StoreLowering {
         let pairs = sortedPairs(for: fills)
         statements += pairs.making + fills + pairs.dropping
         statements += makeOrders(tables, joins)
-        statements += createIndexes(dropped: droppedIndexes(on: updated, kept: kept), kept: kept)
+        statements += createIndexes(dropped: droppedIndexes(on: updated, kept: kept).map(\.name), kept: kept)
         statements += derivedUpdates()
         statements += rebuildVirtualTables(tables) + rebuildSearch(tables)
         statements += history.statements + cloudKitStatements()
@@ -41,8 +41,13 @@ extension StoreLowering {
             catalogue.table(name) != nil && !known.contains(name)
         }
         return (owned + inTheWay + catalogue.leftoverTables).filter { !kept.contains($0) }.map {
-            .init("DROP TABLE main.\($0.quotedName)", "Take the old table \($0) away.")
+            .dropTable($0, "Take the old table \($0) away.", rows: reach(ofRows: $0))
         }
+    }
+
+    /// The most rows that a table of the source has; unknown for one that holds pairs.
+    private func reach(ofRows table: String) -> StoreScript.RowCount {
+        source.table(named: table) == nil ? .unknown : .atMost(rows(of: source.entities(inTable: table)))
     }
 
     private func fill(_ change: TableChange) -> [StoreScript.Statement] {
@@ -55,68 +60,72 @@ extension StoreLowering {
             if !leaving.isEmpty {
                 statements.append(
                     .init(
-                        "DELETE FROM main.\(name.quotedName) WHERE Z_ENT IN (\(leaving.sqlList))",
-                        "Leave out the rows of removed entities in \(name)."))
+                        .delete, name, "DELETE FROM main.\(name.quotedName) WHERE Z_ENT IN (\(leaving.sqlList))",
+                        "Leave out the rows of removed entities in \(name).", rows: reach(ofRows: name)))
             }
             if !columns.isEmpty {
-                let set = columns.map { "\($0.column.quotedName) = \($0.value)" }.joined(separator: ", ")
+                let set = columns.map { column -> SQLText in "\(name: column.column) = \(column.source.sql)" }
                 let list = columns.map(\.column).joined(separator: ", ")
                 statements.append(
                     .init(
-                        "UPDATE main.\(name.quotedName) AS s SET \(set)", "Update \(list) of \(name).", rows: count,
+                        .update, name, text: "UPDATE main.\(name: name) AS s SET \(set.joined(separator: ", "))",
+                        "Update \(list) of \(name).", rows: .counted(count),
                         keys: .init(table: "main.\(name.quotedName)", hasCondition: false)))
             }
             return statements
         case .rebuilt(let fills):
-            return [.init(change.table.sql, "Make the table \(name).")] + fills.map { insert($0, into: name) }
+            return [.createTable(name, change.table.sql)] + fills.map { insert($0, into: name) }
         }
     }
 
     /// - Parameter limit: what else holds for a row `s`; nil for no more than the fill says.
-    func insert(_ fill: TableChange.Fill, into table: String, limit: String? = nil) -> StoreScript.Statement {
+    func insert(_ fill: TableChange.Fill, into table: String, limit: SQLText? = nil) -> StoreScript.Statement {
         let names = ["Z_PK"] + fill.columns.map(\.column)
-        let values = [fill.key] + fill.columns.map(\.value)
-        let conditions = [fill.condition.map { "(\($0))" }, limit].compactMap { $0 }
-        let condition = conditions.isEmpty ? "" : " WHERE \(conditions.conditions(joinedBy: "AND"))"
+        let key: SQLText = fill.shift == 0 ? "s.Z_PK" : "s.Z_PK + \(fill.shift)"
+        let values = [key] + fill.columns.map(\.source.sql)
+        let conditions: [SQLText] = [fill.condition.map { "(\($0))" }, limit].compactMap { $0 }
+        let condition: SQLText = conditions.isEmpty ? "" : " WHERE \(conditions.conditions(joinedBy: "AND"))"
         return .init(
-            """
-            INSERT INTO main.\(table.quotedName) (\(names.map(\.quotedName).joined(separator: ", "))) \
-            SELECT \(values.joined(separator: ", ")) FROM source.\(fill.source.quotedName) AS s\(condition)
-            """, "Copy the rows of \(fill.source) into \(table).", rows: rows(of: fill.entities),
+            .fill, table,
+            text: """
+                INSERT INTO main.\(name: table) (\(names: names)) \
+                SELECT \(values.joined(separator: ", ")) FROM source.\(table: fill.source) AS s\(condition)
+                """, "Copy the rows of \(fill.source) into \(table).", rows: .counted(rows(of: fill.entities)),
             keys: .init(table: "source.\(fill.source.quotedName)", hasCondition: !conditions.isEmpty))
     }
 
     private func fill(_ change: JoinChange) -> [StoreScript.Statement] {
         guard case .rebuilt(let inserts) = change.kind else { return [] }
-        let make = StoreScript.Statement(change.table.sql, "Make the table \(change.table.name).")
-        let reach = reach(of: change.table)
-        return [make] + inserts.map { .init($0, "Copy the pairs of \(change.table.name).", rows: 1, reach: reach) }
+        let (name, reach) = (change.table.name, reach(of: change.table))
+        return [.createTable(name, change.table.sql)] + inserts.map { copyPairs($0, into: name, rows: reach) }
     }
 
-    /// The most pairs that a join table can get: each row of another table holds one at most; nil where join tables
+    func copyPairs(_ insert: JoinChange.Insert, into table: String, rows: StoreScript.RowCount = .unknown)
+        -> StoreScript.Statement
+    {
+        .init(.fill, table, text: insert.sql, "Copy the pairs of \(table).", rows: rows)
+    }
+
+    /// The most pairs that a join table can get: each row of another table holds one at most; unknown where join tables
     /// hold them already, whose rows nobody has counted.
-    private func reach(of table: JoinTable) -> Int64? {
+    private func reach(of table: JoinTable) -> StoreScript.RowCount {
         let pairs = links(of: table.owner).map(\.pairs)
         let tables = Set(pairs.filter { $0.row != .neither && $0.path == nil }.map(\.table))
-        guard pairs.allSatisfy({ tables.contains($0.table) }) else { return nil }
-        return rows(of: tables.flatMap(source.numbers(inTable:)).compactMap(source.entityName(number:)))
+        guard pairs.allSatisfy({ tables.contains($0.table) }) else { return .unknown }
+        return .atMost(rows(of: tables.flatMap(source.entities(inTable:))))
     }
 
     private func makeOrders(_ tables: [TableChange], _ joins: [JoinChange]) -> [StoreScript.Statement] {
         let all =
             tables.flatMap { change in change.ordersToMake.map { (change.table.name, $0.order, $0.key) } }
             + joins.flatMap { change in change.ordersToMake.map { (change.table.name, $0.order, $0.key) } }
-        return all.map { table, order, key in
-            .init(
-                Self.makeOrder(table: table, order: order, key: key),
-                "Give the lists in \(table) an order, by key.", rows: 1)
-        }
+        return all.map(Self.makeOrder)
     }
 
     // MARK: - Indexes
 
     /// Indexes of tables that stay which a fresh store does not have, or which an update would have to maintain.
-    private func droppedIndexes(on updated: [TableChange], kept: Set<String>) -> [String] {
+    private func droppedIndexes(on updated: [TableChange], kept: Set<String>) -> [Catalogue.Entry] {
         let expected = Set(destination.indexes.map(\.sql))
         let leaving = Set(keptObjects.drops(.index))
         let columns = Dictionary(
@@ -132,12 +141,12 @@ extension StoreLowering {
             guard isAsked, let changed = columns[entry.tableName], !changed.isEmpty else { return !isAsked }
             // The names in a list, or in an expression.
             return sql.sqlTokens.contains { changed.contains($0.name.uppercased()) }
-        }.map(\.name)
+        }
     }
 
     private func dropIndexes(on updated: [TableChange], kept: Set<String>) -> [StoreScript.Statement] {
         droppedIndexes(on: updated, kept: kept).map {
-            .init("DROP INDEX main.\($0.quotedName)", "Take the index \($0) away.")
+            .dropIndex($0.name, of: $0.tableName, "Take the index \($0.name) away.")
         }
     }
 
@@ -147,42 +156,35 @@ extension StoreLowering {
             catalogue.entries.filter { $0.kind == .index && kept.contains($0.tableName) && !gone.contains($0.name) }
                 .compactMap(\.sql))
         let fresh = destination.indexes.filter { !present.contains($0.sql) }.map {
-            StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: 1, reach: reach(of: $0))
+            StoreScript.Statement.createIndex($0, rows: reach(ofIndexOn: $0.table))
         }
         let owned = Set(source.tables.map(\.name) + source.joinTables.map(\.name))
         let others = keptObjects.entries(.index).compactMap { entry -> StoreScript.Statement? in
             guard owned.contains(entry.tableName), let sql = entry.sql, !present.contains(sql) else { return nil }
-            let index = IndexDefinition(name: entry.name, table: entry.tableName, sql: sql)
-            return StoreScript.Statement(sql, "Put the index \(entry.name) back.", rows: 1, reach: reach(of: index))
-                .holdingValues()
+            return .putBack(entry, rows: reach(ofIndexOn: entry.tableName))
         }
         return fresh + others
     }
 
-    /// The rows of the table that an index is of.
-    private func reach(of index: IndexDefinition) -> Int64? {
-        if let table = destination.joinTable(named: index.table) { return reach(of: table) }
-        guard let table = destination.table(named: index.table) else { return nil }
+    /// The most rows that a table of the destination gets.
+    private func reach(ofIndexOn name: String) -> StoreScript.RowCount {
+        if let table = destination.joinTable(named: name) { return reach(of: table) }
+        guard let table = destination.table(named: name) else { return .unknown }
         let carriers = carriers(toTableOf: table.rootEntityName)
         // A policy may make any number of objects.
-        guard carriers.allSatisfy({ $0.mapping.policy == nil }) else { return nil }
-        return rows(of: carriers.map(\.source.name))
+        guard carriers.allSatisfy({ $0.mapping.policy == nil }) else { return .unknown }
+        return .atMost(rows(of: carriers.map(\.source.name)))
     }
 
     // MARK: - Triggers and R-trees
 
     func dropTriggers() -> [StoreScript.Statement] {
-        catalogue.entries.filter { $0.kind == .trigger }.map {
-            .init("DROP TRIGGER main.\($0.name.quotedName)", "Take the trigger \($0.name) away for the time being.")
-        }
+        catalogue.entries.filter { $0.kind == .trigger }.map { .dropTrigger($0) }
     }
 
     /// Core Data's triggers as a fresh store has them, and every other one in its own words.
     func createTriggers() -> [StoreScript.Statement] {
-        destination.triggers.map { .init($0.sql, "Make the trigger \($0.name).") }
-            + keptObjects.entries(.trigger).compactMap { entry in
-                entry.sql.map { StoreScript.Statement($0, "Put the trigger \(entry.name) back.").holdingValues() }
-            }
+        destination.triggers.map { .createTrigger($0) } + keptObjects.entries(.trigger).compactMap { .putBack($0) }
     }
 
     /// Objects that contradict the new version; a table's indexes go before it.
@@ -194,11 +196,8 @@ extension StoreLowering {
             entry.name.hasPrefix("Z_RT_") && entry.isVirtual && !keptObjects.keeps(.table, entry.name)
                 && !leaving.contains(entry.name)
         }
-        return old.map { .init("DROP TABLE main.\($0.name.quotedName)", "Take the R-tree \($0.name) away.") }
-            + destination.virtualTables.flatMap { tree in
-                [.init(tree.sql, "Make the R-tree \(tree.name).")]
-                    + (tree.fillStatement.map { [.init($0, "Fill the R-tree \(tree.name).", rows: 1)] } ?? [])
-            } + keptObjects.trees.flatMap { refill($0, changes) }
+        return old.map { .dropTable($0.name, "Take the R-tree \($0.name) away.") }
+            + destination.virtualTables.flatMap(\.statements) + keptObjects.trees.flatMap { refill($0, changes) }
     }
 
     /// Fills an R-tree that the model does not ask for with what its own trigger would put into it.
@@ -211,28 +210,37 @@ extension StoreLowering {
         else { return [] }
         let table = trigger.tableName.quotedName
         return [
-            .init("DELETE FROM main.\(tree.name.quotedName)", "Empty the R-tree \(tree.name)."),
             .init(
+                .delete, tree.name, "DELETE FROM main.\(tree.name.quotedName)", "Empty the R-tree \(tree.name).",
+                rows: .unknown),
+            .init(
+                .fill, tree.name, reads: [trigger.tableName],
                 """
                 INSERT INTO main.\(tree.name.quotedName) (\(row.columns)) SELECT \(row.values) FROM main.\(table) AS NEW
-                """, "Fill the R-tree \(tree.name).", rows: 1),
+                """, "Fill the R-tree \(tree.name).", rows: .unknown),
         ]
     }
 
     // MARK: - What makes it a store of the new version
 
     private func primaryKeys() -> [StoreScript.Statement] {
-        let rows = destination.primaryKeyRows.filter { $0.number < Self.firstReservedNumber }
         let clear = StoreScript.Statement(
+            .metadata, "Z_PRIMARYKEY",
             "DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(Self.firstReservedNumber)", "Number the entities anew.")
-        let inserts = rows.map { row in
-            StoreScript.Statement(
-                """
-                INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
-                VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \(highestKey(row)))
-                """, "Number the entity \(row.name) \(row.number).")
-        }
-        return [clear] + inserts
+        return [clear] + entityRows.map { Self.number($0, highest: highestKey($0)) }
+    }
+
+    /// The entities of the destination, without those of persistent history and CloudKit.
+    var entityRows: [PrimaryKeyRow] { destination.primaryKeyRows.filter { $0.number < Self.firstReservedNumber } }
+
+    /// - Parameter highest: the highest key handed out, as SQL.
+    static func number(_ row: PrimaryKeyRow, highest: String, replacing: Bool = false) -> StoreScript.Statement {
+        .init(
+            .metadata, "Z_PRIMARYKEY",
+            """
+            INSERT \(replacing ? "OR REPLACE " : "")INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+            VALUES (\(row.number), \(row.name.quotedLiteral), \(row.superNumber), \(highest))
+            """, "Number the entity \(row.name) \(row.number).")
     }
 
     /// The highest key ever handed out in the table that a root entity's rows come from; the highest key that is taken
@@ -260,14 +268,17 @@ extension StoreLowering {
     func identity(metadata: [UInt8], modelCache: [UInt8]?) -> [StoreScript.Statement] {
         var statements = [
             StoreScript.Statement(
-                "UPDATE main.Z_METADATA SET Z_PLIST = x'\(metadata.hexadecimal)'", "Write the new version's hashes."
+                .metadata, "Z_METADATA", "UPDATE main.Z_METADATA SET Z_PLIST = x'\(metadata.hexadecimal)'",
+                "Write the new version's hashes."
             ).holdingValues()
         ]
         if catalogue.table("Z_MODELCACHE") != nil {
             let content = modelCache.map { "x'\($0.hexadecimal)'" } ?? "NULL"
             statements += [
-                .init("DELETE FROM main.Z_MODELCACHE", "Take the old model out of the store."),
                 .init(
+                    .metadata, "Z_MODELCACHE", "DELETE FROM main.Z_MODELCACHE", "Take the old model out of the store."),
+                .init(
+                    .metadata, "Z_MODELCACHE",
                     "INSERT INTO main.Z_MODELCACHE (Z_CONTENT) VALUES (\(content))",
                     "Keep the new model in the store."),
             ]

@@ -17,20 +17,21 @@ struct TableChange {
     struct Fill: Hashable {
         let source: String
         let columns: [Assignment]
-        /// Which rows, as SQL over a row `s`; nil for all.
-        let condition: String?
-        /// SQL over a row `s`.
-        let key: String
+        /// Which rows `s`; nil for all.
+        let condition: SQLText?
+        /// What is added to the keys of the rows.
+        let shift: Int64
         let entities: [String]
 
         /// Whether each row of the source's table becomes one, under its own key.
-        var isWhole: Bool { condition == nil && key == "s.Z_PK" }
+        var isWhole: Bool { condition == nil && shift == 0 }
     }
 
     struct Assignment: Hashable {
         let column: String
-        /// SQL over a row `s` of the source's table.
-        let value: String
+        let source: ColumnSource
+
+        var keepsColumn: Bool { source == .column(column) }
     }
 
     let table: EntityTable
@@ -73,16 +74,16 @@ extension StoreLowering {
                 ordersToMake.append((column.name, key))
             }
             return TableChange.Assignment(
-                column: column.name, value: byEntity(members, values.map { $0 ?? "NULL" }))
+                column: column.name, source: byEntity(members, values.map { $0 ?? .null }))
         }
         return TableChange.Fill(
             source: from.name, columns: columns, condition: condition(members, in: from),
-            key: members.first?.key("s.Z_PK") ?? "s.Z_PK", entities: members.map(\.source.name))
+            shift: members.first?.shift ?? 0, entities: members.map(\.source.name))
     }
 
     /// The key column that lists hang on for which the source has no order; nil for any other column.
     private func keyOfOrder(
-        _ column: EntityTable.Column, in table: EntityTable, _ values: [String?], _ members: [Contribution]
+        _ column: EntityTable.Column, in table: EntityTable, _ values: [ColumnSource?], _ members: [Contribution]
     ) -> String? {
         switch column.role {
         case .order(let entity, let name):
@@ -95,15 +96,15 @@ extension StoreLowering {
     }
 
     /// Which rows of a table some contributions take; nil for all.
-    private func condition(_ members: [Contribution], in from: EntityTable) -> String? {
+    private func condition(_ members: [Contribution], in from: EntityTable) -> SQLText? {
         let numbers = members.map(\.sourceNumber).sorted()
         let picked = members.filter { $0.values.condition != nil }
         guard !picked.isEmpty else {
             return Set(source.numbers(inTable: from.name)).isSubset(of: numbers)
-                ? nil : "s.Z_ENT IN (\(numbers.sqlList))"
+                ? nil : "s.Z_ENT IN (\(list: numbers))"
         }
-        return members.map { member in
-            let condition = member.values.condition.map { " AND (\($0))" } ?? ""
+        return members.map { member -> SQLText in
+            let condition: SQLText = member.values.condition.map { " AND (\($0))" } ?? ""
             return "(s.Z_ENT = \(member.sourceNumber)\(condition))"
         }.conditions(joinedBy: "OR")
     }
@@ -116,60 +117,60 @@ extension StoreLowering {
         _ table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]
     ) -> TableChange.Kind {
         guard let fill = fills.first, fills.count == 1, fill.source == table.name,
-            catalogue.table(table.name)?.sql == table.sql, fill.key == "s.Z_PK",
+            catalogue.table(table.name)?.sql == table.sql, fill.shift == 0,
             contributions.allSatisfy({ $0.values.condition == nil })
         else { return .rebuilt(fills) }
         let leaving = Set(source.numbers(inTable: fill.source)).subtracting(contributions.map(\.sourceNumber)).sorted()
-        let changed = fill.columns.filter { $0.value != "s.\($0.column.quotedName)" }
+        let changed = fill.columns.filter { !$0.keepsColumn }
         return changed.isEmpty && leaving.isEmpty ? .untouched : .updated(columns: changed, leaving: leaving)
     }
 
     /// One expression for rows of several entities.
-    private func byEntity(_ contributions: [Contribution], _ values: [String]) -> String {
-        var order: [String] = []
-        var numbers: [String: [Int]] = [:]
+    private func byEntity(_ contributions: [Contribution], _ values: [ColumnSource]) -> ColumnSource {
+        var order: [ColumnSource] = []
+        var numbers: [ColumnSource: [Int]] = [:]
         for (contribution, value) in zip(contributions, values) {
             if numbers[value] == nil { order.append(value) }
             numbers[value, default: []].append(contribution.sourceNumber)
         }
-        guard order.count > 1 else { return order.first ?? "NULL" }
-        let cases = order.map { "WHEN s.Z_ENT IN (\(numbers[$0, default: []].sqlList)) THEN \($0)" }
-        return "CASE \(cases.joined(separator: " ")) END"
+        guard order.count > 1 else { return order.first ?? .null }
+        let cases = order.map { value -> SQLText in
+            "WHEN s.Z_ENT IN (\(list: numbers[value, default: []])) THEN \(value.sql)"
+        }
+        return .expression("CASE \(cases.joined(separator: " ")) END")
     }
 }
 
 // MARK: - One column
 
 extension StoreLowering {
-    /// The value of a column for the rows of one contribution, as SQL over the row `s`; nil for an order that the
-    /// source does not hold.
-    func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: Contribution) -> String? {
+    /// The value of a column for the rows of one contribution; nil for an order that the source does not hold.
+    func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: Contribution) -> ColumnSource? {
         switch column.role {
-        case .primaryKey: "s.Z_PK"
-        case .optimisticLock: "s.\(column.name.quotedName)"
+        case .primaryKey, .optimisticLock: .column(column.name)
         case .entity:
             contribution.sourceNumber == contribution.destinationNumber
-                ? "s.\(column.name.quotedName)" : "\(contribution.destinationNumber)"
+                ? .column(column.name) : .literal(.integer(Int64(contribution.destinationNumber)))
         case .attribute(let entity, let name):
-            has(entity, contribution) ? attributeValue(name, contribution) : "NULL"
+            has(entity, contribution) ? attributeValue(name, contribution) : .null
         case .toOne(let entity, let name):
             has(entity, contribution)
                 ? toOneKey(links(entity, name, of: contribution), relationship(entity, name), contribution)
-                : "NULL"
+                : .null
         case .toOneEntity(let entity, let name):
             has(entity, contribution)
                 ? toOneEntity(links(entity, name, of: contribution), relationship(entity, name), contribution)
-                : "NULL"
+                : .null
         case .order(let entity, let name):
-            has(entity, contribution) ? toOneOrder(links(entity, name, of: contribution)) : "NULL"
+            has(entity, contribution) ? toOneOrder(links(entity, name, of: contribution)) : .null
         case .inverselessToMany(let entity, let name):
             isDestination(of: entity, name, contribution)
                 ? toOneKey(inverselessLinks(.init(entity: entity, name: name), contribution), nil, contribution)
-                : "NULL"
+                : .null
         case .inverselessOrder(let entity, let name):
             isDestination(of: entity, name, contribution)
-                ? toOneOrder(inverselessLinks(.init(entity: entity, name: name), contribution)) : "NULL"
-        case .unknown: "NULL"
+                ? toOneOrder(inverselessLinks(.init(entity: entity, name: name), contribution)) : .null
+        case .unknown: .null
         }
     }
 
@@ -182,38 +183,39 @@ extension StoreLowering {
         return has(relationship.destinationEntityName, contribution)
     }
 
-    private func attributeValue(_ name: String, _ contribution: Contribution) -> String {
-        guard let attribute = destination.model.attribute(name, of: contribution.destination) else { return "NULL" }
+    private func attributeValue(_ name: String, _ contribution: Contribution) -> ColumnSource {
+        guard let attribute = destination.model.attribute(name, of: contribution.destination) else { return .null }
         if attribute.derivation != nil { return derivedValue(attribute, contribution) }
         switch contribution.mapping.attributes[name] {
         case .attribute(let from, let substitute):
             let column = source.column(forAttribute: from, in: contribution.source)
             let old = source.model.attribute(from, of: contribution.source)
-            let carried = column.map { movingBytes("s.\($0.quotedName)", from: old, to: attribute) } ?? "NULL"
-            guard let substitute else { return carried }
-            let literal = substitute.sqlLiteral(for: attribute)
-            return column == nil ? literal : "COALESCE(\(carried), \(literal))"
-        case .constant(let value?): return value.sqlLiteral(for: attribute)
-        case .expression: return contribution.values.values[name] ?? "NULL"
-        case .constant(nil), nil: return "NULL"
+            let carried = column.map { movingBytes(.column($0), from: old, to: attribute) }
+            guard let substitute = substitute?.stored(for: attribute) else { return carried ?? .null }
+            return carried.map { .expression("COALESCE(\($0.sql), \(value: substitute))") } ?? .literal(substitute)
+        case .constant(let value?): return .literal(value.stored(for: attribute))
+        case .expression: return contribution.values.values[name] ?? .null
+        case .constant(nil), nil: return .null
         }
     }
 
     /// Bytes that leave or enter external storage gain or lose their leading byte.
-    private func movingBytes(_ value: String, from: AttributeDescription?, to: AttributeDescription) -> String {
+    private func movingBytes(
+        _ value: ColumnSource, from: AttributeDescription?, to: AttributeDescription
+    ) -> ColumnSource {
         guard let from, from.allowsExternalBinaryDataStorage != to.allowsExternalBinaryDataStorage,
             to.type == .binary || to.type == .transformable
         else { return value }
-        guard to.allowsExternalBinaryDataStorage else { return "moult_inline(\(value))" }
-        return "CASE WHEN \(value) IS NOT NULL THEN CAST(x'01' || \(value) AS BLOB) END"
+        return .expression(
+            to.allowsExternalBinaryDataStorage ? MappedValues.external(value.sql) : "moult_inline(\(value.sql))")
     }
 
     /// A derived value is carried over where it is derived as before; ``derivedUpdates(of:)`` computes every other.
-    private func derivedValue(_ attribute: AttributeDescription, _ contribution: Contribution) -> String {
+    private func derivedValue(_ attribute: AttributeDescription, _ contribution: Contribution) -> ColumnSource {
         guard let old = source.model.attribute(attribute.name, of: contribution.source),
             old.derivation == attribute.derivation,
             let column = source.column(forAttribute: attribute.name, in: contribution.source)
-        else { return "NULL" }
-        return "s.\(column.quotedName)"
+        else { return .null }
+        return .column(column)
     }
 }

@@ -30,57 +30,6 @@ package struct StoreScript: Sendable, Equatable {
         self.isInPlace = isInPlace
         self.historyColumns = historyColumns
     }
-
-    /// One SQL statement with what it does in one sentence.
-    package struct Statement: Sendable, Equatable {
-        package var sql: String
-        package var sentence: String
-        /// About how many rows it reads or writes, the unit of progress; 0 for the catalogue alone.
-        package var rows: Int64
-        /// About how many rows it goes through, as far as the entities tell; nil where only all rows are a bound.
-        package var reach: Int64?
-        /// How it is said of some rows alone; nil where it cannot be.
-        package var keys: Keys?
-        /// Whether its literals may be an app's data: its metadata, or the words of its own indexes and triggers.
-        package var holdsValues = false
-
-        /// The statement as it is shown to whoever did not ask for values.
-        package var sqlWithoutValues: String { holdsValues ? sql.withoutSQLLiterals() : sql }
-
-        func holdingValues() -> Self {
-            var statement = self
-            statement.holdsValues = true
-            return statement
-        }
-
-        /// - Parameter reach: `rows` where nil, unless they are the single one that stands for an unknown number.
-        package init(_ sql: String, _ sentence: String, rows: Int64 = 0, reach: Int64? = nil, keys: Keys? = nil) {
-            self.sql = sql
-            self.sentence = sentence
-            self.rows = rows
-            self.reach = reach ?? (rows == 1 ? nil : rows)
-            self.keys = keys
-        }
-
-        /// The table `s` whose rows a statement takes one by one, whichever others it takes: done for ranges of keys that
-        /// hold all of them, in rising order, it does what it does for all at once.
-        package struct Keys: Sendable, Equatable {
-            /// Quoted, with its schema.
-            package var table: String
-            /// Whether the statement ends with a condition.
-            package var hasCondition: Bool
-        }
-
-        /// The same for the rows whose keys lie in a range; nil where it cannot be said of some rows alone.
-        ///
-        /// - Parameter rows: about how many these are.
-        package func limited(to range: ClosedRange<Int64>, rows: Int64) -> Statement? {
-            keys.map { keys in
-                let condition = "s.Z_PK BETWEEN \(range.lowerBound) AND \(range.upperBound)"
-                return Statement("\(sql) \(keys.hasCondition ? "AND" : "WHERE") \(condition)", sentence, rows: rows)
-            }
-        }
-    }
 }
 
 extension StoreScript {

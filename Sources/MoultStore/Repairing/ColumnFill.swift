@@ -76,7 +76,7 @@ package struct ColumnFill: Sendable, Hashable {
         }
         // One value in all rows would make every object but one a duplicate.
         let standard = layout.model.isUnique(name, of: owner) ? nil : attribute.defaultValue
-        let value = standard.map { Value.expression($0.sqlLiteral(for: attribute)) }
+        let value = standard.map { Value.expression($0.stored(for: attribute).literal) }
         self.init(gap, of: entity, value ?? .unknown, layout, isRequired: !attribute.isOptional && value == nil)
     }
 }

@@ -96,18 +96,22 @@ package struct HistoryGaps: Sendable, Equatable {
 extension HistoryGaps {
     /// Makes tables and columns, then sets the counters.
     var statements: [StoreScript.Statement] {
-        tables.map { StoreScript.Statement($0.sql, "Make the table \($0.name).") }
+        tables.map { .createTable($0.name, $0.sql) }
             + columns.filter(\.canBeAdded).flatMap(add) + counters.map(count)
     }
 
     private func add(_ gap: Column) -> [StoreScript.Statement] {
         let (table, name) = (gap.table.name, gap.column.name)
         let addition = StoreScript.Statement(
-            "ALTER TABLE main.\(table) ADD COLUMN \(name) \(gap.column.declaredType)",
+            .addColumn, table, "ALTER TABLE main.\(table) ADD COLUMN \(name) \(gap.column.declaredType)",
             "Add the column \(name) to \(table).")
         return [addition]
             + (gap.value.map { value in
-                [.init("UPDATE main.\(table) SET \(name) = \(value)", "Number the rows of \(table).", rows: 1)]
+                [
+                    .init(
+                        .update, table, "UPDATE main.\(table) SET \(name) = \(value)",
+                        "Number the rows of \(table).", rows: .unknown)
+                ]
             } ?? [])
     }
 
@@ -115,6 +119,7 @@ extension HistoryGaps {
     private func count(_ table: PersistentHistory.Table) -> StoreScript.Statement {
         let highest = keys(of: table).map { "ifnull((SELECT max(\($0.column)) FROM main.\($0.table)), 0)" }
         return StoreScript.Statement(
+            .metadata, "Z_PRIMARYKEY",
             """
             INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
             VALUES (\(table.number), \(table.entityName.quotedLiteral), 0, max(\(highest.joined(separator: ", ")), 0)) \

@@ -23,13 +23,9 @@ package struct SchemaScript: Sendable {
     }
 
     package var statements: [StoreScript.Statement] {
-        let away = triggers.map {
-            StoreScript.Statement("DROP TRIGGER main.\($0.name.quotedName)", "Stop the trigger \($0.name).")
-        }
-        let back = triggers.compactMap { entry in
-            entry.sql.map { StoreScript.Statement($0, "Put the trigger \(entry.name) back.") }
-        }
-        let new = gaps.triggers.map { StoreScript.Statement($0.sql, "Make the trigger \($0.name).") }
+        let away = triggers.map(StoreScript.Statement.dropTrigger)
+        let back = triggers.compactMap { StoreScript.Statement.putBack($0) }
+        let new = gaps.triggers.map(StoreScript.Statement.createTrigger)
         return away + tables + gaps.history.statements + columns + indexes + back + new
     }
 
@@ -37,6 +33,7 @@ package struct SchemaScript: Sendable {
         let numbers = gaps.numbers.map { row in
             // A row may have lost nothing but its name.
             StoreScript.Statement(
+                .metadata, "Z_PRIMARYKEY",
                 """
                 INSERT INTO main.Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (\(row.number), \
                 \(row.name.quotedLiteral), \(row.superNumber), \(counted[row.name]?.highestKeySQL ?? "0")) \
@@ -44,16 +41,14 @@ package struct SchemaScript: Sendable {
                 Z_MAX = max(\(PrimaryKeyRow.highestSQL), excluded.Z_MAX)
                 """, "Number the entity \(row.name) \(row.number).")
         }
-        let tables = gaps.tables.map { StoreScript.Statement($0.sql, "Make the table \($0.name).") }
-        let joins = gaps.joinTables.map { StoreScript.Statement($0.sql, "Make the table \($0.name).") }
+        let tables = gaps.tables.map { StoreScript.Statement.createTable($0.name, $0.sql) }
+        let joins = gaps.joinTables.map { StoreScript.Statement.createTable($0.name, $0.sql) }
         return numbers + tables + joins
     }
 
     private var columns: [StoreScript.Statement] {
         let added = gaps.columns.map { gap in
-            StoreScript.Statement(
-                "ALTER TABLE main.\(gap.table.quotedName) ADD COLUMN \(gap.column.name.quotedName) \(gap.column.type)",
-                "Add the column \(gap.column.name) to \(gap.table).")
+            StoreScript.Statement.addColumn(gap.column.name, gap.column.type, to: gap.table)
         }
         // All columns are there before one is computed from another.
         return added + fills.compactMap(fill)
@@ -65,28 +60,20 @@ package struct SchemaScript: Sendable {
         case .unknown: return nil
         case .expression(let value):
             return .init(
+                .update, fill.table,
                 """
                 UPDATE \(table) AS t SET \(fill.column.name.quotedName) = \(value) \
                 WHERE t.Z_ENT IN (\(fill.numbers.sqlList))
-                """, "Give the rows of \(fill.table) a value in \(fill.column.name).", rows: 1)
+                """, "Give the rows of \(fill.table) a value in \(fill.column.name).", rows: .unknown)
         case .places(let key):
-            return .init(
-                StoreLowering.makeOrder(table: fill.table, order: fill.column.name, key: key),
-                "Give the lists in \(fill.table) an order, by key.", rows: 1)
+            return StoreLowering.makeOrder(table: fill.table, order: fill.column.name, key: key)
         }
     }
 
     private var indexes: [StoreScript.Statement] {
         let gone = gaps.indexes.filter { gaps.differing.contains($0.name) }.map {
-            StoreScript.Statement("DROP INDEX main.\($0.name.quotedName)", "Take the index \($0.name) away.")
+            StoreScript.Statement.dropIndex($0.name, of: $0.table, "Take the index \($0.name) away.")
         }
-        let plain = gone + gaps.indexes.map { StoreScript.Statement($0.sql, "Make the index \($0.name).", rows: 1) }
-        let rTrees = gaps.virtualTables.flatMap { table in
-            let fill = table.fillStatement.map {
-                StoreScript.Statement($0, "Fill the R-tree \(table.name).", rows: 1)
-            }
-            return [StoreScript.Statement(table.sql, "Make the R-tree \(table.name).")] + (fill.map { [$0] } ?? [])
-        }
-        return plain + rTrees
+        return gone + gaps.indexes.map { .createIndex($0, rows: .unknown) } + gaps.virtualTables.flatMap(\.statements)
     }
 }

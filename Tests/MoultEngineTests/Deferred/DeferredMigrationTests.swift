@@ -52,6 +52,26 @@ struct DeferredMigrationTests {
         }
     }
 
+    @Test(
+        "a default value that SQLite can add with its column waits, whatever characters it has",
+        arguments: ["(none)", "it's (", "NULL", "SELECT 1", "?"])
+    func standardText(text: String) throws {
+        let first = versions.versions[0]
+        var model = first.model
+        try model.updateEntity("Author") {
+            $0.attributes.append(.init(name: "note", type: .string, isOptional: false, defaultValue: .string(text)))
+        }
+        let both = ModelVersions(versions: [first, ModelVersion(names: ["2"], model: model)])
+        let store = try DeferredStore(first)
+        let other = try store.copy()
+        try other.migrate(both, defers: false)
+        let deferral = try #require(try store.migrate(both).deferral)
+        #expect(deferral.isPossible, "\(deferral.reasons)")
+        #expect(try store.shell("SELECT DISTINCT ZNOTE FROM ZAUTHOR") == text + "\n")
+        try store.finish()
+        #expect(try store.contents() == other.contents())
+    }
+
     @Test("finished, the store equals one that was migrated without putting anything off", arguments: [false, true])
     func equal(history: Bool) throws {
         let store = try DeferredStore(versions.versions[0], history: history)

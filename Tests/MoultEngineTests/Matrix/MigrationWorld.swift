@@ -6,6 +6,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 import TestSupport
+import Testing
 
 @testable import MoultEngine
 
@@ -58,6 +59,7 @@ struct MigrationWorld {
         for function in migration.functions { try connection.register(function) }
         try connection.transaction {
             for statement in migration.script.statements {
+                #expect(statement.contradictions == [])
                 do {
                     try connection.execute(statement.sql)
                 } catch {

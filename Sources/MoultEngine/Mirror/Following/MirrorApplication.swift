@@ -73,7 +73,7 @@ struct MirrorApplication {
             ? ""
             : " AND (\(rest.map { "n.\($0.quotedName)" }.joined(separator: ", "))) IS "
                 + "(\(rest.map { "r.\($0.quotedName)" }.joined(separator: ", ")))"
-        let scope = table.scope.map { $0("r") } ?? "1"
+        let scope = table.scope ?? "1"
         try connection.run(
             """
             INSERT INTO \(Self.gone) (\(gone(table))) SELECT \(keys(table, "r")) FROM main.\(name) AS r \

@@ -164,9 +164,10 @@ struct MirrorReading {
             let columns = try connection.columns(of: name, schema: "main").map(\.name)
             guard !columns.isEmpty else { return nil }
             let number = name == "ACHANGE" ? "ZTRANSACTIONID" : "Z_PK"
-            return MirroredTable(name: name, columns: columns, key: ["Z_PK"]) { row in
-                name == "ATRANSACTIONSTRING" ? "1" : "(\(row).\(number) > \(known) OR \(row).\(number) < \(first))"
-            }
+            let isPart = name != "ATRANSACTIONSTRING"
+            return MirroredTable(
+                name: name, columns: columns, key: ["Z_PK"],
+                scope: isPart ? "(r.\(number) > \(known) OR r.\(number) < \(first))" : nil)
         }
     }
 }

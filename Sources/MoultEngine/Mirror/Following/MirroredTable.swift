@@ -9,14 +9,10 @@ struct MirroredTable: Sendable {
     var key: [String]
     /// The columns that nothing of the other store fills; they keep what they hold.
     var kept: [String] = []
-    /// A condition on a row of the store that follows, in SQL, as a function of the row's name: the rows that may
-    /// differ; nil for all.
-    var scope: (@Sendable (_ row: String) -> String)?
+    /// A condition on a row `r` of the store that follows, in SQL: the rows that may differ; nil for all.
+    var scope: String?
 
-    init(
-        name: String, columns: [String], key: [String], kept: [String] = [],
-        scope: (@Sendable (_ row: String) -> String)? = nil
-    ) {
+    init(name: String, columns: [String], key: [String], kept: [String] = [], scope: String? = nil) {
         self.name = name
         self.columns = columns
         self.key = key
@@ -28,19 +24,16 @@ struct MirroredTable: Sendable {
     init(_ table: PartialScript.Table, isListed: Bool, keepsUnfilled: Bool) {
         let numbers = table.numbers.map(String.init).joined(separator: ", ")
         let limits = isListed ? table.limits : nil
-        self.init(
-            name: table.name, columns: table.columns, key: table.key, kept: keepsUnfilled ? table.unfilled : []
-        ) { row in
-            var conditions: [String] = []
-            if !numbers.isEmpty { conditions.append("\(row).Z_ENT IN (\(numbers))") }
-            if let limits {
-                let listed = limits.map {
-                    PartialScript.isListed("\(row).\($0.column.quotedName)", of: $0.source, in: "fresh")
-                }
-                conditions.append("(\(listed.isEmpty ? "0" : listed.conditions(joinedBy: "OR")))")
+        var conditions = numbers.isEmpty ? [] : ["r.Z_ENT IN (\(numbers))"]
+        if let limits {
+            let listed = limits.map {
+                PartialScript.isListed("r.\(name: $0.column)", of: $0.source, in: "fresh").inlined
             }
-            return conditions.isEmpty ? "1" : conditions.conditions(joinedBy: "AND")
+            conditions.append("(\(listed.isEmpty ? "0" : listed.conditions(joinedBy: "OR")))")
         }
+        self.init(
+            name: table.name, columns: table.columns, key: table.key, kept: keepsUnfilled ? table.unfilled : [],
+            scope: conditions.isEmpty ? nil : conditions.conditions(joinedBy: "AND"))
     }
 
     /// Every table of objects and of pairs that a layout has.

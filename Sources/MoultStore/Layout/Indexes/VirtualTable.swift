@@ -11,4 +11,12 @@ package struct VirtualTable: Sendable, Hashable {
         self.sql = sql
         self.fillStatement = fillStatement
     }
+
+    /// Makes it, and fills it where that is known.
+    var statements: [StoreScript.Statement] {
+        let fill = fillStatement.map {
+            StoreScript.Statement(.fill, name, $0, "Fill the R-tree \(name).", rows: .unknown)
+        }
+        return [.init(.createTable, name, sql, "Make the R-tree \(name).")] + (fill.map { [$0] } ?? [])
+    }
 }

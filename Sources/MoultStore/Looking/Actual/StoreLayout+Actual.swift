@@ -67,7 +67,7 @@ extension StoreSnapshot {
         return catalogue.entries.compactMap { entry in
             guard entry.kind == .index, let sql = entry.sql, tables.contains(entry.tableName) else { return nil }
             return IndexDefinition(
-                name: entry.name, table: entry.tableName, isUnique: sql.hasPrefix("CREATE UNIQUE"), sql: sql)
+                name: entry.name, table: entry.tableName, isUnique: entry.isUnique, sql: sql)
         }
     }
 }

@@ -89,7 +89,7 @@ package struct KeptObjects: Sendable, Equatable {
     private static func contradiction(of entry: Catalogue.Entry, _ names: Set<String>) -> String? {
         if names.contains(entry.name.uppercased()) { return "the new version has an object of that name" }
         // Core Data's own names begin with Z_; an app's unique index is its own business.
-        if entry.kind == .index, entry.name.hasPrefix("Z"), entry.sql?.hasPrefix("CREATE UNIQUE") == true {
+        if entry.isUnique, entry.name.hasPrefix("Z") {
             return "it refuses values that the new version allows"
         }
         return nil
@@ -155,12 +155,15 @@ package struct KeptObjects: Sendable, Equatable {
 
     /// Take away what goes but triggers, which are dropped in any case; a table's indexes go before it.
     var dropStatements: [StoreScript.Statement] {
-        let kinds: [Catalogue.Kind] = [.index, .view, .table]
-        return kinds.flatMap { kind in
-            drops(kind).map { name in
+        let kinds: [(Catalogue.Kind, StoreScript.Statement.Kind)] = [
+            (.index, .dropIndex), (.view, .dropView), (.table, .dropTable),
+        ]
+        return kinds.flatMap { kind, drop in
+            dropped.map(\.entry).filter { $0.kind == kind }.map { entry in
                 .init(
-                    "DROP \(kind.rawValue.uppercased()) main.\(name.quotedName)",
-                    "Take the \(kind.rawValue) \(name) away, which contradicts the new version.")
+                    drop, entry.tableName, "DROP \(kind.rawValue.uppercased()) main.\(entry.name.quotedName)",
+                    "Take the \(kind.rawValue) \(entry.name) away, which contradicts the new version.",
+                    rows: kind == .table ? .unknown : 0)
             }
         }
     }

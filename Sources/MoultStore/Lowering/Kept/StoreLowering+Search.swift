@@ -10,13 +10,14 @@ extension StoreLowering {
         guard !changed.isEmpty else { return [] }
         let views = Set(catalogue.entries.filter { $0.kind == .view }.map { $0.name.uppercased() })
         return keptObjects.working(.table).compactMap { entry in
-            guard let content = entry.searchedContent?.uppercased(), !content.isEmpty,
-                changed.contains(content) || views.contains(content)
+            guard let content = entry.searchedContent, !content.isEmpty,
+                changed.contains(content.uppercased()) || views.contains(content.uppercased())
             else { return nil }
             let name = entry.name.quotedName
             return .init(
+                .fill, entry.name, reads: [content],
                 "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')", "Index the text of \(entry.name) again.",
-                rows: 1)
+                rows: .unknown)
         }
     }
 
@@ -60,9 +61,8 @@ extension StoreLowering {
             guard let fill = fills.first, fills.count == 1, fill.isWhole,
                 let old = source.table(named: fill.source)?.columns.map(\.name)
             else { return fills.isEmpty }
-            return fill.columns.allSatisfy { assignment in
-                !old.contains(assignment.column) || ignored.contains(assignment.column)
-                    || assignment.value == "s.\(assignment.column.quotedName)"
+            return fill.columns.allSatisfy {
+                !old.contains($0.column) || ignored.contains($0.column) || $0.keepsColumn
             }
         }
     }

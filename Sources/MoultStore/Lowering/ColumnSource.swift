@@ -1,0 +1,31 @@
+import MoultSQLite
+
+/// Where the values of a column come from, for a row `s` of the source's table.
+enum ColumnSource: Sendable, Hashable {
+    /// That column of the row.
+    case column(String)
+    /// The same value for each row.
+    case literal(SQLiteValue)
+    case expression(SQLText)
+
+    static let null = literal(.null)
+
+    var sql: SQLText {
+        switch self {
+        case .column(let name): "s.\(name: name)"
+        case .literal(let value): "\(value: value)"
+        case .expression(let sql): sql
+        }
+    }
+}
+
+extension SQLiteValue {
+    /// Whether SQL has a literal for it, as a column's default needs one; others are an expression.
+    var hasLiteral: Bool {
+        switch self {
+        case .null, .real, .blob: true
+        case .integer(let number): number != .min
+        case .text(let text): !text.utf8.contains(0)
+        }
+    }
+}
