@@ -123,7 +123,7 @@ struct LookingTests {
         let arguments = ["Forum.xcdatamodeld", "--to", "Forum 2", "--answers", "answers.json"]
         let open = try moult.run(Tool.path, ["answer"] + arguments)
         #expect(open.exit == 3)
-        #expect(open.output.contains("Is Post.body new, or a property that was called differently?"))
+        #expect(open.output.contains("Is Post.body new, or was it renamed?"))
         let plan = ["plan", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--to", "Forum 2"]
         #expect(try moult.run(Tool.path, plan).exit == 3)
         #expect(try moult.run(Tool.path, ["answer"] + arguments + ["--set", "Post.body=maybe"]).exit == 2)

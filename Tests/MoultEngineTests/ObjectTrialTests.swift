@@ -228,7 +228,7 @@ struct ObjectTrialTests {
         #expect(
             lost == [
                 "A foreign key of the table tag_pin no longer works: no such table: main.ZTAG.",
-                "A foreign key of the table body_pin no longer works: it refers to columns that are no key.",
+                "A foreign key of the table body_pin no longer works: it refers to columns that are not a key.",
             ])
         #expect(try notes.shell("SELECT * FROM tag_pin") == "1|x\n")
         #expect(

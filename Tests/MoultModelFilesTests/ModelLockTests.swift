@@ -59,7 +59,7 @@ import Testing
         let findings = try ModelVersions(contentsOf: bundle).findings
         #expect(findings.map(\.code) == ["released-version-changed"])
         #expect(findings.map(\.severity) == [.error])
-        #expect(findings[0].message.contains("Forum 2 is not what was locked: Post changed; Extra added"))
+        #expect(findings[0].message.contains("Forum 2 differs from the locked one: Post changed; Extra added"))
     }
 
     @Test func aChangeBeyondTheHashIsAWarning() throws {

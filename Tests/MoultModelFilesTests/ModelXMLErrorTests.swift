@@ -63,7 +63,7 @@ import Testing
         ),
         (
             "<entity name='A'><relationship name='r' destinationEntity='A' minCount='3' maxCount='2'/></entity>", 2,
-            "A.r", "counts-contradict", "3 destinations or more and at most 2"
+            "A.r", "counts-contradict", "at least 3 destinations and at most 2"
         ),
         (
             "<entity name='A'><relationship name='r' destinationEntity='A' deletionRule='Explode'/></entity>", 2, "A.r",
@@ -131,8 +131,8 @@ import Testing
         ("<model></entity>", 1, "mismatched tag inside <model>"), ("<model/><model/>", 1, "junk after"),
         ("<model>\n<<<<<<< HEAD\n</model>", 2, "invalid token"), ("<model\nname>", 2, "invalid token"),
         ("<model name='a' name='b'/>", 1, "duplicate attribute"), ("<model name='&nope;'/>", 1, "undefined entity"),
-        ("<!DOCTYPE m SYSTEM 'file:///etc/passwd'><model>&nope;</model>", 1, "&nope; is no character"),
-        ("<!DOCTYPE m SYSTEM 'file:///etc/passwd'><model name='&nope;'/>", 1, "&nope; is no character"),
+        ("<!DOCTYPE m SYSTEM 'file:///etc/passwd'><model>&nope;</model>", 1, "&nope; is not a character"),
+        ("<!DOCTYPE m SYSTEM 'file:///etc/passwd'><model name='&nope;'/>", 1, "&nope; is not a character"),
         ("<!DOCTYPE m [<!ENTITY a 'b'>]><model/>", 1, "declares entities"),
         ("<model name='\u{1}'/>", 1, "invalid token"),
         ("<?xml version='1.0' encoding='UTF-16'?><model>\u{E9}</modal>", 1, "mismatched tag"),

@@ -66,7 +66,7 @@ import Testing
         }
         #expect(nearest.version == "V4")
         #expect(nearest.added == ["C"])
-        #expect(nearest.sentence == "Nearest is V4: the store has in addition C.")
+        #expect(nearest.sentence == "Nearest is V4: the store also has C.")
     }
 
     @Test func `a registered stage is used instead of inference, and a shortcut instead of a walk`() throws {

@@ -32,7 +32,7 @@ struct RegisteredMappingTests {
         #expect(Set(sources.keys) == ["called", "town"])
         // The plan follows it and asks nothing, where inference would have to ask for the renamed attribute.
         let plan = try MigrationPlan(try versions(), from: "One", registered: [stage])
-        #expect(plan.edges.map(\.sentences) == [["The mapping model Renamed is followed."]])
+        #expect(plan.edges.map(\.sentences) == [["The mapping model Renamed is used."]])
         #expect { try MigrationPlan(try versions(), from: "One") } throws: {
             ($0 as? MigrationError)?.code == .question
         }

@@ -24,7 +24,7 @@ enum BudgetKind: String, CaseIterable {
         switch self {
         case .added: "inferred, a column added and one renamed"
         case .required: "inferred, an attribute required"
-        case .widened: "inferred, a table made anew"
+        case .widened: "inferred, a rebuilt table"
         case .mapping: "mapping model, expressions"
         case .closure: "mapping model, a closure in Swift"
         case .closures: "mapping model, four closures in Swift"

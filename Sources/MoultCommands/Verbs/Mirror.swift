@@ -95,7 +95,7 @@ extension Verb {
         console.print(mirror.record.document) { _ in
             ["Apps write to \(mirror.record.second.printable) from now on."]
                 + (mirror.record.isOneWay
-                    ? ["This is not taken back:"] + losses.map { "  \($0)" }
+                    ? ["The cut-over cannot be undone:"] + losses.map { "  \($0)" }
                     : [
                         "\(mirror.store.printable) follows; "
                             + console.advised("moult mirror cutover --undo reverses it.")

@@ -1,15 +1,15 @@
 import MoultModelFiles
 import MoultSQLite
 
-/// How a column keeps a decimal.
+/// How a column stores a decimal.
 ///
-/// A DECIMAL column has NUMERIC affinity, and so Core Data's decimals lie there as an INTEGER or a REAL. Every decimal of
-/// up to fifteen digits and every whole one of 64 bits has a number of its own; of longer ones only some have, and SQLite
-/// would make the nearest of the others without a word.
+/// A DECIMAL column has NUMERIC affinity, so Core Data's decimals are stored as an INTEGER or a REAL. Every decimal of
+/// up to fifteen digits, and every 64-bit integer, has a number of its own. Of longer decimals only some have; SQLite
+/// would silently store the nearest number for the others.
 package enum DecimalStorage {
-    /// The number that the digits are read back from, each of them; nil if there is none.
+    /// The number from which exactly these digits are read back; nil if there is none.
     ///
-    /// `NaN`, which is no number, is kept as the text that it is.
+    /// `NaN`, which is not a number, is stored as text.
     package static func value(_ digits: String) -> SQLiteValue? {
         if let whole = Int64(digits) { return .integer(whole) }
         if digits == "NaN" { return .text(digits) }
@@ -19,12 +19,12 @@ package enum DecimalStorage {
         return .real(number)
     }
 
-    /// What is kept of digits that no number is equal to: the nearest.
+    /// The number that is stored for digits without an equal number: the nearest.
     package static func nearest(_ digits: String) -> String? {
         Double(digits).flatMap { DecimalNumber("\($0)") }?.text
     }
 
-    /// Whether there are at most fifteen digits and no power of ten, as with money: that is all that has to be looked at.
+    /// Whether there are at most fifteen digits and no exponent, as with money. Then nothing else has to be checked.
     private static func isShort(_ digits: String) -> Bool {
         var count = 0
         for byte in digits.utf8 {

@@ -9,12 +9,13 @@ package struct ExternalStorage: Sendable, Hashable {
     package let supportFolder: String
     /// Where the files lie, each named by a UUID in upper case.
     package var folder: String { Path.join(supportFolder, "_EXTERNAL_DATA") }
-    /// Where else files are looked for, and never written or removed: for a working copy, the store's own folder.
+    /// Another folder in which files are looked for, and never written or removed: for a working copy, that of the
+    /// store.
     package let lowerFolder: String?
-    /// Files are for whoever may read the store; those of a working copy are this user's alone.
+    /// Files have the permissions of the store. Those of a working copy belong to this user alone.
     package let rights: FileRights
 
-    /// From this many bytes on a value goes into a file.
+    /// A value of this many bytes or more is stored in a file.
     package static let threshold = 100_000
 
     package init(store path: String) {
@@ -53,7 +54,7 @@ package struct ExternalStorage: Sendable, Hashable {
         try file(name, on: system).map { try Self.isPlain($0, on: system) } ?? false
     }
 
-    /// The paths of what lies in the folder and is no plain file, such as a link; Core Data makes nothing of the kind.
+    /// The paths of everything in the folder that is not a plain file, such as a link. Core Data makes none.
     package func strangers(on system: any System) throws -> [String] {
         for path in [supportFolder, folder] {
             guard try !system.isLink(path) else { return [path] }

@@ -1,6 +1,6 @@
-/// A build of Core Data, as a store's `NSPersistenceFrameworkVersion` names it: what it writes and what it does not.
+/// A build of Core Data, identified by a store's `NSPersistenceFrameworkVersion`, and what it writes.
 ///
-/// Every difference between the frameworks that shows in a store's tables stands here.
+/// Every difference between frameworks that affects a store's tables is here.
 package struct FrameworkLevel: Sendable, Hashable, Comparable {
     package let number: Int
 
@@ -12,7 +12,7 @@ package struct FrameworkLevel: Sendable, Hashable, Comparable {
 
     package static func < (left: FrameworkLevel, right: FrameworkLevel) -> Bool { left.number < right.number }
 
-    /// Where the indexes and the `Z_` tables stand among the tables of a new store.
+    /// The order of the indexes and the `Z_` tables among the tables of a new store.
     package enum CatalogueOrder: Sendable {
         /// The `Z_` tables before everything else.
         case coreTablesFirst

@@ -54,7 +54,7 @@ extension StoreLayout {
         }
     }
 
-    /// SQLite's own limit, SQLITE_MAX_COLUMN, which Core Data does not change.
+    /// SQLite's limit SQLITE_MAX_COLUMN, which Core Data does not change.
     static let columnLimit = 2_000
 
     private static func checkWidth(_ table: EntityTable) throws {

@@ -17,7 +17,7 @@ package struct StoreLayout: Sendable, Equatable {
     package let virtualTables: [VirtualTable]
     /// Whether the store has the tables of persistent history.
     package let hasHistory: Bool
-    /// What Core Data's own way of writing is not known for.
+    /// Findings for what Core Data writes in an unknown way.
     package let findings: [Finding]
 
     private let tablePositions: [String: Int]

@@ -42,7 +42,7 @@ extension Catalogue {
         case rTree
         /// Apple's own, seen in Photos.
         case photos
-        /// Somebody else's.
+        /// Another program's.
         case unknown
 
         package init(name: String) {

@@ -8,18 +8,18 @@ struct SurvivingWrites {
 
     private var generator: SeededGenerator
     /// Of eight changes.
-    private let surviving: UInt64
+    private let survivingEighths: UInt64
 
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
-        surviving = seed == 0 ? 0 : [1, 4, 7][Int(seed % 3)]
+        survivingEighths = seed == 0 ? 0 : [1, 4, 7][Int(seed % 3)]
     }
 
-    mutating func keeps() -> Bool { generator.next() % 8 < surviving }
+    mutating func keeps() -> Bool { generator.next() % 8 < survivingEighths }
 
     /// A write as it reached the disk: whole, not at all, or some of its sectors.
     mutating func pieces(of bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
-        guard surviving > 0, generator.next() % 4 == 0 else {
+        guard survivingEighths > 0, generator.next() % 4 == 0 else {
             return keeps() ? [.write(offset: offset, bytes: bytes)] : []
         }
         return sectors(of: bytes, at: offset).filter { _ in keeps() }

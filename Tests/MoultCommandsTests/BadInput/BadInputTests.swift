@@ -201,7 +201,7 @@ extension BadInputTests {
         #expect(result.exit == 3)
         let complaint = try Complaint(result)
         #expect(complaint.code == "readOnly")
-        #expect(complaint.message.contains("cannot be written"))
+        #expect(complaint.message.contains("cannot write"))
         #expect(!complaint.place.isEmpty && !complaint.remedy.isEmpty)
         #expect(try moult.listing() == before)
     }

@@ -22,7 +22,7 @@ struct BadModel: Sendable, CustomTestStringConvertible {
                 try FileManager.default.createDirectory(atPath: folder + "/empty", withIntermediateDirectories: false)
                 return "empty"
             },
-            BadModel(testDescription: "a file of another kind", code: "modelNotFound", says: "no model") { folder in
+            BadModel(testDescription: "a file of another kind", code: "modelNotFound", says: "not a model") { folder in
                 try Data("text".utf8).write(to: URL(fileURLWithPath: folder + "/notes.txt"))
                 return "notes.txt"
             },

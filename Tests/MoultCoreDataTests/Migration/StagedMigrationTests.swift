@@ -134,7 +134,7 @@ struct StagedMigrationTests {
             ),
             (
                 [LightweightMigrationStage([checksums[0], "nobody's"]), custom(1, 2)],
-                ["No model is known that has the checksum nobody's"]
+                ["No known model has the checksum nobody's"]
             ),
             ([custom(1, 2)], ["No stage has the version V1 (\(checksums[0]))"]),
             (
@@ -144,7 +144,7 @@ struct StagedMigrationTests {
             (
                 [LightweightMigrationStage([checksums[0]]), changed],
                 [
-                    "changed expects a model of the checksum frozen, and it is \(checksums[2])",
+                    "changed expects a model with the checksum frozen, and it is \(checksums[2])",
                     "No stage has the version V3",
                 ]
             ),

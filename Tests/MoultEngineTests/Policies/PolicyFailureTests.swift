@@ -140,7 +140,7 @@ import Testing
             var mapping = PolicyWorld.mapping(users: "Users", threads: nil)
             mapping.entityMappings[0].attributeMappings = [try PropertyMapping("username", format)]
             let error = try world.failure(["Users": { EntityMigrationPolicy() }], mapping: mapping)
-            #expect(error?.message.contains("clean: is called inside of") == true, "\(String(describing: error))")
+            #expect(error?.message.contains("clean: is called inside") == true, "\(String(describing: error))")
         }
     }
 }

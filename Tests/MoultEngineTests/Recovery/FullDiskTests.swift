@@ -186,7 +186,7 @@ struct FullDiskTests {
         #expect(try Self.state(fixture.store).hasSuffix("\n1\n"))
         let report = OutcomeReport(prepared.plan, outcome)
         let path = fixture.sidecar + "/runs.jsonl"
-        let lines = report.lines(style: .plain).filter { $0.hasPrefix("Tidying up was left undone: ") }
+        let lines = report.lines(style: .plain).filter { $0.hasPrefix("Cleanup is not finished: ") }
         #expect(lines.count == 1 && lines.allSatisfy { $0.contains(path) && $0.contains("The store is whole") })
         #expect(report.document["untidied"] == .string(try #require(outcome.untidied?.message)))
         let log = String(decoding: try POSIXSystem().read(fixture.sidecar + "/log.txt"), as: UTF8.self)

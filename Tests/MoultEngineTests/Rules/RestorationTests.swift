@@ -184,7 +184,9 @@ private final class LookingSystem: ForwardingSystem {
         _ = try migrator.rollback(forum.path, to: try #require(out.backup))
         #expect(try forum.logicalHash() == before)
         let error = #expect(throws: MigrationError.self) { try Self.restore(forum) }
-        #expect(error?.message.contains("None of 10 objects can be put back: of Topic 10, it is in the store") == true)
+        #expect(
+            error?.message.contains("None of 10 objects can be put back: of Topic 10, it is already in the store")
+                == true)
         #expect(try forum.logicalHash() == before)
     }
 

@@ -78,7 +78,7 @@ import Testing
     @Test func `damaged base64 and a damaged model say which`() {
         #expect(
             error(MappingXML { $0.replacing("\"binary\">", with: "\"binary\">!") })?.message
-                == "sourcemodeldata is no base64.")
+                == "sourcemodeldata is not base64.")
         #expect(
             error(MappingXML { $0.replacing("\"binary\">", with: "\"binary\">AAAA") }, .propertyListInvalid)?
                 .place.contains("sourcemodeldata") == true)

@@ -117,14 +117,14 @@ import Testing
             return error?.message ?? ""
         }
         // The flags of the attribute "name", a place after its name, its type, its mark of a default.
-        #expect(refusal(at: 0x527, 1).contains("the property name says what is not known"))
-        #expect(refusal(at: 0x53B, 1).contains("the property name says what is not known"))
+        #expect(refusal(at: 0x527, 1).contains("the property name has parts that Moult does not know"))
+        #expect(refusal(at: 0x53B, 1).contains("the property name has parts that Moult does not know"))
         #expect(refusal(at: 0x51F, 0x44).contains("the property name has 68 bytes"))
-        #expect(refusal(at: 0x54F, 0xBD).contains("the type of name says what is not known"))
-        #expect(refusal(at: 0x557, 2).contains("the default of name says what is not known"))
+        #expect(refusal(at: 0x54F, 0xBD).contains("the type of name has parts that Moult does not know"))
+        #expect(refusal(at: 0x557, 2).contains("the default of name has parts that Moult does not know"))
         // A name that nothing says, and one that no version hash was made of.
         #expect(refusal(at: 0x1D1, 0x71).contains("belongs to nothing that Moult knows"))
-        #expect(refusal(at: 0x168, 0x6D).contains("version hashes were made of (User)"))
+        #expect(refusal(at: 0x168, 0x6D).contains("contents do not match its version hashes (User)"))
         // A compiler of which no file was seen.
         #expect(refusal(at: 0x20, 0).contains("by a compiler that Moult does not know"))
     }

@@ -152,9 +152,9 @@ struct RuleCheckTests {
         let message = error?.message ?? ""
         for part in [
             "a: The model has no entity Thread.", "b: Topic has no relationship forums.",
-            "c: Nothing gives $y a value", "c: Forum has no property nam", "d: Forum.name is of type",
+            "c: $y has no value", "c: Forum has no property nam", "d: Forum.name is of type",
             "d: Forum has no relationship topic.", "e: Topic.forum leads to Forum", "e: Two rules have this name.",
-            "e: A share of the source", "e: Objects that are missing cannot be fixed.",
+            "e: A share of the source", "e: Missing objects have no fix.",
             "f: Post has no relationship nothing.", "f: Only a rule about a count",
         ] { #expect(message.contains(part), "\(part)") }
         #expect(error?.code == .usage)

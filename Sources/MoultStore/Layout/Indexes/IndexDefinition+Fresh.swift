@@ -1,7 +1,7 @@
 import MoultModel
 
 extension IndexDefinition {
-    /// The indexes Core Data makes, table by table, with what is not known of them.
+    /// The indexes that Core Data makes, table by table, with findings for what is not known about them.
     static func all(of layout: StoreLayout, numbering: EntityNumbering) -> (
         definitions: [IndexDefinition], findings: [Finding]
     ) {

@@ -50,7 +50,7 @@ extension EntityTable {
     }
 }
 
-/// Names already given inside one table: a second column of the same name gets the suffix 1, a third 2.
+/// The names in use in one table. A second column of the same name gets the suffix 1, a third 2.
 struct ColumnNames {
     private var taken: Set<String>
 

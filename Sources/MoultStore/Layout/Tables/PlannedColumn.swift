@@ -1,6 +1,6 @@
 import MoultModel
 
-/// A column before it has its final name and place: what an entity contributes to its table.
+/// A column without its final name and position: what an entity contributes to its table.
 struct PlannedColumn {
     let baseName: String
     let type: String

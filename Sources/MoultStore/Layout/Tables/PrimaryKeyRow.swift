@@ -1,6 +1,6 @@
 import MoultSQLite
 
-/// One row of `Z_PRIMARYKEY`: an entity's number and the highest key handed out in its table.
+/// One row of `Z_PRIMARYKEY`: the number of an entity, and the highest key in its table.
 package struct PrimaryKeyRow: Sendable, Hashable {
     package let number: Int
     package let name: String

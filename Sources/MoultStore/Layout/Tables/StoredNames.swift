@@ -15,7 +15,7 @@ struct StoredNames: Sendable, Equatable {
     /// The relationships in ``owners`` whose entity had other properties when the table got its name.
     var uncertain: Set<RelationshipReference> = []
 
-    /// The names of a store that exists.
+    /// The names of an existing store.
     init(of layout: StoreLayout) {
         for join in layout.joinTables {
             if join.isWithinOneEntity { owners.insert(join.owner) }
@@ -29,7 +29,7 @@ struct StoredNames: Sendable, Equatable {
         }
     }
 
-    /// No store: a new one.
+    /// The names of a new store.
     init() {}
 
     /// Whether Core Data may look for the table under the name of the other relationship.

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a derivation asks for, where its triggers are known.
+/// The derivations whose triggers are known.
 package enum DerivationShape: Hashable, Sendable {
     /// `rel.@count`
     case count(relationship: String)

@@ -44,7 +44,7 @@ struct DerivedColumn {
         )
     }
 
-    /// Sets the column and tells Core Data which objects that touched.
+    /// Sets the column, and tells Core Data which objects changed.
     private func update(_ value: String, where condition: String, inserting: Bool = false) -> String {
         let function =
             inserting

@@ -1,8 +1,8 @@
 import MoultModel
 
-/// The triggers that keep derived attributes, for the derivations whose triggers were seen: a count over a to-many
-/// relationship, a value through a to-one relationship, and the time of the last change.
-/// For any other derivation there is no trigger, and a finding says so.
+/// The triggers that keep derived attributes up to date, for the known derivations: a count over a to-many
+/// relationship, a value through a to-one relationship, and the time of the last change. Any other derivation has no
+/// trigger, and a finding says so.
 struct DerivedTriggers {
     private(set) var triggers: [TriggerDefinition] = []
     private(set) var findings: [Finding] = []

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// The tables of a store, of which entities and relationships claim theirs one after the other.
+/// The tables of a store. Entities and relationships claim theirs one after the other.
 struct CatalogueTables {
     private let catalogue: Catalogue
     private let columns: [String: [Catalogue.Column]]
@@ -24,7 +24,7 @@ struct CatalogueTables {
         let columns: [Catalogue.Column]
     }
 
-    /// The first table that nobody has claimed and `fits`, in the order of the catalogue.
+    /// The first unclaimed table that `fits`, in the order of the catalogue.
     mutating func claim(where fits: (Table) -> Bool) -> Table? { claim(among: catalogue.tables, where: fits) }
 
     private mutating func claim(among entries: [Catalogue.Entry], where fits: (Table) -> Bool) -> Table? {

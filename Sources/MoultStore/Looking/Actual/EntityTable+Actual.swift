@@ -31,7 +31,7 @@ extension EntityTable {
     }
 }
 
-/// The columns of a real table on their way to the parts they play.
+/// The columns of an existing table, to be matched with those that the model expects.
 private struct ColumnMatching {
     private let actual: [Catalogue.Column]
     /// Their places by name in capitals.
@@ -97,7 +97,7 @@ private struct ColumnMatching {
         return unknown + absent + other
     }
 
-    /// What is left over.
+    /// The columns without a match.
     private mutating func assign(
         _ expected: [EntityTable.Column], among candidates: (EntityTable.Column) -> [Int],
         where fits: (EntityTable.Column, Catalogue.Column) -> Bool
@@ -111,7 +111,7 @@ private struct ColumnMatching {
 }
 
 extension EntityTable.Column.Role {
-    /// How the column may be called where its name is not the one of a new store.
+    /// The possible names of the column if it does not have the name of a new store.
     fileprivate var pattern: NumberedName? {
         switch self {
         case .primaryKey, .entity, .optimisticLock, .unknown: nil

@@ -44,7 +44,7 @@ extension JoinTable {
         return found
     }
 
-    /// How surely a table of a store is the one of a relationship.
+    /// How certain it is that a table of a store belongs to a relationship.
     private enum Certainty: CaseIterable {
         /// Name and key columns are those of a new store, in either orientation.
         case named

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// The tables of a real store on their way into a layout, and what they lack.
+/// Reads the tables of an existing store into a layout, with what they lack.
 struct LayoutReading {
     private(set) var tables: [EntityTable] = []
     private(set) var joinTables: [JoinTable] = []

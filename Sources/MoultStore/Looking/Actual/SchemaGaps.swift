@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// What a store lacks of the tables, columns and indexes that its model needs.
+/// The tables, columns and indexes of the model that a store lacks.
 package struct SchemaGaps: Sendable, Equatable {
     /// A column that one of the store's tables lacks.
     package struct Column: Sendable, Hashable {
@@ -22,9 +22,9 @@ package struct SchemaGaps: Sendable, Equatable {
     package var tables: [EntityTable] = []
     package var joinTables: [JoinTable] = []
     package var columns: [Column] = []
-    /// Key columns of join tables: nothing says what they held.
+    /// Missing key columns of join tables. Nothing tells their contents.
     package var keys: [Column] = []
-    /// What has the name of a table that is missing, and is none.
+    /// Objects that have the name of a missing table and are not tables.
     package var strangers: [Catalogue.Entry] = []
     package var indexes: [IndexDefinition] = []
     /// Of these indexes the names of those that the store has on something else.
@@ -92,7 +92,7 @@ package struct SchemaGaps: Sendable, Equatable {
         return unnumbered + lacking + unjoined + unpaired + obstacles + history.findings + indexFindings
     }
 
-    /// What keeps a gap from being filled.
+    /// What prevents a repair.
     package var obstacles: [Finding] {
         keys.map { gap in
             Finding(

@@ -50,7 +50,7 @@ extension StoreLayout {
 }
 
 extension Finding {
-    /// What a deferred migration has left is nothing to worry about.
+    /// Deferred work is not a fault.
     fileprivate var asDeferred: Finding {
         guard code == "column-unknown" else { return self }
         return Finding(

@@ -2,7 +2,7 @@ import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
-/// Reads a column's value as the attribute's type wants it.
+/// Decodes a column's value as the type of its attribute.
 package struct AttributeDecoder {
     let type: AttributeType
     /// The contents of a file of external storage by its name; nil if there is no such file. An attribute that has none

@@ -51,7 +51,7 @@ package enum PropertyValue: Sendable, Hashable {
     case undecodable(UndecodableValue)
 }
 
-/// A value that cannot be what the model declares, with what is wrong and the bytes that are there.
+/// A value that does not fit the model's type, with the reason and its bytes.
 package struct UndecodableValue: Sendable, Hashable {
     package let reason: String
     /// The blob or the text as stored, a number as its digits; empty where the store has nothing.

@@ -1,8 +1,8 @@
 import MoultModel
 
-/// The value of a column as it lies in a row: nothing has been made of it that takes memory of its own.
+/// The value of a column as it is stored in a row, without memory of its own.
 ///
-/// The bytes are good as long as the row is, or whatever else holds them.
+/// The bytes are valid as long as the row, or whatever else holds them.
 package enum PlainValue {
     case integer(Int64)
     case boolean(Bool)
