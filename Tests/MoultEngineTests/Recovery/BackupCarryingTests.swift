@@ -150,7 +150,7 @@ struct BackupCarryingTests {
         try system.setMode(0o600, of: fixture.store)
         let store = isThere ? fixture.store : fixture.folder.path + "/gone.sqlite"
         for source in ["closed.sqlite", "whole", "whole.tar"] {
-            let taken = try Migrator().takeIn(wide + "/" + source, for: store, version: "1", wasClosed: true)
+            let taken = try Migrator().importBackup(wide + "/" + source, for: store, version: "1", wasClosed: true)
             let paths = try [""] + FileManager.default.subpathsOfDirectory(atPath: taken.folder).map { "/" + $0 }
             let modes = try paths.map { try system.status(of: taken.folder + $0)?.mode ?? 0o777 }
             #expect(modes.count > 2 && modes.allSatisfy { $0 & 0o077 == 0 }, "\(source): \(modes)")
