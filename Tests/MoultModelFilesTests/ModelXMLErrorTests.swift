@@ -43,19 +43,19 @@ import Testing
         ("<entity name='A' isAbstract='maybe'/>", 2, "A", "switch-not-read", "neither YES nor NO"),
         (
             "<entity name='A'><attribute name='x' attributeType='Integer 16' defaultValueString='40000'/></entity>", 2,
-            "A.x", "default-not-read", "\"40000\" is no value of type Integer 16"
+            "A.x", "default-not-read", "\"40000\" is not a value of type Integer 16"
         ),
         (
             "<entity name='A'><attribute name='x' attributeType='Decimal' defaultValueString='1e-9223372036854775808'/></entity>",
-            2, "A.x", "default-not-read", "no value of type Decimal"
+            2, "A.x", "default-not-read", "not a value of type Decimal"
         ),
         (
             "<entity name='A'>\n<attribute name='x' attributeType='Date' defaultDateTimeInterval='today'/></entity>", 3,
-            "A.x", "default-not-read", "no value of type Date"
+            "A.x", "default-not-read", "not a value of type Date"
         ),
         (
             "<entity name='A'><attribute name='x' attributeType='Boolean' defaultValueString='0.5'/></entity>", 2,
-            "A.x", "default-not-read", "no value of type Boolean"
+            "A.x", "default-not-read", "not a value of type Boolean"
         ),
         (
             "<entity name='A'><relationship name='r' destinationEntity='A' maxCount='99999999999999999999'/></entity>",
@@ -84,7 +84,7 @@ import Testing
             <entity name='A'><relationship name='r' destinationEntity='B' inverseName='s' inverseEntity='C'/></entity>
             <entity name='B'><relationship name='s' destinationEntity='A' inverseName='r' inverseEntity='A'/></entity>
             <entity name='C'/>
-            """, 2, "A.r", "inverse-entity-not-read", "belong to C"
+            """, 2, "A.r", "inverse-entity-not-read", "is C, but the destination is B"
         ),
     ])
     func `an oddity is a finding with its line, and the model is read`(

@@ -38,10 +38,10 @@ struct JSONValueTests {
     @Test(
         "what is no JSON is refused with line and column",
         arguments: [
-            ("", "line 1, column 1"), ("{", "key"), ("[1,]", "no value"), ("{\"a\":1,\"a\":2}", "twice"),
+            ("", "line 1, column 1"), ("{", "key"), ("[1,]", "other than a value"), ("{\"a\":1,\"a\":2}", "twice"),
             ("[1] x", "after the end"), ("01", "zero"), ("\"\\ud800\"", "half"), ("nul", "word"), ("1e999", "large"),
             ("\"\u{01}\"", "control"), ("\"abc", "without an end"), ("[\n  tru]", "line 2, column 3"),
-            ("-", "no value"),
+            ("-", "other than a value"),
             ("\"\\u12", "four"),
         ])
     func refused(text: String, says: String) throws {

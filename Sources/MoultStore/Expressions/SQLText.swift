@@ -52,10 +52,9 @@ package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation {
     }
 }
 
-extension DefaultStringInterpolation {
-    /// Text alone would lose the values.
-    @available(*, unavailable, message: "Put it into an SQLText, or ask for its inlined text.")
-    package mutating func appendInterpolation(_ sql: SQLText) {}
+extension SQLText: CustomStringConvertible {
+    /// What a `String` gets that it is put into: the whole text, with its values.
+    package var description: String { inlined }
 }
 
 extension Sequence<SQLText> {

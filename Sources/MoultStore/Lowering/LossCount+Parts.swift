@@ -56,23 +56,25 @@ extension LossCount {
                 let found = lowering.links(new.name, of: contribution).first,
                 let own = source.table(for: contribution.source)?.name
             else { return nil }
-            let (owner, destination) = (pairs.ownerColumn.quotedName, pairs.destinationColumn.quotedName)
-            let condition = contribution.values.condition.map { " AND (\($0))" } ?? ""
-            var stay = [
-                "p.\(owner) IN (SELECT s.Z_PK FROM main.\(own.quotedName) AS s "
-                    + "WHERE s.Z_ENT = \(contribution.sourceNumber)\(condition))", "p.\(destination) IS NOT NULL",
+            let owner: SQLText = "p.\(name: pairs.ownerColumn)"
+            let destination: SQLText = "p.\(name: pairs.destinationColumn)"
+            let condition: SQLText = contribution.values.condition.map { " AND (\($0))" } ?? ""
+            var stay: [SQLText] = [
+                """
+                \(owner) IN (SELECT s.Z_PK FROM main.\(table: own) AS s \
+                WHERE s.Z_ENT = \(contribution.sourceNumber)\(condition))
+                """, "\(destination) IS NOT NULL",
             ]
             if let numbers = lowering.numbers(of: pairs.destinationEntity, carriedBy: found.destinations),
                 let table = source.table(forEntity: pairs.destinationEntity)?.name
             {
                 stay.append(
-                    "p.\(destination) IN (SELECT Z_PK FROM main.\(table.quotedName) WHERE Z_ENT IN (\(numbers.sqlList)))"
-                )
+                    "\(destination) IN (SELECT Z_PK FROM main.\(table: table) WHERE Z_ENT IN (\(list: numbers)))")
             }
             let count = try connection.integer(
                 """
                 SELECT COALESCE(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(pairs.rows(in: "main")) AS p \
-                WHERE \(stay.conditions(joinedBy: "AND")) GROUP BY p.\(owner), p.\(destination))
+                WHERE \(stay.conditions(joinedBy: "AND")) GROUP BY \(owner), \(destination))
                 """)
             return MigrationLoss(
                 .links, .repeated, entity: contribution.source.name, property: old, count: count, version: version)

@@ -119,7 +119,7 @@ struct StagedMigrationTests {
         let cases: [(stages: [MigrationStage], faults: [String])] = [
             (
                 [LightweightMigrationStage([checksums[0], checksums[0]]), custom(1, 2)],
-                ["stage 1 comes to \(checksums[0])"]
+                ["stage 1 returns to \(checksums[0])"]
             ),
             (
                 [LightweightMigrationStage([checksums[0]]), same, custom(1, 2)],
@@ -129,7 +129,7 @@ struct StagedMigrationTests {
                 [custom(0, 1), custom(1, 2), custom(0, 2, label: "again")],
                 [
                     "Nothing leads from \(checksums[2]) to \(checksums[0]), where again begins",
-                    "again comes to \(checksums[2])",
+                    "again returns to \(checksums[2])",
                 ]
             ),
             (

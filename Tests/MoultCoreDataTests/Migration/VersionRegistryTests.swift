@@ -241,7 +241,7 @@ struct VersionRegistryTests {
         }
         for fault in [
             "1.0.0 comes after 1.1.0", "1.3.0 comes after 1.3.0", "from 1.2.0 to 1.1.0 does not lead to a later",
-            "names the version 9.0.0", "from 1.1.0 to 1.2.0 is there twice", "Two of its steps are called a",
+            "names the version 9.0.0", "from 1.1.0 to 1.2.0 occurs twice", "Two of its steps are called a",
         ] {
             #expect(error?.message.contains(fault) == true, "\(fault)")
         }

@@ -56,7 +56,7 @@ import Testing
 
     @Test func `a reference to nothing names the object and the line`() {
         let error = error(MappingXML { $0.replacing("idrefs=\"z3 z4\"", with: "idrefs=\"z3 z99\"") })
-        #expect(error?.message == "attributemappings refers to z99, which is no XDDEVATTRIBUTEMAPPING.")
+        #expect(error?.message == "attributemappings refers to z99, which is not of type XDDEVATTRIBUTEMAPPING.")
         #expect(error?.place == "xcmapping.xml:12: XDDEVENTITYMAPPING z2")
     }
 
