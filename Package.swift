@@ -53,6 +53,7 @@ let package = Package(
     products: [
         .library(name: "Moult", targets: ["Moult"]),
         .library(name: "MoultCoreData", targets: ["MoultCoreData"]),
+        .library(name: "MoultNSCoreData", targets: ["MoultNSCoreData"]),
         .library(name: "MoultData", targets: ["MoultData"]),
         .library(name: "MoultTesting", targets: ["MoultTesting"]),
         .library(name: "MoultCommands", targets: ["MoultCommands"]),
@@ -96,7 +97,17 @@ let package = Package(
                 "MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultEngine",
                 "MoultTransform",
             ]),
-        module("Moult", ["MoultEngine", "MoultReport"]),
+        // Rules over the versions of a model, for moult lint.
+        module(
+            "MoultLint",
+            ["MoultModel", "MoultXML", "MoultModelFiles", "MoultPlan", "MoultSystem", "MoultReport"]),
+        // What the command line has, for programs.
+        module(
+            "Moult",
+            [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultSystem", "MoultTransform",
+                "MoultEngine", "MoultReport",
+            ]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module(
             "MoultTesting",
@@ -111,6 +122,8 @@ let package = Package(
                 "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
                 "MoultObjects", "MoultEngine", "MoultSystem", "MoultTransform",
             ]),
+        // Core Data's own names and signatures.
+        module("MoultNSCoreData", ["MoultCoreData", "MoultModel", "MoultObjects"]),
         // The macros; a test of the plugin itself would make SwiftPM build every module twice.
         .target(
             name: "MoultDataExpansion",
@@ -133,6 +146,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
                 "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
+                "MoultLint",
             ]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
@@ -273,18 +287,28 @@ let package = Package(
                 + swiftSyntaxProducts([
                     "SwiftSyntax", "SwiftParser", "SwiftSyntaxMacros", "SwiftSyntaxMacroExpansion", "SwiftDiagnostics",
                 ]), swiftSettings: hostModules, linkerSettings: hostLibraries),
+        // The library's page and the README's program, as users of the product would write them.
+        tests(
+            "MoultTests",
+            ["Moult", "MoultModel", "MoultModelFiles", "MoultObjects", "MoultStore", "TestSupport", "library-example"]),
+        .executableTarget(
+            name: "library-example", dependencies: ["Moult"], path: "Examples/Library"),
         tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),
+        tests(
+            "MoultLintTests",
+            ["MoultLint", "MoultModel", "MoultModelFiles", "MoultPlan", "MoultReport", "MoultXML", "TestSupport"]),
         tests(
             "MoultCoreDataTests",
             [
                 "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultStore", "MoultSystem", "MoultTransform",
                 "MoultEngine", "TestSupport",
             ]),
+        tests("MoultNSCoreDataTests", ["MoultNSCoreData", "TestSupport"]),
         tests(
             "MoultCommandsTests",
             [
-                "moult-cli", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "MoultTransform",
-                "TestSupport",
+                "moult-cli", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "MoultSystem",
+                "MoultTransform", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -20,6 +20,8 @@ struct AnswerSession {
     /// Answers that no longer answer anything, because another one has changed.
     private(set) var dropped: [Answer] = []
     private(set) var questions: [Question] = []
+    /// Those that were open at first.
+    private var first: [Question] = []
 
     /// An answer without a question counts as none, so that it can be removed.
     ///
@@ -40,6 +42,7 @@ struct AnswerSession {
         _ = try MigrationPath(versions, from: from, to: to, registered: registered)
         range = from...to
         questions = try settled(self.answers).questions
+        first = questions
     }
 
     private func questions(under answers: Answers) throws(MigrationError) -> [Question] {
@@ -62,7 +65,12 @@ struct AnswerSession {
                 .filter { $0.place == place }
         }
         guard let question = asked.first else {
-            throw invocation.wrong("Nothing is asked about \(place).")
+            // An answer before it may have left nothing to ask: the order of answers does not matter.
+            guard first.contains(where: { $0.place == place }) else {
+                throw invocation.wrong("Nothing is asked about \(place).")
+            }
+            guard parts.dropFirst().first != "new" else { return }
+            throw invocation.wrong("Another answer has settled \(place): nothing else can be answered there.")
         }
         guard asked.count == 1 else {
             throw invocation.wrong("Several versions ask about \(question.place). Select one with --from and --to.")

@@ -67,23 +67,7 @@ extension Invocation {
     package func versionsOnTheWay(_ console: Console) throws -> ModelVersions {
         let versions = try versions(console)
         guard let path = self[value: .model], let store = self[Operand.store] else { return versions }
-        return try onTheWay(versions, of: store, to: path)
-    }
-
-    /// The versions of the model at a path, with the one inside the store first where the model is another store.
-    func onTheWay(_ versions: ModelVersions, of store: String, to path: String) throws -> ModelVersions {
-        guard try StoreProbe.isDatabase(path),
-            var own = try? ModelVersion(ownOfStore: store), versions.position(matching: own.hashes) == nil
-        else { return versions }
-        // A store of another app has no way to this model: a migration would delete everything.
-        let entities = Set(own.model.entities.map(\.name))
-        guard versions.versions.contains(where: { !entities.isDisjoint(with: $0.model.entities.map(\.name)) }) else {
-            return versions
-        }
-        if versions.position(named: own.name) != nil { own = own.calledTheStoresOwn }
-        var joined = versions
-        joined.versions.insert(own, at: 0)
-        return joined
+        return try versions.onTheWay(of: store, to: path)
     }
 
     /// The same as ``versionsIfKnown(_:)``, for a verb that has nothing to work with without them.

@@ -69,7 +69,9 @@ public enum MoultCommand {
         of arguments: [String], _ registry: MigrationRegistry, _ console: Console
     ) async -> (number: Int32, hasFailed: Bool) {
         do {
-            return (try await dispatch(arguments, registry, console).number, false)
+            let isCompiler = CompilerArguments.names.contains(Program.name)
+            let words = isCompiler ? try CompilerArguments.translated(arguments, program: Program.name) : arguments
+            return (try await dispatch(words, registry, console).number, false)
         } catch let error as MigrationError {
             return (report(error.withSnippet, console), true)
         } catch is CancellationError {

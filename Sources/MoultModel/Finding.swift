@@ -1,9 +1,16 @@
 /// A risk or fact worth attention, which is not an error: a stable code, a place, a sentence, a remedy.
-package struct Finding: Sendable, Hashable {
-    package enum Severity: String, Sendable, Hashable, Comparable {
-        case note, warning, error
+public struct Finding: Sendable, Hashable {
+    /// How much a finding matters.
+    public enum Severity: String, Sendable, Hashable, Comparable, CaseIterable {
+        /// Something to know.
+        case note
+        /// A risk.
+        case warning
+        /// A fault, or what stands in the way.
+        case error
 
-        package static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
+        /// Whether the left one matters less.
+        public static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
         private var rank: Int {
             switch self {
             case .note: 0
@@ -14,17 +21,19 @@ package struct Finding: Sendable, Hashable {
     }
 
     /// Stable, in kebab case, such as `unknown-element`.
-    package var code: String
-    package var severity: Severity
+    public var code: String
+    /// How much it matters.
+    public var severity: Severity
     /// Where: a file, `Entity.property`, a table.
-    package var place: String
-    package var message: String
+    public var place: String
+    /// One sentence that says what was found.
+    public var message: String
     /// What to do next; empty where nothing needs doing.
-    package var remedy: String
+    public var remedy: String
     /// The first keys of the rows that it is about; empty where it is about no rows.
-    package var keys: [Int64] = []
+    public var keys: [Int64] = []
     /// What these rows hold, as literals of SQL; empty unless values were asked for.
-    package var values: [String] = []
+    public var values: [String] = []
 
     /// How many rows a finding names.
     package static let keyLimit = 10

@@ -5,6 +5,7 @@ extension KeyedArchive {
     package struct Builder {
         private var objects: [PropertyList] = [.string("$null")]
         private var leaves: [PropertyList: PropertyList] = [:]
+        private var strings: [String: PropertyList] = [:]
         private var classes: [[String]: PropertyList] = [:]
 
         package init() {}
@@ -14,13 +15,20 @@ extension KeyedArchive {
 
         /// A reference to a string, number or data, which the archive keeps once.
         package mutating func leaf(_ value: PropertyList) -> PropertyList {
+            if case .string(let text) = value { return string(text) }
             if let known = leaves[value] { return known }
             let reference = append(value)
             leaves[value] = reference
             return reference
         }
 
-        package mutating func string(_ text: String?) -> PropertyList { text.map { leaf(.string($0)) } ?? Self.null }
+        package mutating func string(_ text: String?) -> PropertyList {
+            guard let text else { return Self.null }
+            if let known = strings[text] { return known }
+            let reference = append(.string(text))
+            strings[text] = reference
+            return reference
+        }
 
         /// A reference to an object that is given later: how objects that refer to each other are written.
         package mutating func reserve() -> PropertyList { append(.dictionary([:])) }

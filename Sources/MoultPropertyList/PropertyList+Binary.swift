@@ -19,6 +19,9 @@ private struct BinaryPropertyListWriter {
 
     private var objects: [Object] = []
     private var leaves: [PropertyList: Int] = [:]
+    /// Most leaves of an archive are strings and references, which are found faster by what they hold.
+    private var strings: [String: Int] = [:]
+    private var references: [Int: Int] = [:]
 
     mutating func write(_ list: PropertyList) -> [UInt8] {
         _ = add(list)
@@ -47,14 +50,26 @@ private struct BinaryPropertyListWriter {
         case .dictionary(let entries):
             objects.append(.leaf(.null))
             let sorted = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-            let keys = sorted.map { add(.string($0.key)) }
+            let keys = sorted.map { add($0.key) }
             objects[number] = .dictionary(keys: keys, values: sorted.map { add($0.value) })
+        case .string(let text): return add(text)
+        case .uid(let index):
+            if let known = references[index] { return known }
+            references[index] = number
+            objects.append(.leaf(list))
         default:
             if let known = leaves[list] { return known }
             leaves[list] = number
             objects.append(.leaf(list))
         }
         return number
+    }
+
+    private mutating func add(_ text: String) -> Int {
+        if let known = strings[text] { return known }
+        strings[text] = objects.count
+        objects.append(.leaf(.string(text)))
+        return objects.count - 1
     }
 
     private func append(_ object: Object, referenceWidth: Int, to output: inout [UInt8]) {

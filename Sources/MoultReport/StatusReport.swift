@@ -6,22 +6,27 @@ import MoultStore
 /// How a store stands to the versions of a model.
 package struct StatusReport: Sendable {
     package let status: VersionStatus
-    private let latest: String?
+    /// The name of the version aimed at; nil if the model has none.
+    package let latest: String?
     /// Every name of the store's version.
-    private let names: [String]
-    private let order: [String]
+    package let names: [String]
+    /// The names of the model's versions, oldest first.
+    package let order: [String]
     private let recognition: StoreRecognition?
-    private let pendingWork: [String]
-    private let deferredTasks: [DeferredTask]
+    /// What is pending: `deferredMigration`, `unfinishedRun`, `liveRun`, `pausedMigration`.
+    package let pendingWork: [String]
+    package let deferredTasks: [DeferredTask]
     private let leftOutside: String?
     /// The lines about a run of another process that is under way.
     private let underWay: String?
     private let process: Int32?
     /// How far a migration has come that waits for its next call.
-    private let paused: MigrationCheckpoint?
+    package let paused: MigrationCheckpoint?
     /// Of the model, which a verb says as it reads it.
     private let modelFindings: [Finding]
     private let findings: [Finding]
+    /// What was noticed in the model and in the store.
+    package var noticed: [Finding] { modelFindings + findings }
 
     package init(
         _ recognition: StoreRecognition, of snapshot: StoreSnapshot, in versions: ModelVersions, target: String?,
@@ -73,7 +78,7 @@ package struct StatusReport: Sendable {
             .init("versions", JSONValue(order)),
             .init("recognisedBy", JSONValue(recognition?.basis.rawValue)),
             .init("configuration", JSONValue(recognition?.configuration)),
-            .init("findings", .array((modelFindings + findings).map(\.document))),
+            .init("findings", .array(noticed.map(\.document))),
         ]
         if let nearest {
             members.append(

@@ -49,6 +49,10 @@ extension POSIXSystem {
         guard chmod(path, mode_t(mode)) == 0 else { throw MigrationError.system("change the permissions of", path) }
     }
 
+    package func setSize(_ size: Int64, of path: String) throws {
+        guard truncate(path, off_t(size)) == 0 else { throw MigrationError.system("change the size of", path) }
+    }
+
     /// Copies what is left of `source` to `destination` by read and write.
     func copyPieces(from source: Int32, to destination: Int32, _ path: String, _ copy: String) throws {
         let pieceSize = 1 << 20

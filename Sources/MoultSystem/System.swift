@@ -44,6 +44,8 @@ package protocol System: Sendable {
     /// otherwise by copying; not synchronised.
     func copy(_ path: String, to copy: String, _ rights: FileRights) throws
     func setMode(_ mode: UInt32, of path: String) throws
+    /// Cuts a file off, or adds zeros to its end; not synchronised.
+    func setSize(_ size: Int64, of path: String) throws
 
     // MARK: Locks and processes
 

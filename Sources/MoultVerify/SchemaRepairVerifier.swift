@@ -36,8 +36,13 @@ package struct SchemaRepairVerifier {
     let columns: [Column]
     /// The numbers of the entities that `Z_PRIMARYKEY` names now.
     let numbers: [Int]
+    /// The indexes that are there no more.
+    let gone: [String]
 
-    package init(_ connection: Connection, objects: [StoreShape.Object], columns: [Column], numbers: [Int]) {
+    package init(
+        _ connection: Connection, objects: [StoreShape.Object], columns: [Column], numbers: [Int], gone: [String] = []
+    ) {
+        self.gone = gone
         self.connection = connection
         self.objects = objects
         self.columns = columns
@@ -66,6 +71,7 @@ package struct SchemaRepairVerifier {
         // What was asked for in other words is compared with those.
         let altered = Set(columns.map { "table \($0.table)" } + objects.map { "\($0.kind) \($0.name)" })
         for entry in before.entries where !altered.contains(key(entry)) {
+            if entry.kind == .index, gone.contains(entry.name) { continue }
             try refuse(now[key(entry)] != .some(entry.sql), entry.name, "the \(entry.kind.rawValue) is not as it was")
         }
         let wanted = Dictionary(objects.map { ("\($0.kind) \($0.name)", $0.sql) }, uniquingKeysWith: { one, _ in one })
@@ -112,7 +118,7 @@ package struct SchemaRepairVerifier {
             ? " WHERE Z_ENT NOT IN (\(numbers.map(String.init).joined(separator: ", ")))" : ""
         let name = table.quotedName
         let counts = try ["source", "main"].map {
-            try connection.integer("SELECT count(*) FROM \($0).\(name)\(condition)") ?? 0
+            try connection.integer("SELECT count(*) FROM \($0).\(name) NOT INDEXED\(condition)") ?? 0
         }
         try refuse(
             counts[0] != counts[1], table,
@@ -121,11 +127,12 @@ package struct SchemaRepairVerifier {
         if names.contains("Z_PK") {
             let columns = names.map { "d.\($0.quotedName) IS NOT s.\($0.quotedName)" }.conditions(joinedBy: "OR")
             differing = """
-                SELECT 1 FROM source.\(name) AS s LEFT JOIN main.\(name) AS d ON d.Z_PK = s.Z_PK \
+                SELECT 1 FROM source.\(name) AS s NOT INDEXED LEFT JOIN main.\(name) AS d ON d.Z_PK = s.Z_PK \
                 WHERE d.Z_PK IS NULL OR \(columns)
                 """
         } else {
-            differing = "SELECT \(list) FROM source.\(name)\(condition) EXCEPT SELECT \(list) FROM main.\(name)"
+            differing =
+                "SELECT \(list) FROM source.\(name) NOT INDEXED\(condition) EXCEPT SELECT \(list) FROM main.\(name)"
         }
         let count = try connection.integer("SELECT count(*) FROM (\(differing))") ?? 0
         try refuse(count > 0, table, "\(Quantity.count(count, "row is", plural: "rows are")) not as before")

@@ -59,9 +59,18 @@ package struct StoreVerifier {
     /// SQLite's own check of every page: `quick_check`, or `integrity_check`, which compares indexes with tables too.
     package func pages(full: Bool = false) throws -> [Finding] {
         let check = full ? "integrity_check" : "quick_check"
-        return try connection.rows("PRAGMA \(schema.quotedName).\(check)(20)") { $0.text(0) ?? "" }
-            .filter { $0 != "ok" }
-            .map { finding("damaged-page", .error, place: schema, $0, MigrationError.damagedStoreRemedy) }
+        let messages = try connection.rows("PRAGMA \(schema.quotedName).\(check)(20)") { $0.text(0) ?? "" }
+        guard messages != ["ok"] else { return [] }
+        // Damaged pages may end the reading; they are named all the same.
+        let indexes = full ? (try? IndexFault.all(connection, schema: schema)) ?? [] : []
+        let others = messages.filter { message in !indexes.contains { message.isAbout($0.index) } }
+        return others.map { finding("damaged-page", .error, place: schema, $0, MigrationError.damagedStoreRemedy) }
+            + indexes.map { fault in
+                finding(
+                    "index-damaged", .error, place: fault.index.name,
+                    "The index \(fault.index.name) does not match its table: searches by it miss rows or find others. "
+                        + "SQLite says: \(fault.message).", "moult repair makes it again.")
+            }
     }
 
     // MARK: - The catalogue

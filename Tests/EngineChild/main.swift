@@ -25,6 +25,8 @@ import TestSupport
 // engine-child paced STORE      as infer, in calls of one piece each
 // engine-child budget STORE     one call of it, of as many seconds as STORE.budget says; prints its time and memory
 // engine-child hold STORE       takes the lock and waits to be killed
+//
+// A third argument names a phase: the child stops itself (SIGSTOP) when it has printed it, and waits to be killed.
 
 /// Prints a phase once, at once.
 final class PhasePrinter: @unchecked Sendable {
@@ -36,6 +38,7 @@ final class PhasePrinter: @unchecked Sendable {
             guard phase != last else { return }
             last = phase
             FileHandle.standardOutput.write(Data("\(phase)\n".utf8))
+            if phase == CommandLine.arguments.dropFirst(3).first { raise(SIGSTOP) }
         }
     }
 }
@@ -60,7 +63,7 @@ enum PacedCalls {
 
 let printer = PhasePrinter()
 let observer = MigrationObserver(onProgress: { printer.print($0.phase.rawValue) })
-guard CommandLine.arguments.count == 3 else { exit(2) }
+guard (3...4).contains(CommandLine.arguments.count) else { exit(2) }
 let store = CommandLine.arguments[2]
 do {
     switch CommandLine.arguments[1] {

@@ -108,7 +108,15 @@ extension FaultCases {
                     guard !report.isWhole else { return }
                     // What could not be read was the disk's fault: it is done again.
                     let name = Sidecar.supportName(ofStore: Path.name(of: store))
-                    for made in [store, exportPath(store, name)] { try system.removeTree(made) }
+                    do {
+                        for made in [store, exportPath(store, name), StoreSalvage.aside(of: store)] {
+                            try system.removeTree(made)
+                        }
+                    } catch {
+                        throw MigrationError(
+                            .inputOutput, "Not whole, and could not be removed: \(error)", place: store,
+                            remedy: "Remove it, and salvage again.")
+                    }
                     throw MigrationError(.inputOutput, "Not whole.", place: store, remedy: "Salvage it again.")
                 } catch let error as MigrationError where error.code == .usage {
                     // It is made already.
@@ -117,8 +125,38 @@ extension FaultCases {
             }
             // Where the damaged store's own UUID cannot be read it gets another one, and says so.
             trial.ignoredTable = "Z_METADATA"
+            trial.namesWhatIsLeft = true
             trial.recover = { _, _ in }
             trial.opened = { exportPath($0, "damaged.sqlite") }
+            return trial
+        }
+    }
+
+    /// The old store, next to the new one, is the same byte for byte at every moment.
+    static var migratedInto: FaultCase {
+        get throws {
+            let versions = try FlightVersions.make()
+            var trial = FaultCase("migrated into another file", storeName: "new.sqlite") { store in
+                let old = exportPath(store, "old.sqlite")
+                try FlightVersions.makeStore(at: old, count: 6, external: 1)
+                try FileManager.default.copyItem(atPath: old, toPath: exportPath(store, "kept"))
+            } run: { store, system in
+                let old = exportPath(store, "old.sqlite")
+                let prepared = try PreparedMigration(old, versions: versions, to: "V2", system: system)
+                do {
+                    _ = try Migrator(options: .sequential, system: system).run(prepared, into: store)
+                } catch let error as MigrationError where error.code == .usage {
+                    // It is made already.
+                    guard try system.exists(store) else { throw error }
+                }
+            }
+            trial.recover = { _, _ in }
+            trial.opened = { exportPath($0, "old.sqlite") }
+            trial.outside = { store, _, _ in
+                let names = ["old.sqlite", "kept"].map { exportPath(store, $0) }
+                let isSame = FileManager.default.contentsEqual(atPath: names[0], andPath: names[1])
+                return isSame ? nil : "the old store has changed"
+            }
             return trial
         }
     }
@@ -146,6 +184,7 @@ extension FaultCases {
             trial.recover = { _, _ in }
             trial.opened = { exportPath($0, "first.sqlite") }
             trial.ignoredTable = "Z_METADATA"
+            trial.namesWhatIsLeft = true
             return trial
         }
     }

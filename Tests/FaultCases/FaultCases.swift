@@ -16,7 +16,8 @@ package enum FaultCases {
                 try inferred(isWAL: true), try inferred(isWAL: false), try inPlace, try mapped, try policy, try passes,
                 try stops, try undone, try resumed, try rolledBack, restored, restoredOverPage,
                 restoredOverCut, restoredWhereGone, try mended, try putBack, try takenOutAgain, try completed,
-                try repaired, try salvaged, try deferred, try finished, try mirrored, try mirrorBegun, backedUp,
+                try repaired, try salvaged, try migratedInto, try deferred, try finished, try mirrored, try mirrorBegun,
+                backedUp,
                 exported, exportedFolder, imported, try budgeted,
             ]
             return all.map { trial in

@@ -1,10 +1,10 @@
 import Foundation
-import MoultCommands
 import MoultEngine
 import MoultModel
 import MoultModelFiles
 import MoultObjects
 import MoultPlan
+import MoultReport
 import MoultSQLite
 import MoultStore
 import MoultSystem

@@ -45,6 +45,26 @@ struct AnswerVerbTests {
         #expect(try SQLiteShell.run(store, "SELECT count(ZBODY) > 0 FROM ZPOST") == "1\n")
     }
 
+    /// Both could be the old `text`: once one is, nothing is asked about the other.
+    @Test("the order of several answers does not matter", arguments: [false, true])
+    func order(isReversed: Bool) throws {
+        let moult = try undeclared()
+        let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
+        try String(contentsOfFile: contents, encoding: .utf8).replacingOccurrences(
+            of: "<attribute name=\"body\"",
+            with:
+                "<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>\n        <attribute name=\"body\""
+        )
+        .write(toFile: contents, atomically: true, encoding: .utf8)
+        let answers = [["--set", "Post.body=rename:text"], ["--set", "Post.note=new"]]
+        let arguments = (isReversed ? answers.reversed() : answers).flatMap { $0 }
+        let verb = ["answer", "Forum.xcdatamodeld", "--to", "Forum 2"]
+        let result = try moult.run(Tool.path, verb + arguments)
+        #expect(result.exit == 0 && result.output.contains("No question is open."), "\(result)")
+        let other = try moult.run(Tool.path, verb + ["--set", "Post.title=new"])
+        #expect(other.exit == 2 && other.errors.contains("Nothing is asked about Post.title."))
+    }
+
     @Test("an answer may be changed, and taken back")
     func changed() throws {
         let moult = try undeclared()

@@ -8,6 +8,7 @@ struct DocumentedKeysTests {
     /// Members whose own keys are names from a model or a store.
     private static let named: Set<String> = [
         "metadata", "values", "userInfo", "hashes", "versions", "rows", "entities", "object", "applicationKeys",
+        "checksums",
     ]
 
     /// Every key in a value, however deep; not those that are names of data.
@@ -54,7 +55,9 @@ struct DocumentedKeysTests {
         }
         for arguments in [
             ["status", store] + model, ["inspect", store] + model, ["dump", store], ["hash", "Forum.xcdatamodeld"],
-            ["ddl", "Forum.xcdatamodeld"], ["schema", "export", "S"] + model, ["lock", "Forum.xcdatamodeld"],
+            ["ddl", "Forum.xcdatamodeld"], ["schema", "export", "S"] + model,
+            ["compile", "Forum.xcdatamodeld"], ["decompile", "Forum.momd", "-o", "D"], ["lock", "Forum.xcdatamodeld"],
+            ["lint", "Forum.xcdatamodeld"],
             ["diff", "Forum", "Forum 3"] + model, ["answer", "Forum.xcdatamodeld"], ["plan", store, "--sql"] + model,
             ["plan", store, "--deferred"] + model, ["doctor", store] + model, ["validate", store],
             ["validate", store, "--rules", "Forum.rules.json"] + model, ["backup", "create", store],

@@ -33,6 +33,7 @@ struct RecoveryVerbTests {
         #expect(try SQLiteShell.run(store(moult), "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Post'") == "200\n")
         #expect(try moult.run(Tool.path, ["repair", "forum.sqlite"] + model).output == "Nothing to repair.\n")
         #expect(try moult.run(Tool.path, ["repair", "forum.sqlite", "--only", "everything"] + model).exit == 2)
+        #expect(try moult.run(Tool.path, ["repair", "forum.sqlite", "--only", ""] + model).exit == 2)
     }
 
     @Test("a backup goes out as an archive and comes back in another folder")
@@ -50,6 +51,33 @@ struct RecoveryVerbTests {
         _ = try SQLiteShell.run(store(moult), "DELETE FROM Z_METADATA")
         #expect(try moult("backup", "restore", "forum.sqlite", "elsewhere/\(name)").exit == 0)
         #expect(try SQLiteShell.run(store(moult), "SELECT count(*) FROM ZPOST") == "200\n")
+    }
+
+    /// An older backup would undo more than the last run.
+    @Test("rollback without a name takes the last run's backup, and no older one in its place")
+    func rollbackWithoutName() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let model = ["--model", "Forum.xcdatamodeld"]
+        #expect(try moult.run(Tool.path, ["backup", "create", "forum.sqlite"] + model).exit == 0)
+        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
+        let before = try SQLiteShell.run(store(moult), ".sha3sum")
+        let list = try moult("backup", "list", "forum.sqlite", "--json").document["backups"]
+        let names = (list as? [[String: any Sendable]] ?? []).compactMap { $0["name"] as? String }
+        let last = try #require(names.max())
+        try #require(names.count == 2)
+        let folder = moult.folder.path + "/forum.sqlite.moult/backups/" + last
+        try FileManager.default.moveItem(atPath: folder, toPath: moult.folder.path + "/away")
+        let refused = try moult("rollback", "forum.sqlite")
+        #expect(refused.exit == 3 && refused.errors.contains("Its backup \(last) is gone"), "\(refused)")
+        #expect(try SQLiteShell.run(store(moult), ".sha3sum") == before)
+        try FileManager.default.moveItem(atPath: moult.folder.path + "/away", toPath: folder)
+        // Which run was the last is not known where its record is cut off.
+        let runs = URL(fileURLWithPath: moult.folder.path + "/forum.sqlite.moult/runs.jsonl")
+        let history = try Data(contentsOf: runs)
+        try history.dropLast(40).write(to: runs)
+        #expect(try moult("rollback", "forum.sqlite").exit == 3)
+        try history.write(to: runs)
+        #expect(try moult("rollback", "forum.sqlite").output.contains(last))
     }
 
     @Test("a damaged store is salvaged into a new one, and the doctor says so")

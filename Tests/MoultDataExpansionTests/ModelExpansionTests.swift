@@ -49,27 +49,27 @@ import Testing
 
     /// A property as the source has it, and what the description of the class says of it.
     @Test(arguments: [
-        ("var count: Int", #"PropertyMetadata("count", \M.count, Note._$kept_count),"#),
-        ("var count = 3", #"PropertyMetadata("count", \M.count, Note._$kept_count, default: { 3 }),"#),
-        ("var day: Date?", #"PropertyMetadata("day", \M.day, Note._$kept_day),"#),
+        ("var count: Int", #"PropertyMetadata("count", \_MoultModel.count, Note._$kept_count),"#),
+        ("var count = 3", #"PropertyMetadata("count", \_MoultModel.count, Note._$kept_count, default: { 3 }),"#),
+        ("var day: Date?", #"PropertyMetadata("day", \_MoultModel.day, Note._$kept_day),"#),
         (
             "var status: Status = .draft",
-            #"PropertyMetadata("status", \M.status, Note._$kept_status, default: { .draft }),"#
+            #"PropertyMetadata("status", \_MoultModel.status, Note._$kept_status, default: { .draft }),"#
         ),
         (
             "@Attribute(.unique, originalName: \"uid\", hashModifier: \"2\") var id: UUID",
-            #"PropertyMetadata("id", \M.id, Note._$kept_id, .attribute(.unique, originalName: "uid", hashModifier: "2")),"#
+            #"PropertyMetadata("id", \_MoultModel.id, Note._$kept_id, .attribute(.unique, originalName: "uid", hashModifier: "2")),"#
         ),
         (
             "@Relationship(deleteRule: .cascade, inverse: \\Tag.note) var tags: [Tag] = []",
-            #"PropertyMetadata("tags", \M.tags, Note._$kept_tags, default: { [] }, .relationship(deleteRule: .cascade, inverse: \Tag.note)),"#
+            #"PropertyMetadata("tags", \_MoultModel.tags, Note._$kept_tags, default: { [] }, .relationship(deleteRule: .cascade, inverse: \Tag.note)),"#
         ),
         ("@Relationship var owner: Person?", #"Note._$kept_owner, .relationship()),"#),
         (
             "@Attribute(.transformable(by: Colors.self)) var color: Color",
             #"Note._$kept_color, .attribute(.transformable(by: Colors.self))),"#
         ),
-        ("var `default`: Bool", #"PropertyMetadata("default", \M.`default`, Note._$kept_default),"#),
+        ("var `default`: Bool", #"PropertyMetadata("default", \_MoultModel.`default`, Note._$kept_default),"#),
     ])
     func `a property is described`(property: String, described: String) {
         let expansion = MacroExpansion("@Model final class Note { \(property)\n init() {} }")
@@ -90,7 +90,7 @@ import Testing
             let initial = declaration.components(separatedBy: " = ").dropFirst().first
             let described = initial.map { ", default: { \($0) }" } ?? ""
             #expect(
-                expansion.contains(#"PropertyMetadata("x", \M.x, Note._$kept_x\#(described)),"#),
+                expansion.contains(#"PropertyMetadata("x", \_MoultModel.x, Note._$kept_x\#(described)),"#),
                 "\(expansion.source)")
             #expect(expansion.contains(#"Note._$kept_x.write(newValue, "x", to: _$backingData)"#))
             #expect(expansion.contains(#"private static let _$kept_x = MoultData._property(\Note.x)"#))
@@ -101,7 +101,7 @@ import Testing
     @Test(arguments: ["private ", "private(set) ", "fileprivate ", "public internal(set) ", "package "])
     func `who may see a property changes nothing of how it is kept`(modifier: String) {
         let expansion = MacroExpansion("@Model final class Note { \(modifier)var x: Int\n init() {} }")
-        #expect(expansion.diagnostics.isEmpty && expansion.contains(#"PropertyMetadata("x", \M.x,"#))
+        #expect(expansion.diagnostics.isEmpty && expansion.contains(#"PropertyMetadata("x", \_MoultModel.x,"#))
     }
 
     /// The body of an initialiser, and what becomes of it.
@@ -184,7 +184,7 @@ import Testing
         #expect(!expansion.contains("extension Dog"))
         #expect(!expansion.contains("_$observationRegistrar = "))
         #expect(expansion.contains("override class var schemaMetadata: MoultData.Schema.ModelMetadata { _$metadata }"))
-        #expect(expansion.contains("Animal._$properties(of: M.self) + ["))
+        #expect(expansion.contains("Animal._$properties(of: _MoultModel.self) + ["))
         #expect(expansion.contains("parent: Animal.self"))
         #expect(expansion.contains("super.init(backingData: backingData)"))
     }

@@ -97,10 +97,12 @@ final class EngineChild {
     let process: ChildProcess
     private var text = ""
 
-    init(_ verb: String, _ store: String) throws {
+    /// - Parameter phase: where the child stops itself and waits to be killed.
+    init(_ verb: String, _ store: String, stoppingAt phase: String? = nil) throws {
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         process = try ChildProcess(
-            folder.appendingPathComponent("engine-child").path, [verb, store], output: .readOutputOnly)
+            folder.appendingPathComponent("engine-child").path, [verb, store] + (phase.map { [$0] } ?? []),
+            output: .readOutputOnly)
     }
 
     /// Waits until the child has printed the line, or has ended.

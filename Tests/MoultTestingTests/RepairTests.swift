@@ -53,6 +53,28 @@ struct RepairTests {
         try Self.expectKept(ground, .powerLoss, seeds: [0, 2]) { $0 > end - 30 }
     }
 
+    @Test func `a cut-off store below a hot journal gets its length in one step`() throws {
+        let (folder, ground) = try Self.ground("cut-off")
+        defer { withExtendedLifetime(folder) {} }
+        let sized = try #require(ground.operations.firstIndex(of: .truncate))
+        try Self.expectKept(ground, .tornSector, seeds: [0, 1, 2, 3]) { (sized - 4...sized + 12).contains($0) }
+    }
+
+    @Test func `a log that was emptied does not come back after a power cut`() throws {
+        let (folder, ground) = try Self.ground("policy, with a quarantine")
+        defer { withExtendedLifetime(folder) {} }
+        let end = ground.operations.count
+        try Self.expectKept(ground, .powerLoss, seeds: [0, 1, 2, 3]) { $0 > end - 12 }
+    }
+
+    @Test(arguments: ["mirror begun", "salvaged"])
+    func `what a failing disk does not let go of is named`(kind: String) throws {
+        let (folder, ground) = try Self.ground(kind)
+        defer { withExtendedLifetime(folder) {} }
+        let end = ground.operations.count
+        try Self.expectKept(ground, .inputOutputOn) { $0 > end - 10 }
+    }
+
     @Test func `a restore that fails leaves the damaged store in its place, not an empty one`() throws {
         let folder = try ScratchFolder()
         let faultCase = try #require(try FaultCases.all.first { $0.name.contains("damaged") })

@@ -30,6 +30,7 @@ extension ForwardingSystem {
     package func rename(_ path: String, to newPath: String) throws { try real.rename(path, to: newPath) }
     package func remove(_ path: String) throws -> Bool { try real.remove(path) }
     package func makeFolder(_ path: String, _ rights: FileRights) throws { try real.makeFolder(path, rights) }
+    package func setSize(_ size: Int64, of path: String) throws { try real.setSize(size, of: path) }
     package func setMode(_ mode: UInt32, of path: String) throws { try real.setMode(mode, of: path) }
     package func lock(_ path: String, _ rights: FileRights) throws -> FileLock? { try real.lock(path, rights) }
     package var processIdentifier: Int32 { real.processIdentifier }

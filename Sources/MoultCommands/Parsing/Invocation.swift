@@ -94,7 +94,8 @@ package struct Invocation: Sendable {
     ) throws -> (Option, String) {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let typed = parts.first ?? argument
-        let name = typed == "-h" ? "help" : typed.hasPrefix("--") ? String(typed.dropFirst(2)) : ""
+        let short = ["-h": "help", "-o": "out"]
+        let name = short[typed] ?? (typed.hasPrefix("--") ? String(typed.dropFirst(2)) : "")
         guard let option = verb.options.first(where: { $0.name == name }) else {
             let near = Suggestion.nearest(to: typed, among: verb.options.map { "--\($0.name)" })
             let hint = near.map { " Did you mean \($0)?" } ?? ""

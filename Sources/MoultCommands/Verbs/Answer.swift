@@ -26,7 +26,7 @@ extension Verb {
         var versions = try invocation.operandVersions(console)
         let store = invocation[value: forStore]
         if let store, let model = invocation[Operand.model] {
-            versions = try invocation.onTheWay(versions, of: store, to: model)
+            versions = try versions.onTheWay(of: store, to: model)
         }
         if store == nil, !invocation.all(set).isEmpty, let model = invocation[Operand.model],
             try StoreProbe.isDatabase(model)

@@ -21,10 +21,10 @@ extension Verb {
         let versions = try invocation.versionsIfKnown(console) ?? ModelVersions(versions: [])
         let probe = try StoreProbe(try invocation.required(Operand.store))
         defer { probe.close() }
-        let layout = try layout(probe, versions)
-        let reader = StoreReader(connection: probe.connection, layout: layout, store: probe.path)
         let style = console.output.style
         do {
+            let layout = try layout(probe, versions)
+            let reader = StoreReader(connection: probe.connection, layout: layout, store: probe.path)
             for entity in try entities(invocation, layout.model) {
                 try reader.forEachObject(of: entity, includingSubentities: invocation[withSubentities]) { row in
                     console.isJSON ? console.line(row.document.compact) : console.lines(row.lines(style: style))
@@ -33,15 +33,21 @@ extension Verb {
             }
         } catch is NoReader {
             return .done
+        } catch {
+            // What was read while somebody wrote says nothing of the store.
+            try checkUndisturbed(probe)
+            throw error
         }
-        // Lines that are printed cannot be undone, so the caller is told.
-        if probe.way == .immutable, !probe.isUndisturbed {
-            throw MigrationError(
-                .locked,
-                "Another process wrote to the store while it was read. What was printed may mix two states.",
-                place: probe.path, remedy: "Close every app that has it open and run the command again.")
-        }
+        try checkUndisturbed(probe)
         return .done
+    }
+
+    /// Lines that are printed cannot be undone, so the caller is told.
+    private static func checkUndisturbed(_ probe: StoreProbe) throws {
+        guard probe.way == .immutable, !probe.isUndisturbed else { return }
+        throw MigrationError(
+            .locked, "Another process wrote to the store while it was read. What was printed may mix two states.",
+            place: probe.path, remedy: "Close every app that has it open and run the command again.")
     }
 
     private static let entity = Option.value("entity", "NAME", "Print only the objects of this entity.")

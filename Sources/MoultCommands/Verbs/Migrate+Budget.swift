@@ -13,6 +13,9 @@ extension Verb {
         for option in [Option.dryRun, .inPlace, .deferred, .makeRoom, .stops] where invocation[option] {
             throw invocation.wrong("--budget and --\(option.name) exclude each other.")
         }
+        guard try invocation.newStore() == nil else {
+            throw invocation.wrong("--budget and --into exclude each other.")
+        }
         let kept = try invocation.keptPlan()
         try kept?.checkCode(invocation.registry)
         let prepared = try invocation.preparedMigration(console)

@@ -24,13 +24,17 @@ extension Verb {
             same command continues, and the last call commits the new store. If the store was written to between two
             calls, the migration starts over. moult plan prints the shortest budget.
 
+            With --into the store and its folder stay as they are, and the new store is another file, which must not
+            exist. It gets its name when it is whole and verified. There is no backup: the old store is one.
+
             Losses are counted, and an app's own tables, indexes, triggers and views that are dropped are named: in the
             result, in moult runs and in moult log. A stage that loses what both versions have, and whose code has not
             read it, is refused; the message contains the code to write. --accept-losses declares the loss.
             """,
-        operands: [.store], options: migrateOptions + [.rules, .fix, .allowLargeQuarantine],
+        operands: [.store], options: migrateOptions + [.into, .rules, .fix, .allowLargeQuarantine],
         examples: [
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --dry-run",
+            "moult migrate forum.sqlite --model Forum.xcdatamodeld --into newest.sqlite",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --budget 5s",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --accept-losses",
@@ -48,12 +52,14 @@ extension Verb {
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
         if let budget = try invocation.seconds(.budget) { return try migrate(invocation, within: budget, console) }
+        let path = try invocation.newStore()
         let kept = try invocation.keptPlan()
         try kept?.checkCode(invocation.registry)
-        try invocation.heal(try invocation.required(Operand.store))
+        if path == nil { try invocation.heal(try invocation.required(Operand.store)) }
         let prepared = try invocation.preparedMigration(console)
         try kept?.check(prepared)
         console.say(prepared.warnings)
+        if let path { return try migrate(prepared, into: path, invocation, console) }
         let plan = prepared.plan
         guard let migration = try prepared.migration(inPlace: invocation[.inPlace]) else {
             console.print(OutcomeReport(nothingToDoAt: plan.to.name).document) { PlanReport(prepared).lines(style: $0) }
@@ -113,6 +119,8 @@ extension Option {
         "make-room", "If space is short, remove expired backups and continue without keeping one.")
     static let again = flag(
         "again", "Start again although the last runs all died before their end.")
+    static let into = value(
+        "into", "FILE", "Write the new store to this file, and leave the old one as it is.", completes: .files)
     static let acceptLosses = flag(
         "accept-losses", "Migrate although a stage loses values or objects that both versions have.")
     static let frugal = flag("frugal", "Keep no backup after the run, which needs less space.")

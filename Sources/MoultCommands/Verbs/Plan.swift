@@ -75,19 +75,9 @@ extension Invocation {
     func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
         if self[.inPlace], self[.stops] { throw wrong("--in-place and --stop-at-each-version exclude each other.") }
         let versions = try versionsOnTheWay(console)
-        if let change = versions.findings.first(where: { $0.code == "released-version-changed" }) {
-            throw MigrationError(
-                .lockFileMismatch, change.message, place: change.place, remedy: change.remedy)
-        }
-        let mappings = try self[value: .mapping].map { try MappingModelFile.all(at: $0) } ?? []
-        if let folder = self[value: .mapping], mappings.isEmpty {
-            throw MigrationError(
-                .modelNotFound, "The folder contains no mapping model.", place: folder,
-                remedy: "Give an .xcmappingmodel folder, a compiled .cdm, or a folder of them.")
-        }
-        let registered = try mappings.map {
-            try RegisteredStage(
-                $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(self.registry.policies.keys))
+        try versions.checkReleased()
+        let registered = try self[value: .mapping].map { path in
+            try [RegisteredStage](mappingsAt: path, in: versions, self.registry)
         }
         var registry = self.registry
         if self[.fix] { registry.appliesFixes = true }
@@ -97,7 +87,7 @@ extension Invocation {
             registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
         }
         var options = PreparedMigration.Options(
-            answers: try answers(for: versions, console), registered: registered, registry: registry,
+            answers: try answers(for: versions, console), registered: registered ?? [], registry: registry,
             stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
         options.defersWork = self[.deferred]

@@ -6,7 +6,8 @@ extension Verb {
     static let repair = Verb(
         "repair", "Repair a store: missing tables, columns, indexes and history, and rows that contradict each other.",
         discussion: """
-            Looks for: \(RepairRule.allCases.map(\.rawValue).joined(separator: ", ")).
+            Looks for: \(names(of: RepairRule.byDefault)); with --only cycles also for objects that are their own
+            ancestors, which Core Data allows.
             If a store lacks some tables, columns or indexes of its current version, they are created as Core Data would
             create them, with the model's default values. No row is removed; run the command again to check the rows. It
             works as a migration does: backed up, changed on a copy, verified, then committed. No object is deleted:
@@ -59,21 +60,27 @@ extension Verb {
     /// What to do once the tables are whole.
     private static func nextRepair(_ outcome: MigrationOutcome?) -> String {
         outcome == nil
-            ? "The rows are checked after the tables are repaired." : "Next: moult repair --dry-run checks the rows."
+            ? "The rows are checked after tables and indexes are repaired."
+            : "Next: moult repair --dry-run checks the rows."
+    }
+
+    fileprivate static func names(of rules: Set<RepairRule>) -> String {
+        RepairRule.allCases.filter(rules.contains).map(\.rawValue).joined(separator: ", ")
     }
 
     fileprivate static let only = Option.value(
-        "only", "RULES", "Only these repairs, separated by commas; by default all.",
+        "only", "RULES", "Only these repairs, separated by commas; by default all but cycles.",
         completes: .words(RepairRule.allCases.map(\.rawValue)))
 }
 
 extension Invocation {
     fileprivate func repairRules() throws -> Set<RepairRule> {
-        guard let names = list(Verb.only) else { return Set(RepairRule.allCases) }
+        guard let names = list(Verb.only) else { return RepairRule.byDefault }
+        let all = Verb.names(of: Set(RepairRule.allCases))
+        guard !names.isEmpty else { throw wrong("--only names no repair; there are \(all).") }
         return Set(
             try names.map { name in
                 guard let rule = RepairRule(rawValue: name) else {
-                    let all = RepairRule.allCases.map(\.rawValue).joined(separator: ", ")
                     throw wrong("There is no repair \(name); there are \(all).")
                 }
                 return rule

@@ -1,13 +1,15 @@
 import MoultEngine
 import MoultModel
 import MoultReport
+import MoultSystem
 
 extension Verb {
     static let resume = Verb(
         "resume", "Finish an interrupted run: recover the store, and migrate it if it is still the old one.",
         discussion: """
             Without --model the store is only recovered: a run that died after its commit is completed, and one that
-            died before it is undone. Leftover files are removed.
+            died before it is undone. Leftover files are removed. STORE may be the file of a migration with --into that
+            died before there was one.
             """,
         operands: [.store], options: migrateOptions,
         examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]
@@ -15,6 +17,13 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         let leftOutside = try invocation.migrator.leftOutside(store)
         let outcome = try invocation.migrator.recover(store)
+        let isMissing = try !POSIXSystem().exists(store)
+        if isMissing, outcome == .undone {
+            console.print(["format": 1, "recovery": .string(outcome.rawValue)]) { _ in
+                ["The new store was not finished. What was left of it is removed. Run the same command again."]
+            }
+            return .done
+        }
         if invocation[value: .model] != nil || invocation.registry.models != nil {
             return try migrate(invocation, console)
         }

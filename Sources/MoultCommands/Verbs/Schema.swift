@@ -55,45 +55,19 @@ private struct SchemaFiles {
     init(_ versions: ModelVersions, in folder: String, bundle: String) throws {
         var files: [(path: String, text: String)] = []
         var names: [String] = []
+        var models: [(name: String, model: ManagedObjectModel)] = []
         for version in versions.versions {
             let text = version.model.json.indented + "\n"
-            let contents = try version.model.xmlContents()
             // A node of several names has one model.
             for name in version.names.reversed() {
-                try Self.check(name)
                 names.append(name)
+                models.append((name, version.model))
                 files.append((Path.join(folder, "\(name).json"), text))
-                files.append((Path.join(bundle, "\(name).xcdatamodel/contents"), contents))
             }
         }
-        if let current = versions.currentName ?? names.last {
-            files.append((Path.join(bundle, ".xccurrentversion"), Self.marker(of: current)))
-        }
-        self.files = files
+        let sources = try SourceFiles(bundle: models, currentName: versions.currentName ?? names.last)
+        self.files = files + sources.files.map { (Path.join(bundle, $0.path), $0.text) }
         self.names = names
-    }
-
-    /// The property list by which Xcode knows the current version.
-    private static func marker(of name: String) -> String {
-        let escaped = name.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-        return """
-            <?xml version="1.0" encoding="UTF-8"?>
-            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-            <plist version="1.0">
-            <dict>
-            \t<key>_XCCurrentVersionName</key>
-            \t<string>\(escaped).xcdatamodel</string>
-            </dict>
-            </plist>
-
-            """
-    }
-
-    private static func check(_ name: String) throws {
-        guard name.isEmpty || name.contains("/") || name.hasPrefix(".") else { return }
-        throw MigrationError(
-            .usage, "The version name \(name) cannot be a file name.", place: name,
-            remedy: "Give the version a name without slashes.")
     }
 
     /// Two models may call their versions the same, such as "1.0" of two stores.

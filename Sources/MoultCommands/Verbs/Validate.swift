@@ -42,7 +42,7 @@ extension Verb {
         // What does not fit the model is said before the store is read.
         var names = RuleModelCheck(version.model)
         try names.check(rules, place: place)
-        let audit = try StoreAudit(store, model: version.model, full: invocation[full], withValues: invocation[values])
+        let audit = try StoreAudit(store, at: version, full: invocation[full], withValues: invocation[values])
         let ruled = try RuleAudit(store, rules, version: version, source: compared, place: place)
         var report = ValidationReport(
             version: version.name, audit: audit, rules: ruled.findings, withValues: invocation[values])
@@ -76,17 +76,6 @@ extension Invocation {
         let own = registry.rules.filter { $0.when.contains(.after) }
         guard let path = self[value: .rules] else { return (own, "the rules of the app") }
         return (own + (try RulesFile(json: try POSIXSystem().read(path), place: path)).rules, path)
-    }
-}
-
-extension ModelVersions {
-    /// - Throws: `storeUnknown` for a store of no version that is here.
-    func version(ofStore store: String) throws -> ModelVersion {
-        let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
-        guard let position = position(matching: hashes) else {
-            throw MigrationError.storeUnknown(nearest: nearest(to: hashes))
-        }
-        return versions[position]
     }
 }
 

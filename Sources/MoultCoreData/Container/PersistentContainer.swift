@@ -91,7 +91,6 @@ open class PersistentContainer: @unchecked Sendable {
     public func loadPersistentStores(
         completionHandler completion: @escaping @Sendable (PersistentStoreDescription, (any Error)?) -> Void
     ) {
-        makeDefaultFolder()
         for description in persistentStoreDescriptions {
             persistentStoreCoordinator.addPersistentStore(with: description, completionHandler: completion)
         }
@@ -101,7 +100,6 @@ open class PersistentContainer: @unchecked Sendable {
     ///
     /// - Throws: the first error; with several, `place` and `cause` name the others.
     public func loadPersistentStores() async throws {
-        makeDefaultFolder()
         var errors: [any Error] = []
         for description in persistentStoreDescriptions {
             do {
@@ -125,15 +123,6 @@ open class PersistentContainer: @unchecked Sendable {
                 continuation.resume(with: Result { _ = try persistentStoreCoordinator.add(description) })
             }
         }
-    }
-
-    /// The default folder is the container's own to make; any other must be there.
-    private func makeDefaultFolder() {
-        let folder = Self.defaultDirectoryURL()
-        let isUsed = persistentStoreDescriptions.contains {
-            $0.type == .sqlite && $0.url?.deletingLastPathComponent().standardizedFileURL == folder.standardizedFileURL
-        }
-        if isUsed { try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
     }
 
     // MARK: - Contexts

@@ -18,7 +18,7 @@ extension ManagedObjectContext {
 
     func postDidSave(_ saved: SavedChanges) {
         NotificationCenter.default.post(
-            name: Self.didSaveObjectIDsNotification, object: self, userInfo: saved.userInfo)
+            name: Self.didSaveObjectIDsNotification, object: face ?? self, userInfo: saved.userInfo)
     }
 
     /// Takes in what another context has saved; what was changed here stays, property by property.

@@ -100,7 +100,7 @@ extension ManagedObjectContext {
     // MARK: - Faces
 
     /// The typed face of an object: the one that somebody holds, or a new one of the registered class.
-    func face(_ object: Object) throws -> ManagedObject {
+    package func face(_ object: Object) throws -> ManagedObject {
         let coordinator = try coordinator()
         return try graph().perform { face(object, coordinator) }
     }
@@ -127,7 +127,7 @@ extension ManagedObjectContext {
 
     // MARK: - Turns
 
-    func inTurn<Result>(_ body: (ObjectContext) throws -> Result) throws -> Result {
+    package func inTurn<Result>(_ body: (ObjectContext) throws -> Result) throws -> Result {
         try turn.withLock { try publicErrors { try body(try graph()) } }
     }
 

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     public func save() throws {
         try inTurn { graph in
             try throwNoted()
-            NotificationCenter.default.post(name: Self.willSaveObjectsNotification, object: self)
+            NotificationCenter.default.post(name: Self.willSaveObjectsNotification, object: face ?? self)
             let faces = try callWillSave(graph)
             try validate(faces, graph)
             state.withLock { $0.isSaving = true }

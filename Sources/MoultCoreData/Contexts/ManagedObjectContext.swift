@@ -36,6 +36,9 @@ public final class ManagedObjectContext: @unchecked Sendable {
         var isSaving = false
     }
 
+    /// Another face of this context, which notifications are posted for in its place.
+    package weak var face: AnyObject?
+
     /// The typed faces of objects with changes, which may carry values of their own; used under ``turn``.
     var keptFaces: [ManagedObject] = []
 
@@ -90,7 +93,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     var graphIfAny: ObjectContext? { state.withLock { $0.graph } }
 
-    func graph() throws -> ObjectContext {
+    package func graph() throws -> ObjectContext {
         if let graph = graphIfAny { return graph }
         throw MigrationError(
             .usage, "The context has neither a coordinator nor a parent.",

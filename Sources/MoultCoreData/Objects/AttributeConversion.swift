@@ -2,13 +2,22 @@ import Foundation
 import MoultModel
 
 /// Between the value of an attribute and what an application has for it.
-struct AttributeConversion {
+package struct AttributeConversion {
     let type: AttributeType
     /// `Entity.attribute`
     let place: String
     let transformer: AnyAttributeTransformer?
 
-    func foundation(_ value: AttributeValue) throws -> Any {
+    init(type: AttributeType, place: String, transformer: AnyAttributeTransformer?) {
+        self.type = type
+        self.place = place
+        self.transformer = transformer
+    }
+
+    /// For an attribute without a transformer.
+    package init(type: AttributeType, place: String) { self.init(type: type, place: place, transformer: nil) }
+
+    package func foundation(_ value: AttributeValue) throws -> Any {
         switch value {
         case .integer(let number): NSNumber(value: number)
         case .boolean(let flag): NSNumber(value: flag)
@@ -25,7 +34,7 @@ struct AttributeConversion {
     }
 
     /// - Throws: `wrongType`.
-    func attributeValue(_ value: Any?) throws -> AttributeValue? {
+    package func attributeValue(_ value: Any?) throws -> AttributeValue? {
         guard let value, !(value is NSNull) else { return nil }
         if let value = value as? AttributeValue { return value.fitted(to: type) }
         if type == .transformable { return try transformed(value) }

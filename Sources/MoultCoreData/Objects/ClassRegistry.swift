@@ -4,6 +4,8 @@ import Synchronization
 /// Which class the objects of each entity have.
 final class ClassRegistry: Sendable {
     private struct State {
+        /// The class of objects whose entity has none.
+        var base: ManagedObject.Type = ManagedObject.self
         /// As registered, by entity.
         var registered: [String: ManagedObject.Type] = [:]
         /// Looked up before: the registered class of the entity or of the nearest one above it.
@@ -13,13 +15,21 @@ final class ClassRegistry: Sendable {
     private let state = Mutex(State())
 
     /// Whether any class but `ManagedObject` is registered.
-    var isUsed: Bool { state.withLock { !$0.registered.isEmpty } }
+    var isUsed: Bool { state.withLock { !$0.registered.isEmpty || $0.base != ManagedObject.self } }
 
     /// - Throws: `unknownKey` if the model has no entity for the class.
     func register(_ type: ManagedObject.Type, in model: ManagedObjectModel) throws {
         let name = try entityName(for: type, in: model)
         state.withLock { state in
             state.registered[name] = type
+            state.found = [:]
+        }
+    }
+
+    /// Says which class the objects of entities without a class have.
+    func use(_ base: ManagedObject.Type) {
+        state.withLock { state in
+            state.base = base
             state.found = [:]
         }
     }
@@ -39,7 +49,7 @@ final class ClassRegistry: Sendable {
             if let type = state.found[entityName] { return type }
             let lineage = model.entity(entityName).map(model.lineage(of:)) ?? []
             let registered = state.registered
-            let type = lineage.lazy.compactMap { registered[$0.name] }.first ?? ManagedObject.self
+            let type = lineage.lazy.compactMap { registered[$0.name] }.first ?? state.base
             state.found[entityName] = type
             return type
         }

@@ -14,7 +14,7 @@ import MoultObjects
 ///
 /// Objects are not `Sendable`: they belong to their context's turn.
 open class ManagedObject {
-    let object: Object
+    package let object: Object
     /// The context that made the object; nil once the context is gone. The object does not keep it.
     public private(set) weak var managedObjectContext: ManagedObjectContext?
     /// Whether the context holds this face because it has changes.

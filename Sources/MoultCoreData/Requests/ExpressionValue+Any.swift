@@ -3,12 +3,12 @@ import MoultModel
 
 extension FormatArgument {
     /// - Throws: `usage` for a value that no predicate can hold.
-    init(any value: Any?) throws { self = .value(try ExpressionValue(any: value)) }
+    package init(any value: Any?) throws { self = .value(try ExpressionValue(any: value)) }
 }
 
 extension ExpressionValue {
     /// - Throws: `usage` for a value that no predicate can hold.
-    init(any value: Any?) throws {
+    package init(any value: Any?) throws {
         switch value {
         case nil, is NSNull: self = .null
         case let value as ExpressionValue: self = value
@@ -32,7 +32,7 @@ extension ExpressionValue {
     }
 
     /// As a dictionary result or a key path has it; objects as objects of `context`.
-    func foundation(in context: ManagedObjectContext?) throws -> Any? {
+    package func foundation(in context: ManagedObjectContext?) throws -> Any? {
         switch self {
         case .null: nil
         case .boolean(let flag): NSNumber(value: flag)

@@ -10,11 +10,15 @@ import Synchronization
 public final class PersistentStoreCoordinator: @unchecked Sendable {
     /// The model of every store that is open here.
     public let managedObjectModel: ManagedObjectModel
-    let objects: ObjectCoordinator
+    package let objects: ObjectCoordinator
+    /// Another face of this coordinator.
+    package weak var face: AnyObject?
     let classes = ClassRegistry()
     let transformers = TransformerRegistry()
     /// The versions found next to the model, for stores that are behind.
     let modelVersions: ModelVersions?
+    /// The versions that were found next to the model.
+    package var versionsOfModel: ModelVersions? { modelVersions }
     private let stores = Mutex<[PersistentStore]>([])
 
     /// - Parameter versions: the versions of the model, oldest first, that stores may be of. A store of none of them is
@@ -165,6 +169,9 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     public func register(_ classes: ManagedObject.Type...) throws {
         for type in classes { try self.classes.register(type, in: managedObjectModel) }
     }
+
+    /// Says which class the objects of entities without a registered class have.
+    package func useForAllObjects(_ type: ManagedObject.Type) { classes.use(type) }
 
     /// Says how the values of transformable attributes with that `valueTransformerName` are kept.
     public func setTransformer(_ transformer: some AttributeTransformer, forName name: String) {

@@ -24,7 +24,7 @@ package struct StoreOpening {
     /// carries one, and an inferred edge from it to the last version otherwise.
     package var adopting: ((StoreSnapshot, ModelVersions) throws -> ModelVersions)?
     /// Called before anything is done to a store that is behind, with the names of its version and of the one aimed at.
-    package var willMigrate: ((_ from: String, _ to: String) -> Void)?
+    package var willMigrate: ((_ from: String, _ to: String) throws -> Void)?
     package var system: any System = POSIXSystem()
 
     init(
@@ -58,6 +58,10 @@ package struct StoreOpening {
             let store = try ObjectStore(inMemory: model, configuration: configuration, history: options.tracksHistory)
             return PersistentStore(store, url: nil, type: .inMemory, configuration: configuration, options: options)
         }
+        guard url.isFileURL else {
+            throw MigrationError(
+                .usage, "\(url) is not the URL of a file.", place: "\(url)", remedy: "Use URL(fileURLWithPath:).")
+        }
         if try system.exists(url.path) {
             try bringUpToDate(url.path)
         } else {
@@ -77,6 +81,7 @@ package struct StoreOpening {
                 .fileNotFound, "There is no store at this path, and it was opened for reading only.", place: path,
                 remedy: "Check the path, or open it for writing once, which creates it.")
         }
+        try makeDefaultFolder(of: path)
         guard try system.exists(Path.folder(of: path)) else {
             throw MigrationError(
                 .fileNotFound, "The folder of the store does not exist.", place: Path.folder(of: path),
@@ -86,6 +91,15 @@ package struct StoreOpening {
         try StoreMaker(
             modelVersion(), history: options.tracksHistory, experimental: options.allowsUncertainHashes
         ).make(at: path, on: POSIXSystem())
+    }
+
+    /// The folders of stores that nobody gives a place, the program's own and those of groups next to it, are made with
+    /// the first store; any other must be there.
+    private func makeDefaultFolder(of path: String) throws {
+        let own = PersistentContainer.defaultDirectoryURL().standardizedFileURL
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().standardizedFileURL
+        guard folder == own || folder.deletingLastPathComponent() == own.deletingLastPathComponent() else { return }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
     /// - Throws: `unsupported` if a hash would be a guess, and nobody has asked for that.
@@ -153,7 +167,7 @@ extension StoreOpening {
         if let willMigrate {
             let start = versions.position(
                 matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
-            willMigrate(start.map { versions.versions[$0].name } ?? "", target(in: versions) ?? "")
+            try willMigrate(start.map { versions.versions[$0].name } ?? "", target(in: versions) ?? "")
         }
         let answers = try description?.migrationAnswers.map { try Answers(json: [UInt8]($0)) } ?? .none
         var preparation = PreparedMigration.Options(

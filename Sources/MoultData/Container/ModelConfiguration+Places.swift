@@ -71,6 +71,11 @@ extension ModelConfiguration {
                 .configurationFileNameContainsInvalidCharacters, "\(name) cannot be the name of a file.", place: name,
                 remedy: "Name the configuration without slashes.")
         }
+        guard url.isFileURL else {
+            throw SwiftDataError(
+                .configurationFileNameContainsInvalidCharacters, "\(url) is not the URL of a file.", place: "\(url)",
+                remedy: "Use URL(fileURLWithPath:).")
+        }
         // The side files of a store have longer names, and 255 bytes is what file systems take.
         if url.lastPathComponent.utf8.count > 250 {
             throw SwiftDataError(

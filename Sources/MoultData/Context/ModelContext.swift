@@ -28,6 +28,9 @@ public final class ModelContext {
         graph = ModelGraph(container.stack)
         given = container
         graph.context = self
+        // What has no changes of its own shows what others save.
+        objects.automaticallyMergesChangesFromParent = true
+        objects.keepsConflicts = true
     }
 
     /// The container; another one over the same stores where the first is gone.
@@ -128,7 +131,7 @@ public final class ModelContext {
     @MainActor func becomeMain() {
         isMain = true
         autosaveEnabled = true
-        objects.automaticallyMergesChangesFromParent = true
+        objects.keepsConflicts = false
     }
 
     /// Saves when the main actor is free.

@@ -68,9 +68,9 @@ struct ModelMembers {
     /// The properties as key paths of a subclass: `\Dog.name` and `\Animal.name` are different key paths.
     private var properties: DeclSyntax {
         let list = model.properties.map { "\n        \(description(of: $0))," }.joined()
-        let inherited = parent.map { "\($0)._$properties(of: M.self) + " } ?? ""
+        let inherited = parent.map { "\($0)._$properties(of: _MoultModel.self) + " } ?? ""
         return """
-            \(raw: access)static func _$properties<M: \(raw: model.name)>(of model: M.Type) -> [MoultData.Schema.PropertyMetadata] {
+            \(raw: access)static func _$properties<_MoultModel: \(raw: model.name)>(of model: _MoultModel.Type) -> [MoultData.Schema.PropertyMetadata] {
                 \(raw: inherited)[\(raw: list)
                 ]
             }
@@ -79,7 +79,7 @@ struct ModelMembers {
 
     private func description(of property: PersistedProperty) -> String {
         var arguments = [
-            "\"\(property.name)\"", "\\M.\(property.spelling)", property.access(in: model.name),
+            "\"\(property.name)\"", "\\_MoultModel.\(property.spelling)", property.access(in: model.name),
         ]
         if let value = property.initialValue { arguments.append("default: { \(value) }") }
         if let attribute = property.attribute { arguments.append(".attribute(\(list(attribute)))") }

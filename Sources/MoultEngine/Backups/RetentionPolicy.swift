@@ -2,19 +2,23 @@ import MoultSystem
 
 /// Which backups are kept: all of the last week, then one per week up to a month, and never fewer than
 /// ``minimumCount``. The newest sound backup is never removed.
-package struct RetentionPolicy: Sendable, Equatable {
-    package var keepAllDays: Int
-    package var keepWeeklyDays: Int
-    package var minimumCount: Int
+public struct RetentionPolicy: Sendable, Equatable {
+    /// Days for which every backup is kept.
+    public var keepAllDays: Int
+    /// Days for which one backup a week is kept.
+    public var keepWeeklyDays: Int
+    /// How many backups are kept whatever their age; at least one.
+    public var minimumCount: Int
 
-    package init(keepAllDays: Int = 7, keepWeeklyDays: Int = 30, minimumCount: Int = 3) {
+    /// The policy with these numbers; by default seven days, thirty days and three backups.
+    public init(keepAllDays: Int = 7, keepWeeklyDays: Int = 30, minimumCount: Int = 3) {
         self.keepAllDays = keepAllDays
         self.keepWeeklyDays = keepWeeklyDays
         self.minimumCount = minimumCount
     }
 
     /// Keeps everything.
-    package static let everything = RetentionPolicy(keepAllDays: .max, keepWeeklyDays: .max)
+    public static let everything = RetentionPolicy(keepAllDays: .max, keepWeeklyDays: .max)
 
     /// The backups that may go, oldest first. Ages are from the manifests, never from the file system.
     package func expired(of backups: [StoreBackup], now: Timestamp) -> [StoreBackup] {

@@ -30,9 +30,12 @@ package struct WriteAheadLog {
         salts = isWhole ? Array(header[16..<24]) : []
     }
 
+    /// Whether it begins like a log.
+    package var isLog: Bool { pageSize >= 512 && !salts.isEmpty }
+
     /// Why it cannot be the store's own; nil if nothing speaks against it.
     package func strangeness() throws -> String? {
-        guard pageSize >= 512, !salts.isEmpty else { return "it does not begin like a WAL." }
+        guard isLog else { return "it does not begin like a WAL." }
         guard let own = try system.read(store, prefix: 18).databasePageSize else { return "the store has no header." }
         guard own == pageSize else { return "its pages have \(pageSize) bytes, and those of the store have \(own)." }
         guard let main = try system.status(of: store), let log = try system.status(of: path),

@@ -48,7 +48,7 @@ extension MigrationRun {
     private func keepLook(_ pace: MigrationPace) throws {
         guard !pace.isResumed else { return }
         // What lies in a WAL would be written back later, and the store would seem to have been written to.
-        try lock.connection.writeBackLog()
+        try lock.connection.writeBackLog(system)
         try system.makeFolder(work)
         try save(pace)
         pace.gain()

@@ -271,7 +271,7 @@ extension DeferredRun {
     /// by the next process that opens the store.
     private func tidy() {
         do {
-            try connection.writeBackLog()
+            try connection.writeBackLog(system)
         } catch {
             MigrationLog(lock.sidecar, system).append("The work is done, but the cleanup failed: ", error)
         }

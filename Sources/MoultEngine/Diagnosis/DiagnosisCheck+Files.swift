@@ -23,13 +23,29 @@ extension DiagnosisCheck {
     static let sideFiles = DiagnosisCheck { site in
         guard try site.system.status(of: site.path)?.kind == .file else { return [] }
         var findings: [Finding] = []
-        if let log = try WriteAheadLog(beside: site.path, site.system), let reason = try log.strangeness() {
+        if let log = try WriteAheadLog(beside: site.path, site.system), log.isLog, let reason = try log.strangeness() {
             findings.append(
                 site.finding(
                     "stale-wal", .error, place: site.path + "-wal",
-                    "The -wal next to the store belongs to another file: \(reason) SQLite mixes the two and reports no error.",
-                    "Move it away (mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)) if the store was copied there by hand; or "
-                        + "moult rollback \(site.typed), which sets it aside."))
+                    "The -wal next to the store may belong to another file: \(reason) SQLite would mix the two and report no error.",
+                    "Copy the store and its -wal again from where they came from, with their times (cp -p). Move the -wal "
+                        + "away (mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)) only if "
+                        + "the store is complete without it."))
+        }
+        for suffix in ["-wal", "-journal"] {
+            let path = site.path + suffix
+            let before = try site.system.status(of: path)
+            guard before != nil else { continue }
+            let fault =
+                suffix == "-wal"
+                ? try LogFrames(path, site.system).fault : try RollbackJournal(path, site.system).playbackFault
+            // A living writer's ends anywhere.
+            guard let fault, try site.system.status(of: path) == before else { continue }
+            findings.append(
+                site.finding(
+                    "side-file-damaged", .warning, place: path,
+                    "The \(suffix) next to the store is damaged, and what it held may be lost. \(fault)",
+                    "\(site.salvage) reads what is left of it"))
         }
         let sizes = try ["", "-wal"].map { try site.system.status(of: site.path + $0)?.size ?? 0 }
         if sizes[1] > max(sizes[0], 64 << 20) {

@@ -18,7 +18,7 @@ extension DiagnosisCheck {
         guard let version = site.version, site.isSound else { return [] }
         let found = try repairs(site, version)
         let rules = Set(found.findings.map(\.rule))
-        let audit = try StoreAudit(site.path, model: version.model, system: site.system)
+        let audit = try StoreAudit(site.path, at: version, full: true, system: site.system)
         let others = audit.findings.filter { finding in
             finding.severity > .note && !found.remarks.contains(finding)
                 && RepairRule.repairing[finding.code]?.isDisjoint(with: rules) ?? true

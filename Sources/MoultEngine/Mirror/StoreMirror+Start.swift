@@ -61,27 +61,27 @@ extension StoreMirror {
                 remedy: "Use it, or end it first: moult mirror stop.")
         }
         if let present { try removeUnfinished(present) }
+        try system.checkNewPath(record.second, isStore: true)
         let support = Sidecar(store: record.second).support
-        for name in [record.second, support] + StoreProbe.sideFileSuffixes.map({ record.second + $0 })
-        where try system.exists(name) {
+        guard support != sidecar.support else {
             throw MigrationError(
-                .usage, "There is already something at \(name).", place: name,
-                remedy: "Name a path that does not exist, or move what is there.")
+                .usage, "Both stores would keep their external data in \(support).", place: record.second,
+                remedy: "Name a path with another file name, or in another folder.")
         }
+        try system.checkNewPath(support)
     }
 
     /// A start that died may have put its store in place, and nothing else can have the mirror's identifier; or only the
     /// folder of external data, where nothing was when it began.
     func removeUnfinished(_ dead: MirrorRecord) throws {
+        let support = Sidecar(store: dead.second).support
+        func removeSupport() throws { if support != sidecar.support { try system.removeTree(support) } }
         if try !system.exists(dead.second) {
-            try system.removeTree(Sidecar(store: dead.second).support)
+            try removeSupport()
         } else {
-            let mark = try? StoreProbe.read(dead.second, system: system) {
-                try MirrorMark(StoreMetadata(from: $0.connection))
-            }
-            if mark?.identifier == dead.identifier {
+            if try MirrorMark.read(in: dead.second, system)?.identifier == dead.identifier {
                 try system.remove(dead.second)
-                try system.removeTree(Sidecar(store: dead.second).support)
+                try removeSupport()
             }
         }
         try MirrorRecord.remove(sidecar, system)
@@ -104,11 +104,22 @@ extension StoreMirror {
             record.state = .mirroring
             try record.write(sidecar, system)
         } catch {
-            // Where that fails too, the record stays, and the next start removes what is left.
-            try? removeUnfinished(record)
+            do {
+                try removeUnfinished(record)
+            } catch let obstacle {
+                throw Self.left(record.second, after: error, obstacle)
+            }
             throw error
         }
         noteSeen(record.second)
+    }
+
+    /// The record stays too, and the next start removes what is left.
+    private static func left(_ second: String, after error: any Error, _ obstacle: any Error) -> MigrationError {
+        var error = error as? MigrationError ?? MigrationError(.inputOutput, "\(error)", place: second, remedy: "")
+        error.message += " What was made at \(second) could not be removed: \(obstacle)"
+        error.remedy = "Repair the disk, then start the mirror again, which removes it first, or remove it yourself."
+        return error
     }
 
     static func lastTransaction(of path: String) throws -> Int64? {
@@ -135,7 +146,7 @@ extension StoreMirror {
                 ).entry
             try metadata.write(to: connection)
         }
-        try connection.writeBackLog()
+        try connection.writeBackLog(system)
     }
 
     private func putInPlace(_ copy: String) throws {

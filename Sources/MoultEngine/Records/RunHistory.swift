@@ -62,7 +62,8 @@ package struct RunHistory: Sendable {
         if isFirst { try system.synchronise(sidecar.folder) }
     }
 
-    private func endsWithLine() throws -> Bool {
+    /// Whether the last record is whole.
+    func endsWithLine() throws -> Bool {
         var last = UInt8(ascii: "\n")
         let size = try system.status(of: sidecar.runs)?.size ?? 0
         if size > 0 { try system.readPieces(of: sidecar.runs, from: size - 1) { last = $0.last ?? last } }

@@ -1,10 +1,10 @@
-/// What a repair can mend, by the names that the command line has for it.
-package enum RepairRule: String, CaseIterable, Sendable, Hashable {
+/// What a repair can fix, by the names that the command line has for it.
+public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// Tables that the model needs and the store lacks.
     case tables
     /// Columns that a table lacks.
     case columns
-    /// Indexes that the model asks for, missing or on something else.
+    /// Indexes that the model asks for, missing or on something else, and any index that does not match its table.
     case indexes
     /// Tables and columns of persistent history, and rows of it that lead to nothing.
     case history
@@ -25,8 +25,11 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// `Z_PRIMARYKEY.Z_MAX` below a key that is taken.
     case keyCounters = "key-counters"
 
+    /// Those of a repair that names none. Core Data saves cycles, and an app may want them: they are cut only if asked for.
+    package static let byDefault = Set(allCases).subtracting([.cycles])
+
     /// What is done about it, in one sentence.
-    package var remedy: String {
+    public var remedy: String {
         switch self {
         case .tables: "The table, or the entity's number, is created."
         case .columns: "The column is added, with the model's default value."
@@ -50,6 +53,7 @@ package enum RepairRule: String, CaseIterable, Sendable, Hashable {
     package static let repairing: [String: Set<RepairRule>] = [
         "table-missing": [.tables, .history], "column-missing": [.columns, .history],
         "entity-number": [.tables, .keyCounters], "index-missing": [.indexes], "index-differs": [.indexes],
+        "index-damaged": [.indexes],
         "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
         "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
         "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates], "key-counter": [.keyCounters],

@@ -14,8 +14,12 @@ struct SchemaRepair: Sendable {
     /// Whether the rows cannot be looked at before this is done.
     let breaksReading: Bool
     private let script: SchemaScript
+    /// The indexes that are made again, before anything is read by them.
+    private let faults: [IndexFault]
 
-    var statements: [StoreScript.Statement] { script.statements }
+    var statements: [StoreScript.Statement] { script.statements + faults.compactMap(\.statement) }
+    /// Whether an index gives other rows than its table.
+    var hasIndexFaults: Bool { !faults.isEmpty }
     var isEmpty: Bool { statements.isEmpty }
     /// Whether rows of persistent history may lead to nothing once this is done.
     var makesHistory: Bool {
@@ -30,7 +34,14 @@ struct SchemaRepair: Sendable {
     ) throws {
         var gaps = SchemaGaps()
         let layout = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
-        breaksReading = gaps.breaksReading
+        faults = try IndexFault.all(connection)
+        if let fault = faults.first, !rules.contains(.indexes) {
+            throw MigrationError(
+                .storeCorrupted,
+                "The index \(fault.index.name) does not match its table: rows cannot be looked up by it.",
+                place: fault.index.name, remedy: "Leave --only out, or name indexes in it.")
+        }
+        breaksReading = gaps.breaksReading || !faults.isEmpty
         history = gaps.history
         let obstacles = gaps.obstacles
         gaps = gaps.possible
@@ -46,7 +57,8 @@ struct SchemaRepair: Sendable {
         try search.lookAtTables(script)
         let remarks = layout.findings.filter { $0.code == "column-type" }
         report = RepairReport(
-            findings: search.findings, remarks: remarks + obstacles + history.lasting + search.remarks)
+            findings: try search.findings + faults.map(search.finding),
+            remarks: remarks + obstacles + history.lasting + search.remarks + faults.compactMap(\.remark))
     }
 
     private static func check(_ gaps: SchemaGaps, _ rules: Set<RepairRule>) throws {
@@ -75,10 +87,13 @@ struct SchemaRepair: Sendable {
             connection, objects: objects,
             columns: script.fills.map(SchemaRepairVerifier.Column.init)
                 + gaps.history.columns.map(SchemaRepairVerifier.Column.init),
-            numbers: gaps.numbers.map(\.number) + gaps.history.counters.map(\.number)
+            numbers: gaps.numbers.map(\.number) + gaps.history.counters.map(\.number),
+            gone: faults.filter(\.isDropped).map(\.index.name)
         ).verify()
         let shape = StoreShape(objects: [], entities: [])
-        if let fault = try StoreVerifier(connection, shape: shape).pages().first {
+        let left = Set(faults.filter { $0.statement == nil }.map(\.index.name))
+        let verifier = StoreVerifier(connection, shape: shape)
+        if let fault = try verifier.pages(full: hasIndexFaults).first(where: { !left.contains($0.place) }) {
             throw MigrationError(
                 .verificationFailed, "The new store is damaged. \(fault.message)", place: connection.path,
                 remedy: "The store is unchanged. Report this as a bug.")
@@ -116,6 +131,33 @@ extension HistoryGaps {
         }
         if !rules.contains(.keyCounters) { counters.removeAll { !tables.contains($0) } }
         columns.removeAll { !$0.canBeAdded }
+    }
+}
+
+extension IndexFault {
+    /// A unique index whose values are not: without it, the next repair treats it as one that is missing.
+    fileprivate var isDropped: Bool { doubles > 0 && index.sql != nil }
+
+    /// Nil for the index of a constraint that the rows do not keep.
+    fileprivate var statement: StoreScript.Statement? {
+        guard doubles == 0 else {
+            let reason = "Take the index \(index.name) away, until the rows that share a value are repaired."
+            return index.sql.map { _ in .dropIndex(index.name, of: index.tableName, reason) }
+        }
+        return .init(
+            .createIndex, index.tableName, "REINDEX main.\(index.name.quotedName)",
+            "Make the index \(index.name) again.")
+    }
+
+    fileprivate var remark: Finding? {
+        guard doubles > 0 else { return nil }
+        return Finding(
+            code: "index-damaged", severity: .error, place: index.name,
+            message: "The unique index \(index.name) does not match its table, in which "
+                + "\(Quantity.count(doubles, "value occurs", plural: "values occur")) more than once.",
+            remedy: isDropped
+                ? "It is taken away. Run moult repair again: it repairs the rows, and makes the index."
+                : "Change the rows of \(index.tableName) that share a value; then run moult repair again.")
     }
 }
 
@@ -189,9 +231,15 @@ private struct SchemaSearch {
         findings += indexes
     }
 
+    func finding(_ fault: IndexFault) throws -> RepairReport.Finding {
+        .init(
+            rule: .indexes, place: fault.index.name, count: try rows(fault.index.tableName), keys: [],
+            left: fault.doubles)
+    }
+
     private func rows(_ table: String, _ numbers: [Int]? = nil) throws -> Int64 {
         let condition = numbers.map { " WHERE Z_ENT IN (\($0.map(String.init).joined(separator: ", ")))" } ?? ""
-        return try connection.integer("SELECT count(*) FROM main.\(table.quotedName)\(condition)") ?? 0
+        return try connection.integer("SELECT count(*) FROM main.\(table.quotedName) NOT INDEXED\(condition)") ?? 0
     }
 
     private func history(_ gaps: HistoryGaps) throws -> [RepairReport.Finding] {

@@ -33,16 +33,20 @@ package final class StoreRepair: Sendable {
     ///
     /// - Parameters:
     ///   - version: that of the store.
-    ///   - rules: what is looked for; all by default.
+    ///   - rules: what is looked for.
     /// - Throws: `storeCorrupted` for damaged pages, which no repair of rows helps; `cloudKit` and `deferredWork` for a
     ///   store that must be left alone.
     package init(
-        _ store: String, at version: ModelVersion, rules: Set<RepairRule> = Set(RepairRule.allCases),
+        _ store: String, at version: ModelVersion, rules: Set<RepairRule> = RepairRule.byDefault,
         system: any System = POSIXSystem()
     ) throws {
         (self.store, binding, schema, found) = try StoreProbe.read(store, system: system) { probe in
             try probe.connection.checkSoundness(place: probe.path)
             let snapshot = try StoreSnapshot(probe.connection)
+            // Another process may have migrated it since its version was looked up.
+            guard ModelVersions(versions: [version]).position(matching: snapshot.hashes) != nil else {
+                throw StoreProbe.disturbed(probe.path)
+            }
             try PreparedMigration.refuse(snapshot, .init())
             let schema = try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
             let rows =
@@ -51,6 +55,8 @@ package final class StoreRepair: Sendable {
             var found = RepairReport(
                 findings: schema.report.findings + schema.waiting.map(\.found) + rows,
                 remarks: schema.report.remarks)
+            // By an index that does not match its table an audit finds what is not so.
+            guard !schema.hasIndexFaults else { return (probe.path, BoundPlan.Binding(snapshot), schema, found) }
             let audit = try StoreAudit(
                 probe.connection, ExternalStorage(store: probe.path), model: version.model, checksPages: false,
                 on: system)

@@ -2,6 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 import MoultSystem
+import MoultVerify
 
 /// One run on one store, from the lock that is held to the entry in the history.
 final class MigrationRun {
@@ -80,7 +81,8 @@ final class MigrationRun {
             log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
             return finish(try change(), space)
         } catch {
-            let error: any Error = (error as? MigrationError).map { space.withNumbers($0, system) } ?? error
+            let error: any Error =
+                (error as? MigrationError).map { blamingIndex(space.withNumbers($0, system)) } ?? error
             let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }
             // The work is kept for the next call.
             if case .success(let kept?) = end { throw kept }
@@ -90,6 +92,21 @@ final class MigrationRun {
             abandon(final)
             throw final
         }
+    }
+}
+
+extension MigrationRun {
+    /// Rows that are found by an index of the old store that does not match its table are not those of the table.
+    private func blamingIndex(_ error: MigrationError) -> MigrationError {
+        guard error.code == .verificationFailed, let fault = (try? IndexFault.all(lock.connection))?.first else {
+            return error
+        }
+        return MigrationError(
+            .storeCorrupted,
+            "The index \(fault.index.name) does not match its table, so the migration could not be verified.",
+            place: sidecar.store,
+            remedy: "The store is unchanged. moult repair --only indexes makes the index again; then migrate again.",
+            cause: error.message)
     }
 }
 
@@ -387,7 +404,7 @@ extension MigrationRun {
             try measure(.commit) {
                 let writesBack = !before.usesWAL || hasTimeToWriteBack
                 try lock.connection.keepWALOnClose(!writesBack)
-                if writesBack { try lock.connection.writeBackLog() }
+                if writesBack { try lock.connection.writeBackLog(system) }
             }
             after = try StoreState(lock.connection)
             bytes += after.size

@@ -42,6 +42,7 @@ extension Migrator {
         if case .sound = condition {
             let lock = try StoreLock(sidecar.store, system, patience: options.patience, owner: owner)
             defer { lock.release() }
+            lock.report(to: observer)
             _ = try Recovery.heal(lock, system)
             outcome.saved = try replace(lock, by: backup, run, from: currentVersion, observer)
             try finish(&outcome, startedAt, lock, from: currentVersion)

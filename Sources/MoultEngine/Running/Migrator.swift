@@ -35,6 +35,7 @@ package struct Migrator: Sendable {
         let recovery = try Recovery.heal(lock, system)
         try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
         observer.report(.lock, 1, "No other process has the store open")
+        lock.report(to: observer)
         let run = try MigrationRun(migration, lock, recovery, options, system, observer)
         return try run.perform()
     }
@@ -43,6 +44,10 @@ package struct Migrator: Sendable {
     /// its next call continues waiting.
     package func recover(_ store: String) throws -> Recovery.Outcome {
         let sidecar = try sidecar(of: store)
+        // A migration into this path, or a salvage, may have died before there was a store.
+        if try UnfinishedStore.removeAbandoned(sidecar.store, system), try !system.exists(sidecar.store) {
+            return .undone
+        }
         if (try? Journal.read(sidecar, system))?.operation == .rollback {
             // There may be no store that could be opened.
             let owner = try RunOwner.take(sidecar, system)

@@ -100,7 +100,7 @@ struct StoreReplacement {
         do {
             try lock.connection.ignoresContents(false)
             try lock.connection.keepWALOnClose(false)
-            try lock.connection.writeBackLog()
+            try lock.connection.writeBackLog(system)
             if !usesLog { try lock.connection.execute("PRAGMA journal_mode = DELETE") }
         } catch {
             log.append("The store is restored, but its log could not be written back: ", error)

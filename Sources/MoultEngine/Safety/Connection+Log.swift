@@ -1,13 +1,14 @@
 import MoultSQLite
+import MoultSystem
 
 extension Connection {
     /// Writes the WAL back into the database and empties it.
     ///
-    /// - Returns: whether there is one; with a rollback journal nothing is done.
-    @discardableResult
-    func writeBackLog() throws -> Bool {
-        guard try text("PRAGMA journal_mode") == "wal" else { return false }
+    /// SQLite does not synchronise the empty file: after a power cut the old log would be there again.
+    func writeBackLog(_ system: any System) throws {
+        guard try text("PRAGMA journal_mode") == "wal" else { return }
         try run("PRAGMA wal_checkpoint(TRUNCATE)")
-        return true
+        // No lock of SQLite's lies on this file.
+        if try system.exists(path + "-wal") { try system.synchronise(path + "-wal") }
     }
 }

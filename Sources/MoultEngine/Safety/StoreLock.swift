@@ -14,6 +14,8 @@ package final class StoreLock {
     package let connection: Connection
     private let system: any System
     private var file: FileLock?
+    /// Where copies are of what SQLite cannot apply of a log or a journal; nil if it applies all.
+    private var kept: (folder: String, isNew: Bool)?
 
     /// - Parameters:
     ///   - store: the path without symbolic links.
@@ -28,11 +30,17 @@ package final class StoreLock {
         try sidecar.make(system)
         file = try owner ?? RunOwner.take(sidecar, system)
         let hasLog = try system.exists(store + "-wal")
+        kept = try DamagedSideFiles(sidecar, system).keep(isAlone: true)
         connection = try Connection(store, mode: .readWrite, busyTimeout: patience)
         do {
             try seize(keepingLog: hasLog)
         } catch let error as MigrationError where error.code == .locked {
             connection.close()
+            // A living process writes them.
+            if let kept, kept.isNew {
+                _ = try? system.removeTree(kept.folder)
+                _ = try? system.remove(sidecar.damaged)
+            }
             throw Self.openElsewhere(store, system, cause: error.cause)
         }
     }
@@ -48,6 +56,7 @@ package final class StoreLock {
         self.system = system
         try sidecar.make(system)
         file = try RunOwner.take(sidecar, system)
+        kept = try DamagedSideFiles(sidecar, system).keep(isAlone: false)
         connection = try Connection(store, mode: .readWrite, busyTimeout: patience)
         do {
             try connection.keepWALOnClose(true)
@@ -73,7 +82,15 @@ package final class StoreLock {
         self.system = system
         file = owner
         let hasLog = try (system.status(of: store + "-wal")?.size ?? 0) > 0
-        let isEmpty = try (system.status(of: store)?.size ?? 0) == 0
+        let size = try system.status(of: store)?.size ?? 0
+        let isEmpty = size == 0
+        let playedBack = try RollbackJournal(store + "-journal", system).databaseSize
+        if !isEmpty, size < playedBack {
+            // SQLite would write the last page of a file that was cut off. If it died in the middle of that page, nobody
+            // would complete it.
+            try system.setSize(playedBack, of: store)
+            try system.synchronise(store)
+        }
         if !hasLog, !isEmpty {
             // A log whose header is not one holds nothing, and has SQLite write one (the WAL format, section 4).
             try system.write([UInt8](repeating: 0, count: 8), to: store + "-wal")
@@ -110,10 +127,13 @@ package final class StoreLock {
     ///
     /// - Throws: what the disk says; then nobody knows which of the two the next process will find.
     func settle() throws {
-        guard try connection.writeBackLog() else { return }
-        // No lock of SQLite's lies on this file.
-        let log = sidecar.store + "-wal"
-        if try system.exists(log) { try system.synchronise(log) }
+        try connection.writeBackLog(system)
+    }
+
+    /// Says where copies are of what SQLite could not apply.
+    func report(to observer: MigrationObserver) {
+        guard let kept else { return }
+        observer.report(.lock, 1, "SQLite could not apply all of the -wal or -journal: a copy is in \(kept.folder)")
     }
 
     /// Closes the connection and gives the right back.

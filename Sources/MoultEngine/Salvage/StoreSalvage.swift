@@ -36,13 +36,9 @@ package struct StoreSalvage {
                 .fileNotFound, "There is no file at \(store).", place: store, remedy: "Check the path of the store.")
         }
         let store = try system.resolve(store)
-        try removeAbandoned(path)
-        try UnfinishedPath.checkUncontended(path, system)
-        try checkNewPaths(of: store, path)
-        let work = UnfinishedPath.make(for: path, system)
-        try system.makeFolder(work)
-        defer { _ = try? system.removeTree(work) }
-        let files = SalvageFiles(folder: work)
+        let unfinished = try UnfinishedStore(at: path, taking: newPaths(of: store, path), system)
+        defer { unfinished.remove() }
+        let files = SalvageFiles(unfinished)
         let fault = try copy(store, to: files.damaged)
         let recovery = try recover(store, files, isCancelled)
         var report = try make(files, recovery, of: store)
@@ -54,15 +50,14 @@ package struct StoreSalvage {
         for file in [files.new, files.aside] where try system.exists(file) {
             try system.synchronise(file)
         }
-        try install(files, of: store, at: path, &report)
+        try install(unfinished, files, of: store, &report)
         return report
     }
 
-    private func checkNewPaths(of store: String, _ path: String) throws {
-        for place in [path, Self.aside(of: path)] { try system.checkNewPath(place) }
-        if Sidecar(store: store).support != Sidecar(store: path).support {
-            try system.checkNewPath(Sidecar(store: path).support)
-        }
+    /// Where nothing may be.
+    private func newPaths(of store: String, _ path: String) -> [String] {
+        let (old, new) = (Sidecar(store: store).support, Sidecar(store: path).support)
+        return [path, Self.aside(of: path)] + (old == new ? [] : [new])
     }
 
     /// A rollback journal that a dead process has left is played back into the copy. A WAL is read as it is.
@@ -132,55 +127,18 @@ package struct StoreSalvage {
         return report
     }
 
-    /// The new store gets its name last: until then nothing looks like one.
     private func install(
-        _ files: SalvageFiles, of store: String, at path: String, _ report: inout SalvageReport
+        _ unfinished: UnfinishedStore, _ files: SalvageFiles, of store: String, _ report: inout SalvageReport
     ) throws {
+        let path = unfinished.path
         report.externalFiles = try copyExternalFiles(of: store, to: path, in: files)
         if report.externalFiles == 0 { try system.removeTree(files.support) }
-        // Somebody may have made something there since.
-        try checkNewPaths(of: store, path)
-        let before = try places(files, path).filter { try system.exists($0.from) }
-        // Whose the files at their new names are until the store has its own, a later run reads from this.
-        try system.write(Array(before.map(\.from).map(Path.name).joined(separator: "\n").utf8), to: files.mark)
-        for file in [files.mark, files.folder, Path.folder(of: files.folder)] { try system.synchronise(file) }
-        do {
-            for (from, to) in before { try system.rename(from, to: to) }
-            try system.synchronise(Path.folder(of: path))
-            try system.rename(files.new, to: path)
-        } catch {
-            _ = try? removeMoved(path, files)
-            throw error
-        }
-        do {
-            try system.synchronise(Path.folder(of: path))
-        } catch {
-            // It is there, and whole as long as the machine keeps its power.
+        let hasAside = try system.exists(files.aside)
+        if let error = try unfinished.install(taking: newPaths(of: store, path)) {
             report.notes.append("The folder of the new store could not be synchronised: \(error)")
         }
         report.store = path
-        if before.contains(where: { $0.from == files.aside }) { report.aside = Self.aside(of: path) }
-    }
-
-    /// What gets its name before the store.
-    private func places(_ files: SalvageFiles, _ path: String) -> [(from: String, to: String)] {
-        [(files.support, Sidecar(store: path).support), (files.aside, Self.aside(of: path))]
-    }
-
-    private func removeMoved(_ path: String, _ files: SalvageFiles) throws {
-        guard try system.exists(files.mark), try !system.exists(path) else { return }
-        let names = String(decoding: try system.read(files.mark), as: UTF8.self).split(separator: "\n")
-        for (from, to) in places(files, path) where names.contains(Path.name(of: from)[...]) {
-            if try !system.exists(from) { try system.removeTree(to) }
-        }
-    }
-
-    /// Removes what salvages to this path have left whose processes died.
-    private func removeAbandoned(_ path: String) throws {
-        for work in try UnfinishedPath.abandoned(for: path, system) {
-            try removeMoved(path, SalvageFiles(folder: work))
-            try system.removeTree(work)
-        }
+        if hasAside { report.aside = Self.aside(of: path) }
     }
 
     private func copyExternalFiles(of store: String, to path: String, in files: SalvageFiles) throws -> Int {
@@ -193,14 +151,15 @@ package struct StoreSalvage {
 
 /// The files of a salvage on the way.
 struct SalvageFiles {
-    let folder: String
-    var damaged: String { Path.join(folder, "damaged") }
-    var recovered: String { Path.join(folder, "recovered") }
-    var new: String { Path.join(folder, "new") }
-    var aside: String { Path.join(folder, "aside") }
-    var support: String { Path.join(folder, "support") }
-    /// Names what has got its own name, from just before that until the store has.
-    var mark: String { Path.join(folder, "moving") }
+    private let unfinished: UnfinishedStore
+
+    init(_ unfinished: UnfinishedStore) { self.unfinished = unfinished }
+
+    var damaged: String { Path.join(unfinished.folder, "damaged") }
+    var recovered: String { Path.join(unfinished.folder, "recovered") }
+    var new: String { unfinished.new }
+    var aside: String { unfinished.aside }
+    var support: String { unfinished.support }
 }
 
 extension PageRecovery.Hints {

@@ -30,6 +30,22 @@ package struct StoreAudit: Sendable {
         }
     }
 
+    /// - Throws: `locked` if another process has migrated the store since its version was looked up.
+    package init(
+        _ store: String, at version: ModelVersion, full: Bool = false, withValues: Bool = false,
+        system: any System = POSIXSystem()
+    ) throws {
+        self = try StoreProbe.read(store, system: system) { probe in
+            let hashes = try StoreMetadata(from: probe.connection).hashes
+            guard hashes.map({ ModelVersions(versions: [version]).position(matching: $0) }) != .some(nil) else {
+                throw StoreProbe.disturbed(probe.path)
+            }
+            return try Self(
+                probe.connection, ExternalStorage(store: probe.path), model: version.model, full: full,
+                withValues: withValues, on: system)
+        }
+    }
+
     /// - Parameters:
     ///   - connection: the store as its schema `main`; nothing is written to it.
     ///   - checksPages: not where somebody else does.

@@ -23,7 +23,9 @@ extension KeyedArchive.Builder {
                 ["NSExpressionType": .integer(0), "NSConstantValueClassName": string("_NSPredicateUtilities")])
             return try add(call: selector, of: library, arguments)
         case .message(let selector, let target, let arguments):
-            return try add(call: selector, of: try add(target), arguments)
+            // A call that was read from a text has the list that the parser filled, other calls a finished one.
+            let isParsed = selector != EntityMapping.fetchSelector
+            return try add(call: selector, of: try add(target), arguments, isParsed: isParsed)
         case .aggregate(let elements):
             let list = array(try add(list: elements))
             return object(
@@ -44,9 +46,9 @@ extension KeyedArchive.Builder {
     }
 
     private mutating func add(
-        call selector: String, of target: PropertyList, _ arguments: [Expression]
+        call selector: String, of target: PropertyList, _ arguments: [Expression], isParsed: Bool = false
     ) throws(MigrationError) -> PropertyList {
-        let list = array(try add(list: arguments))
+        let list = array(try add(list: arguments), isMutable: isParsed)
         return object(
             classes: ["NSFunctionExpression", "NSExpression", "NSObject"],
             [

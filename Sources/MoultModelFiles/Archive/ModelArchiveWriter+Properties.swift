@@ -185,7 +185,7 @@ extension ModelArchiveWriter {
         case .integer(let number): builder.leaf(.integer(number))
         case .boolean(let flag): builder.leaf(.boolean(flag))
         case .double(let number): builder.leaf(.real(number))
-        case .decimal(let digits): try builder.add(decimal: digits, place: place)
+        case .decimal(let digits): try builder.add(decimal: decimalTexts[place] ?? digits, place: place)
         case .string(let text): builder.string(text)
         case .date(let seconds): builder.add(date: seconds)
         case .binary(let bytes): builder.leaf(.data(bytes))

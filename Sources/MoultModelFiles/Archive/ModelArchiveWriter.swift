@@ -13,9 +13,16 @@ extension ManagedObjectModel {
     }
 
     /// The model as a `.mom` file holds it.
+    ///
+    /// - Parameters:
+    ///   - module: the Swift module of the classes whose name begins with a dot.
+    ///   - decimalTexts: the defaults of decimal attributes as a source spells them, by `Entity.attribute`: of a zero, the
+    ///     compiler keeps the decimal places.
     /// - Throws: as ``modelCache()``.
-    package func compiled() throws -> [UInt8] {
+    package func compiled(module: String? = nil, decimalTexts: [String: String] = [:]) throws -> [UInt8] {
         var writer = ModelArchiveWriter(self, isCache: false)
+        writer.module = module
+        writer.decimalTexts = decimalTexts
         return try writer.archive()
     }
 }
@@ -26,6 +33,10 @@ struct ModelArchiveWriter {
     let model: ManagedObjectModel
     /// Whether entities repeat what they inherit, and their dictionary is Core Data's own kind.
     let isCache: Bool
+    /// What stands before a class name that begins with a dot.
+    var module: String?
+    /// By `Entity.attribute`, the text of a default that is a decimal number.
+    var decimalTexts: [String: String] = [:]
     var builder = KeyedArchive.Builder()
     private var root = KeyedArchive.Builder.null
     private var entities: [String: PropertyList] = [:]
@@ -53,6 +64,11 @@ struct ModelArchiveWriter {
         if !model.configurations.isEmpty { fields["NSConfigurations"] = configurations() }
         builder.fill(root, classes: ["NSManagedObjectModel", "NSObject"], fields)
         return builder.archive(root: root)
+    }
+
+    /// Without a module, Apple's compiler leaves the dot.
+    private func qualified(_ className: String) -> String {
+        className.hasPrefix(".") ? (module ?? "") + className : className
     }
 
     // MARK: References
@@ -140,7 +156,7 @@ struct ModelArchiveWriter {
         let names = propertyNames(of: entity)
         var fields: [String: PropertyList] = [
             "NSEntityName": builder.string(entity.name),
-            "NSClassNameForEntity": builder.string(entity.managedObjectClassName),
+            "NSClassNameForEntity": builder.string(entity.managedObjectClassName.map(qualified)),
             "NSUserInfo": userInfo(entity.userInfo),
             "NSSubentities": builder.dictionary(subentities, isMutable: true),
             "NSSuperentity": reference(toEntity: entity.superentityName),
@@ -158,7 +174,9 @@ struct ModelArchiveWriter {
         if !indexes.isEmpty {
             fields["NSCompoundIndexes"] = nameLists(entity.effectiveCompoundIndexes)
             var references: [PropertyList] = []
-            for index in indexes { references.append(try fetchIndex(index, of: entity)) }
+            for index in indexes {
+                references.append(try fetchIndex(index, of: entity, name: name(of: index, in: entity)))
+            }
             fields["NSFetchIndexDescriptions"] = builder.array(references, isMutable: true)
         }
         builder.fill(
@@ -171,8 +189,16 @@ struct ModelArchiveWriter {
         return builder.array(references, isMutable: true)
     }
 
+    /// Where a compound index becomes a fetch index, Apple's compiler joins the names in a mutable string.
+    private mutating func name(of index: FetchIndexDescription, in entity: EntityDescription) -> PropertyList {
+        let name = builder.string(index.name)
+        guard !isCache, index.elements.count > 1, !entity.fetchIndexes.contains(index) else { return name }
+        return builder.object(
+            classes: ["NSMutableString", "NSString", "NSObject"], ["NS.string": .string(index.name)])
+    }
+
     private mutating func fetchIndex(
-        _ index: FetchIndexDescription, of entity: EntityDescription
+        _ index: FetchIndexDescription, of entity: EntityDescription, name: PropertyList
     ) throws -> PropertyList {
         let reference = builder.reserve()
         let elements = index.elements.map { element in
@@ -189,7 +215,7 @@ struct ModelArchiveWriter {
                 ])
         }
         let fields: [String: PropertyList] = [
-            "NSIndexName": builder.string(index.name), "NSIndexElements": builder.array(elements),
+            "NSIndexName": name, "NSIndexElements": builder.array(elements),
             "NSPartialIndexPredicate": try predicate(index.partialIndexPredicate),
             "NSEntity": self.reference(toEntity: entity.name),
         ]

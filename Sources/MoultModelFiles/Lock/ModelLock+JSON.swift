@@ -35,7 +35,9 @@ extension ModelLock {
         do {
             let document = try JSONFields(
                 JSONValue(parsing: bytes, place: place, code: .lockFileMismatch), place: place)
-            guard try document.integer("format") == Self.format else {
+            let format = try document.integer("format")
+            if let format, format > Self.format { throw MigrationError.laterLock(format, place) }
+            guard format == Self.format else {
                 throw document.invalid("has a format that this version of Moult does not know")
             }
             var models: [String: [Version]] = [:]
@@ -45,10 +47,20 @@ extension ModelLock {
             }
             self.init(models: models)
         } catch var error as MigrationError {
+            let isLater = error.code == .unsupported
             error.code = .lockFileMismatch
+            if isLater { throw error }
             error.remedy = "Restore the lock file from version control, or remove it and run moult lock."
             throw error
         }
+    }
+}
+
+extension MigrationError {
+    fileprivate static func laterLock(_ format: Int, _ place: String) -> MigrationError {
+        MigrationError(
+            .unsupported, "The lock file has format \(format), which a newer version of Moult has written.",
+            place: place, remedy: "Use a newer version of Moult.")
     }
 }
 

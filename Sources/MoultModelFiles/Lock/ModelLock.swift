@@ -47,7 +47,7 @@ package struct ModelLock: Sendable, Equatable {
     }
 
     /// By the bundle's file name.
-    private(set) var models: [String: [Version]]
+    package private(set) var models: [String: [Version]]
 
     package init() { models = [:] }
 
@@ -83,6 +83,11 @@ extension ModelLock {
 
     /// The name of a model in the lock; a plain folder is `.`, wherever it lies.
     static func key(of modelPath: String) -> String { isPlainFolder(modelPath) ? "." : modelPath.fileName }
+
+    /// Whether the model that the lock has under this name is still in the folder of another one.
+    package static func isModel(named key: String, besideModelAt modelPath: String) -> Bool {
+        key == "." || FileManager.default.fileExists(atPath: folder(of: modelPath) + "/" + key)
+    }
 
     private static func isPlainFolder(_ path: String) -> Bool {
         ModelFolder.isFolder(path) == true && !["xcdatamodeld", "xcdatamodel", "momd"].contains(path.fileExtension)

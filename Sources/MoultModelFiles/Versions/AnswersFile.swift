@@ -20,7 +20,7 @@ package enum AnswersFile {
         }
         let entries = (try? ModelFolder.entries(of: path)) ?? []
         let inside = entries.filter { bundles.contains($0.fileExtension) }
-        if inside.count == 1, !entries.contains(where: { ModelFile(at: $0) != nil }) {
+        if inside.count == 1, !entries.contains(where: { ModelFile(at: $0).map { !$0.isOtherJSON } ?? false }) {
             return self.path(besideModelAt: inside[0])
         }
         return path + "/" + nameInFolder

@@ -12,6 +12,8 @@ package struct ModelBundle: Sendable {
     package let lock: ModelLock?
     /// What was noticed while reading, and what the lock file says of it.
     package let findings: [Finding]
+    /// The file of each version that was read from one, by the version's name.
+    package private(set) var files: [String: String] = [:]
 
     /// Reads every version of a model: an `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, a model as JSON, or a
     /// folder of versions. The versions are read on all cores.
@@ -32,6 +34,7 @@ package struct ModelBundle: Sendable {
         let locked = lock?.versions(of: source.path)?.map(\.name) ?? []
         self.path = source.path
         self.lock = lock
+        files = Dictionary(source.files.map { ($0.name, $0.path) }) { first, _ in first }
         try Self.check(order ?? [], against: unordered, path: source.path)
         versions = Self.ordered(unordered, by: order ?? locked)
         currentName = source.currentName
@@ -44,6 +47,12 @@ package struct ModelBundle: Sendable {
         findings =
             lockFindings + source.findings + (listFindings ?? []) + optimisedFindings
             + [Finding](ofVersions: oldestFirst)
+    }
+
+    /// The versions at a path that are XML, whether or not they can be read; empty if there is no model.
+    package static func xmlFiles(at path: String) -> [(name: String, path: String)] {
+        let files = (try? ModelSource(at: path))?.files ?? []
+        return files.filter { $0.form == .xml }.map { ($0.name, $0.path) }
     }
 
     /// The versions that a program holds itself, with the lock file of the folder that it runs in.

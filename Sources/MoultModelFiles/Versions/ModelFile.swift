@@ -49,6 +49,15 @@ struct ModelFile: Sendable {
         }
     }
 
+    /// Whether it is JSON of another program, such as a package.json, which a folder of versions may have too. What is
+    /// not JSON at all is taken for a damaged model.
+    var isOtherJSON: Bool {
+        guard form == .json, let bytes = try? ModelFolder.bytes(at: path),
+            let document = try? JSONValue(parsing: bytes, place: path, code: .modelInvalid)
+        else { return false }
+        return document["model"] == nil
+    }
+
     private func inThisFile(_ finding: Finding) -> Finding {
         var finding = finding
         finding.place = place(finding.place)

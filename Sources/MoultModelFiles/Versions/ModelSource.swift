@@ -149,7 +149,9 @@ extension ModelSource {
     /// A plain folder of versions, or one that holds a single bundle.
     private static func folder(_ path: String) throws -> ModelSource {
         let entries = try ModelFolder.entries(of: path)
-        let isOfVersions = entries.contains { ModelFile(at: $0) != nil || $0.fileExtension == "omo" }
+        let isOfVersions = entries.contains { entry in
+            ModelFile(at: entry).map { !$0.isOtherJSON } ?? (entry.fileExtension == "omo")
+        }
         guard !isOfVersions else { return try compiledVersions(in: path) }
         let bundles = entries.filter { ["xcdatamodeld", "momd"].contains($0.fileExtension) }
         switch bundles.count {
@@ -164,7 +166,7 @@ extension ModelSource {
     }
 
     private static func versions(in path: String) throws -> ModelSource {
-        let files = try ModelFolder.entries(of: path).compactMap(ModelFile.init(at:))
+        let files = try ModelFolder.entries(of: path).compactMap(ModelFile.init(at:)).filter { !$0.isOtherJSON }
         guard !files.isEmpty else {
             throw MigrationError(
                 .modelNotFound, "The folder contains no version of a model.", place: path,

@@ -18,6 +18,23 @@ package struct VersionInfo: Sendable, Equatable {
         checksums = (list["NSManagedObjectModel_VersionChecksums"]?.dictionary ?? [:]).compactMapValues(\.string)
     }
 
+    /// The list of versions whose hashes were computed.
+    init(hashes: [String: VersionHashes]) {
+        self.hashes = hashes
+        checksums = hashes.mapValues { $0.checksum.base64 }
+    }
+
+    /// The list as the newest compilers write it.
+    var binary: [UInt8] {
+        var entries: [String: PropertyList] = [
+            "NSManagedObjectModel_VersionHashes": .dictionary(
+                hashes.mapValues { .dictionary($0.entities.mapValues(PropertyList.data)) }),
+            "NSManagedObjectModel_VersionChecksums": .dictionary(checksums.mapValues(PropertyList.string)),
+        ]
+        if let currentName { entries["NSManagedObjectModel_CurrentVersionName"] = .string(currentName) }
+        return PropertyList.dictionary(entries).binary
+    }
+
     /// Where the list and the models next to it disagree.
     ///
     /// - Parameter place: what the findings call the list.

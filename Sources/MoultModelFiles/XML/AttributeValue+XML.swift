@@ -73,6 +73,9 @@ extension AttributeValue {
         }
     }
 
+    /// The text as Xcode writes it, where it differs only in form.
+    var modelEditorText: String { self == .decimal("0") ? "0.0" : modelFileText }
+
     private init?<Value>(_ text: String, _ wrap: (Value) -> AttributeValue, _ parse: (String) -> Value?) {
         guard let value = parse(text) else { return nil }
         self = wrap(value)

@@ -54,9 +54,9 @@ extension EntityDescription {
             ("coreSpotlightDisplayNameExpression", coreSpotlightDisplayNameExpression),
         ]
         try writer.element("entity", own) { writer in
-            for attribute in attributes { try attribute.write(to: &writer) }
-            for relationship in relationships { try relationship.write(to: &writer) }
-            for property in fetchedProperties { try property.write(to: &writer) }
+            for attribute in attributes.inEditorOrder(\.name) { try attribute.write(to: &writer) }
+            for relationship in relationships.inEditorOrder(\.name) { try relationship.write(to: &writer) }
+            for property in fetchedProperties.inEditorOrder(\.name) { try property.write(to: &writer) }
             for index in fetchIndexes { try index.write(to: &writer) }
             try writer.nameLists(compoundIndexes, "compoundIndexes", "compoundIndex", "index")
             try writer.nameLists(uniquenessConstraints, "uniquenessConstraints", "uniquenessConstraint", "constraint")

@@ -13,13 +13,14 @@ extension ManagedObjectModel {
     /// - Parameter findings: what Moult does not know is appended here.
     /// - Throws: `MigrationError` with code `modelInvalid`, the file, the line and the property at fault.
     package init(xmlContents bytes: [UInt8], file: String, findings: inout [Finding]) throws {
-        let node = try MarkupElement.root(of: bytes, file: file)
-        let root = ModelElement(node: node, file: file, owner: "")
-        guard node.name == "model" else {
-            throw MigrationError.modelInvalid(
-                "The file's root is <\(node.name)>, not <model>.", place: "\(file):\(node.line)",
-                remedy: "Give the `contents` file of an .xcdatamodel.")
-        }
+        try self.init(ModelElement(rootOf: bytes, file: file), findings: &findings)
+    }
+
+    /// Reads a `<model>` and everything in it.
+    ///
+    /// - Throws: as ``init(xmlContents:file:findings:)``.
+    init(_ root: ModelElement, findings: inout [Finding]) throws {
+        let file = root.file
         var unknown = UnknownMarkup(file: file)
         unknown.inspect(children: Self.knownChildren, of: root)
         do {
@@ -55,9 +56,10 @@ extension ManagedObjectModel {
 
     /// The model as the XML of an `.xcdatamodel`'s `contents`; reading it again gives an equal model.
     ///
+    /// - Parameter defaults: what the `<model>` says of the file, where the model has nothing of that name.
     /// - Throws: `MigrationError` with code `modelInvalid` for what XML has no form for: control characters and more
     ///   than one version identifier.
-    package func xmlContents() throws -> String {
+    package func xmlContents(defaults: [String: String] = [:]) throws -> String {
         guard versionIdentifiers.count <= 1 else {
             throw MigrationError.modelInvalid(
                 "The model has \(versionIdentifiers.count) version identifiers; an XML model holds one.",
@@ -65,24 +67,45 @@ extension ManagedObjectModel {
                 remedy: "Remove all but one, or keep the model as JSON.")
         }
         let namingComposites = NamedComposites(self)
-        var document = documentAttributes
+        var document = defaults.merging(documentAttributes) { $1 }
         document["type"] = document["type"] ?? "com.apple.IDECoreDataModeler.DataModel"
         document["documentVersion"] = document["documentVersion"] ?? "1.0"
         document[Self.identifierKey] = versionIdentifiers.first ?? ""
-        let attributes = document.sorted { $0.key.precedesInByteOrder($1.key) }
-            .map { (key: $0.key, value: Optional($0.value)) }
+        let attributes = Self.inXcodesOrder(document).map { (key: $0.key, value: Optional($0.value)) }
         var writer = MarkupWriter()
         try writer.element("model", attributes) { writer in
-            for entity in namingComposites.entities { try entity.write(to: &writer) }
+            for entity in namingComposites.entities.inEditorOrder(\.name) { try entity.write(to: &writer) }
             for composite in namingComposites.composites { try composite.write(to: &writer) }
             for configuration in configurations { try configuration.write(to: &writer) }
             for request in fetchRequestTemplates { try request.write(to: &writer) }
         }
-        return writer.text
+        return writer.document
+    }
+
+    /// The attributes of `<model>` in the order in which Xcode writes them; those it does not write come last.
+    private static func inXcodesOrder(_ attributes: [String: String]) -> [(key: String, value: String)] {
+        let order = [
+            "name", "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
+            "sourceLanguage", "usedWithCloudKit", "usedWithSwiftData", identifierKey, "macOSVersion", "iOSVersion",
+        ]
+        let known = order.compactMap { key in attributes[key].map { (key: key, value: $0) } }
+        let others = attributes.filter { !order.contains($0.key) }
+        return known + others.sorted { $0.key.precedesInByteOrder($1.key) }
     }
 }
 
 extension ModelElement {
+    /// The `<model>` of an `.xcdatamodel`'s `contents`.
+    init(rootOf bytes: [UInt8], file: String) throws(MigrationError) {
+        let node = try MarkupElement.root(of: bytes, file: file)
+        guard node.name == "model" else {
+            throw MigrationError.modelInvalid(
+                "The file's root is <\(node.name)>, not <model>.", place: "\(file):\(node.line)",
+                remedy: "Give the `contents` file of an .xcdatamodel.")
+        }
+        self.init(node: node, file: file, owner: "")
+    }
+
     /// The same error with file and line before its place, which is `Entity` or `Entity.property`.
     fileprivate func placed(_ error: MigrationError) -> MigrationError {
         let path = error.place.split(separator: ".", maxSplits: 1).map(String.init)

@@ -2,8 +2,11 @@ import MoultModel
 
 /// Writes elements with their attributes in the order given, four spaces a level, as Xcode does.
 struct MarkupWriter {
-    private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
+    private var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
     private var depth = 0
+
+    /// The whole document. Like Xcode's, it does not end its last line.
+    var document: String { String(text.dropLast()) }
 
     /// An attribute whose value is nil is left out.
     mutating func element(
@@ -20,9 +23,15 @@ struct MarkupWriter {
             return
         }
         text += ">\n"
+        let start = text.utf8.count
         depth += 1
         try children(&self)
         depth -= 1
+        guard text.utf8.count > start else {
+            text.removeLast(2)
+            text += "/>\n"
+            return
+        }
         text += indentation + "</\(name)>\n"
     }
 
@@ -56,5 +65,13 @@ struct MarkupWriter {
             }
         }
         return escaped
+    }
+}
+
+extension Array {
+    /// In the order in which Xcode writes parts of a model: by name without regard to case.
+    func inEditorOrder(_ name: (Element) -> String) -> [Element] {
+        let keyed = map { (key: name($0).lowercased(), name: name($0), element: $0) }
+        return keyed.sorted { ($0.key, $0.name) < ($1.key, $1.name) }.map(\.element)
     }
 }

@@ -37,7 +37,7 @@ extension ObjectStore {
     /// throws. Inside of another, what `body` does is a part of that.
     ///
     /// - Parameters: who writes, for persistent history, which `body` tells ``history`` what it changes.
-    /// - Throws: `readOnly`; `storeAhead` if another process has migrated the store; `locked` if another connection
+    /// - Throws: `readOnly`; `fileNotFound` if the file was removed or replaced; `storeAhead` if another process has migrated the store; `locked` if another connection
     ///   wrote for longer than the busy timeout.
     package func writing<Result>(
         author: String? = nil, contextName: String? = nil, _ body: () throws -> Result
@@ -47,6 +47,7 @@ extension ObjectStore {
                 .readOnly, "The store was opened for reading only.", place: path, remedy: "Open it for writing.")
         }
         if isWriting { return try writingInside(body) }
+        try checkFile()
         isWriting = true
         defer { isWriting = false }
         writer.begin()

@@ -50,6 +50,8 @@ package final class ObjectStore {
     /// The same of the transaction that is open.
     var openDeletions: [String: Int64] = [:]
     private let entityNames: [Int64: String]
+    /// The file that was opened; nil in memory, and for a store that somebody else has open.
+    private let file: (device: UInt64, inode: UInt64)?
 
     private struct UpdateShape: Hashable {
         let entityName: String
@@ -82,7 +84,7 @@ package final class ObjectStore {
             resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
         try self.init(
             connection, path: resolved, model, configuration, isReadOnly: isReadOnly,
-            external: ExternalStorage(store: resolved), system)
+            external: ExternalStorage(store: resolved), file: (status.device, status.inode), system)
     }
 
     /// The store that somebody has open already, such as a working copy; it stays theirs, and open.
@@ -115,9 +117,11 @@ package final class ObjectStore {
 
     private init(
         _ connection: Connection, path: String, _ model: ManagedObjectModel, _ configuration: String?,
-        isReadOnly: Bool, external: ExternalStorage?, keepsHistory: Bool = true, _ system: any System
+        isReadOnly: Bool, external: ExternalStorage?, keepsHistory: Bool = true,
+        file: (device: UInt64, inode: UInt64)? = nil, _ system: any System
     ) throws {
         self.connection = connection
+        self.file = file
         self.path = path
         self.isReadOnly = isReadOnly
         self.system = system
@@ -142,6 +146,20 @@ package final class ObjectStore {
                 writer, changeColumns: opened.columns("ACHANGE"), transactionColumns: opened.columns("ATRANSACTION"),
                 rows: opened.historyRows) : nil
         history?.program = HistoryWriter.Program(processName: Path.name(of: CommandLine.arguments.first ?? ""))
+    }
+
+    /// SQLite would go on writing into a file that was removed, and everything would be gone with the process.
+    ///
+    /// - Throws: `fileNotFound` if the file at the path is not the one that was opened.
+    func checkFile() throws {
+        guard let file else { return }
+        let now = try system.status(of: path)
+        guard now?.device == file.device, now?.inode == file.inode else {
+            throw MigrationError(
+                .fileNotFound, "The store's file was \(now == nil ? "removed" : "replaced") while it was open.",
+                place: path,
+                remedy: "Open the store again; what was not saved has to be made again.")
+        }
     }
 
     /// Ends the connection. Nothing can be asked of the store afterwards.

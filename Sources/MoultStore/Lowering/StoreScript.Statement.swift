@@ -139,7 +139,7 @@ extension StoreScript.Statement {
         .init(.createIndex, index.table, index.sql, "Make the index \(index.name).", rows: rows)
     }
 
-    static func dropIndex(_ name: String, of table: String, _ sentence: String, rows: StoreScript.RowCount = 0)
+    package static func dropIndex(_ name: String, of table: String, _ sentence: String, rows: StoreScript.RowCount = 0)
         -> Self
     {
         .init(.dropIndex, table, "DROP INDEX main.\(name.quotedName)", sentence, rows: rows)

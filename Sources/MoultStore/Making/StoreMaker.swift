@@ -48,11 +48,7 @@ package struct StoreMaker: Sendable {
     package func make(
         at path: String, _ rights: FileRights = .byUmask, on system: some System = POSIXSystem()
     ) throws {
-        guard try !system.exists(path) else {
-            throw MigrationError(
-                .usage, "There is already something at \(path).", place: path,
-                remedy: "Name a path that does not exist, or move what is there.")
-        }
+        try system.checkNewPath(path, isStore: true)
         do {
             try system.makeFile(path, rights)
             let connection = try Connection(path, mode: .readWrite)

@@ -138,6 +138,14 @@ extension FaultSystem {
         } then: { _ in
         }
     }
+
+    package func setSize(_ size: Int64, of path: String) throws {
+        try make(.truncate, "change the size of", path) {
+            try real.setSize(size, of: path)
+        } then: {
+            $0.file(path)?.apply(.truncate(size: Int(size)))
+        }
+    }
 }
 
 // MARK: - Locks, processes, clock and names

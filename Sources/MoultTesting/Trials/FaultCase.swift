@@ -38,6 +38,8 @@ package struct FaultCase: Sendable {
     /// Whether the store itself says what is left to do, so that where the disk fails in the last commit, and continues
     /// failing, no journal need say that it was tried.
     package var tellsByItself = false
+    /// Whether an error may leave the whole new store where the disk removes nothing any more: then it says so.
+    package var namesWhatIsLeft = false
     /// Whether the work must end with an error and the old store, as one whose verification fails.
     package var isRefused = false
 

@@ -11,7 +11,8 @@ import Testing
     }
 
     @Test func `work in the background comes to the view context`() async throws {
-        let (_, container) = try onDisk()
+        let (store, container) = try onDisk()
+        defer { withExtendedLifetime(store) {} }
         let context = container.viewContext
         context.automaticallyMergesChangesFromParent = true
         let id = try #require(try context.all("Book", by: "title").first).objectID
@@ -43,7 +44,8 @@ import Testing
     }
 
     @Test func `a did-save notification tells identities, which another context merges`() throws {
-        let (_, container) = try onDisk()
+        let (store, container) = try onDisk()
+        defer { withExtendedLifetime(store) {} }
         let (one, other) = (container.newBackgroundContext(), container.newBackgroundContext())
         let id = try #require(try one.all("Book", by: "title").first).objectID
         let seen = try other.existingObject(with: id)
@@ -97,7 +99,8 @@ import Testing
     }
 
     @Test func `rollback gives up every change, reset every object`() throws {
-        let (_, container) = try onDisk()
+        let (store, container) = try onDisk()
+        defer { withExtendedLifetime(store) {} }
         let context = container.viewContext
         let book = try #require(try context.all("Book", by: "title").first)
         try book.setValue("Other", forKey: "title")
@@ -132,7 +135,8 @@ import Testing
     }
 
     @Test func `identities are permanent from the save on`() throws {
-        let (_, container) = try onDisk()
+        let (store, container) = try onDisk()
+        defer { withExtendedLifetime(store) {} }
         let context = container.viewContext
         let book = try context.insertNewObject(forEntityName: "Book")
         try book.setValue("New", forKey: "title")

@@ -104,7 +104,9 @@ import Testing
     }
 
     @Test func `what is missing is the type's empty value`() throws {
-        let container = try TestStore().container(model())
+        let store = try TestStore()
+        defer { withExtendedLifetime(store) {} }
+        let container = try store.container(model())
         try container.register(Everything.self)
         let object = try Everything(context: container.viewContext)
         #expect(object.small == 0)

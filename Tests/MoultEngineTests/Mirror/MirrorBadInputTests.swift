@@ -23,6 +23,16 @@ struct MirrorBadInputTests {
         try fixture.expectEqual()
     }
 
+    /// The folder of external data is named after the file without its extension.
+    @Test func `a second store that would share the first one's external data is refused`() throws {
+        let fixture = try MirrorFixture()
+        let name = URL(fileURLWithPath: fixture.store).deletingPathExtension().path
+        let error = failure {
+            _ = try StoreMirror.start(fixture.store, versions: fixture.versions, at: name + ".other")
+        }
+        #expect(error?.code == .usage && error?.message.contains("external data") == true)
+    }
+
     @Test func `a start that died is begun anew`() throws {
         let fixture = try MirrorFixture()
         _ = try fixture.start()

@@ -54,7 +54,7 @@ package struct StoreOpener {
         var opening = try opening(at: url, configuration: configuration, isReadOnly: isReadOnly)
         do {
             guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
-            opening.willMigrate = logged.begin
+            if plan?.missingStages == nil { opening.willMigrate = logged.begin }
             return try logged.run(losses: { Self.lastLosses(of: url) }, { try opening.open() })
         } catch var error as MoultModel.MigrationError where error.code == .storeAhead && !isReadOnly {
             // What is behind is migrated: it is of a later version.
@@ -81,6 +81,7 @@ package struct StoreOpener {
         var opening = try StoreOpening(
             description, model: model, versions: plan.map { ModelVersions(versions: $0.versions) })
         opening.system = system
+        if let error = plan?.missingStages { opening.willMigrate = { _, _ in throw error } }
         if let plan { opening.adopting = { try UnknownStore($0).versions(adoptedBy: $1, of: plan.name) } }
         return opening
     }

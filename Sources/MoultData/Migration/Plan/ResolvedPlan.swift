@@ -15,6 +15,8 @@ struct ResolvedPlan {
     /// By edge, where code or answers have a part in it; the engine infers the others.
     var mappings: [Int: ResolvedMapping] = [:]
     var faults: [Finding] = []
+    /// Of a plan without any stage, which opens a new store and one of its newest version: thrown for every other.
+    private(set) var missingStages: MigrationError?
 
     /// - Parameter configurations: which entities each of several stores holds, by name.
     init(_ plan: any SchemaMigrationPlan.Type, holding configurations: [String: Set<String>] = [:]) {
@@ -26,8 +28,13 @@ struct ResolvedPlan {
         edges = (0..<max(types.count - 1, 0)).map { PlanEdge(older: $0) }
         resolveVersions(configurations)
         for (place, stage) in plan.stages.enumerated() { put(stage, number: place + 1) }
+        let found = faults
         checkEdges()
-        if versions.count == schemas.count { inferEdges() }
+        if plan.stages.isEmpty, faults.count > found.count {
+            missingStages = .planInvalid(name, Array(faults.dropFirst(found.count)))
+            faults = found
+        }
+        if missingStages == nil, versions.count == schemas.count { inferEdges() }
     }
 
     func name(of position: Int) -> String { schemas[position].version.description }

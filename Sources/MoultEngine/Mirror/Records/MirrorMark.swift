@@ -1,6 +1,8 @@
+import MoultModel
 import MoultPropertyList
 import MoultSQLite
 import MoultStore
+import MoultSystem
 
 /// How far the store that follows is, kept in its own metadata under one key of an application's, so that it is written
 /// in the same transaction as the rows: after a crash the rows and the mark tell of one moment.
@@ -26,6 +28,17 @@ struct MirrorMark: Equatable {
             let contents = entry["contents"]?.dictionary?.compactMapValues(\.integer)
         else { return nil }
         self.init(identifier: identifier, transaction: entry["transaction"]?.integer, contents: contents)
+    }
+
+    /// The mark of what is at a path; nil if it is no store, or one that follows none.
+    ///
+    /// - Throws: what the disk says: a store that cannot be read may follow.
+    static func read(in store: String, _ system: any System) throws -> MirrorMark? {
+        do {
+            return try StoreProbe.read(store, system: system) { try MirrorMark(StoreMetadata(from: $0.connection)) }
+        } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
+            return nil
+        }
     }
 
     var entry: PropertyList {

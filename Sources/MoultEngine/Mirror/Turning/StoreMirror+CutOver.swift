@@ -137,7 +137,7 @@ extension StoreMirror {
         do {
             try connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
             // Then the file alone tells whether somebody writes.
-            try connection.writeBackLog()
+            try connection.writeBackLog(system)
         } catch let error as MigrationError where error.code == .locked {
             throw StoreLock.openElsewhere(path, system, cause: error.cause)
         }

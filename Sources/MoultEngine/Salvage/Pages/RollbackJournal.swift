@@ -11,8 +11,8 @@ struct RollbackJournal {
     private(set) var readable = 0
     /// Whether it ends where SQLite ends none, so that pages may be missing that nothing counts.
     private(set) var isCut = false
-    /// Bytes that the database had before the transaction.
-    private var databaseSize: Int64 = 0
+    /// Bytes that the database had before the transaction; SQLite gives it that size. 0 without a header.
+    private(set) var databaseSize: Int64 = 0
     private var hasFirstPage = false
     /// Whether nothing but its header says that it is spent, which is zeros.
     private var isZeroed = false
@@ -31,7 +31,7 @@ struct RollbackJournal {
             let header = try system.bytes(of: path, from: place, count: 28)
             guard header.prefix(8).elementsEqual(Self.magic), let named = header.number32(8),
                 let nonce = header.number32(12), let pages = header.number32(16), let sector = header.number32(20),
-                let page = header.number32(24), sector >= 32, page >= 512
+                let page = header.number32(24), sector >= 32, (512...65_536).contains(page), page.nonzeroBitCount == 1
             else {
                 // One that is spent begins with zeros. So does the last part, which was not synchronised yet.
                 let isSpent = place == 0 && header.prefix(8).allSatisfy { $0 == 0 }
@@ -58,6 +58,18 @@ struct RollbackJournal {
         // After each part that it synchronises SQLite begins another one, but for the last, which has the first page:
         // the change counter is on it.
         isCut = size != end || isSynchronised && !hasFirstPage
+    }
+
+    /// What SQLite leaves out when it plays the journal back, in a sentence; nil if nothing, or if it is spent.
+    var playbackFault: String? {
+        if let headerFault { return headerFault }
+        if readable < count { return "SQLite plays back \(readable) of its \(Quantity.count(count, "page"))." }
+        return isCut ? "It is cut off after \(Quantity.count(readable, "page"))." : nil
+    }
+
+    /// Why nothing of the journal is played back, in a sentence; nil if it begins as it should, or is spent.
+    var headerFault: String? {
+        count > 0 && readable == 0 && databaseSize == 0 ? "It does not begin like a journal; SQLite removes it." : nil
     }
 
     /// Why the transaction may not be undone as a whole, in a sentence; nil where it is.

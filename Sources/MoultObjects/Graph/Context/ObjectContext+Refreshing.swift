@@ -73,7 +73,9 @@ extension ObjectContext {
         try lock.withLock {
             try settle()
             for id in saved.updated.union(saved.inserted) {
-                guard let object = registry[id]?.object else { continue }
+                guard let object = registry[id]?.object, !(settings.keepsConflicts && object.isPending) else {
+                    continue
+                }
                 object.discardPartialValues()
                 guard !object.state.contains(.fault) else { continue }
                 do {

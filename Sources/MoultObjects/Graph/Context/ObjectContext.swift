@@ -36,13 +36,14 @@ package final class ObjectContext: @unchecked Sendable {
     package var upserting: ((_ new: Object, _ kept: Object) -> Void)?
     private(set) var kinds: [String: ObjectKind] = [:]
     private var lastKind: ObjectKind?
-    private var settings = Settings()
+    var settings = Settings()
 
-    private struct Settings {
+    struct Settings {
         var mergePolicy = MergePolicy.error
         var name: String?
         var transactionAuthor: String?
         var automaticallyMergesChangesFromParent = false
+        var keepsConflicts = false
     }
 
     /// A context over the stores of a coordinator.
@@ -93,6 +94,12 @@ package final class ObjectContext: @unchecked Sendable {
     package var automaticallyMergesChangesFromParent: Bool {
         get { lock.withLock { settings.automaticallyMergesChangesFromParent } }
         set { lock.withLock { settings.automaticallyMergesChangesFromParent = newValue } }
+    }
+
+    /// Whether a merge leaves objects with changes as they are, so that their save meets what others saved.
+    package var keepsConflicts: Bool {
+        get { lock.withLock { settings.keepsConflicts } }
+        set { lock.withLock { settings.keepsConflicts = newValue } }
     }
 
     // MARK: - Kinds and identities

@@ -65,6 +65,10 @@ extension Object {
         switch (check, value) {
         case (.required, .attribute(nil)?), (.required, .toOne(nil)?):
             return violation(.missingMandatoryProperty, position, value, "is required and has no value")
+        case (.number, .attribute(.double(let number)?)?) where number.isNaN:
+            return violation(.predicate, position, value, "is not a number (NaN), which SQLite cannot store")
+        case (.number, .attribute(.date(let seconds)?)?) where seconds.isNaN:
+            return violation(.invalidDate, position, value, "is not a date")
         case (.limits(let limits), .attribute(let given?)?):
             return limits.violation(given).map { violation($0.rule, position, value, $0.message) }
         case (.predicate(let predicate, let rule, let message), .attribute(let given?)?):

@@ -5,6 +5,8 @@ struct ValidationRules: Sendable {
     /// One rule and the position of the property that it is about.
     enum Check: Sendable {
         case required
+        /// SQLite has no NaN: it would write NULL.
+        case number
         case limits(ValueLimits)
         case predicate(Predicate, ValidationErrors.Rule, message: String)
         case count(Int, Int, mayBeEmpty: Bool)
@@ -43,7 +45,12 @@ struct ValidationRules: Sendable {
     private static func checks(of attribute: AttributeDescription, _ place: String) throws -> [Check] {
         let validation = attribute.validation
         var checks: [Check] = []
-        if let limits = ValueLimits(attribute) { checks.append(.limits(limits)) }
+        if let limits = ValueLimits(attribute) {
+            // Within which NaN is not either.
+            checks.append(.limits(limits))
+        } else if [.double, .float, .date].contains(attribute.type) {
+            checks.append(.number)
+        }
         if let pattern = validation.regularExpression, !pattern.isEmpty {
             let matches = Predicate.comparison(.init(.evaluatedObject, .matches, .constant(.string(pattern))))
             checks.append(.predicate(matches, .stringPatternMatching, message: "does not match \(pattern)"))

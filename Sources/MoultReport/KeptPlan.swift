@@ -1,7 +1,5 @@
 import MoultEngine
 import MoultModel
-import MoultReport
-import MoultSystem
 import MoultTransform
 
 /// A plan that somebody has kept from `moult plan --json`.
@@ -9,15 +7,16 @@ package struct KeptPlan {
     private let path: String
     private let document: JSONValue
 
-    /// - Throws: `usage` for a file that holds no plan; what reading it throws.
-    init(contentsOf path: String) throws {
-        try self.init(json: try POSIXSystem().read(path), place: path)
+    /// - Parameter place: where the bytes came from, for errors.
+    /// - Throws: `usage` for what is no JSON.
+    package init(json: [UInt8], place: String) throws {
+        self.init(try JSONValue(parsing: json, place: place, code: .usage), place: place)
     }
 
-    /// - Parameter place: where the bytes came from, for errors.
-    package init(json: [UInt8], place: String) throws {
+    /// - Parameter place: where the document came from, for errors.
+    package init(_ document: JSONValue, place: String) {
         path = place
-        document = try JSONValue(parsing: json, place: place, code: .usage)
+        self.document = document
     }
 
     /// - Throws: `codeMissing` with every name of an app's code that the plan has and the registry has not.
@@ -41,11 +40,6 @@ package struct KeptPlan {
                 remedy: "The store or the model has changed since; make the plan again and read it.")
         }
     }
-}
-
-extension Invocation {
-    /// The plan that `--plan` names, if it was given.
-    func keptPlan() throws -> KeptPlan? { try self[value: .plan].map(KeptPlan.init(contentsOf:)) }
 }
 
 extension MigrationRegistry {

@@ -1,0 +1,2 @@
+// Core Data under its own name: Documentation/OneSourceTwoPlatforms.md.
+@_exported import MoultNSCoreData

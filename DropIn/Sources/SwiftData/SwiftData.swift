@@ -1,0 +1,2 @@
+// SwiftData under its own name: Documentation/OneSourceTwoPlatforms.md.
+@_exported import MoultData

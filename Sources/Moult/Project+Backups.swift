@@ -1,0 +1,117 @@
+import MoultEngine
+import MoultModel
+import MoultSystem
+
+extension Project {
+    /// The backups of a store, oldest first: those next to it, and those in the folders that its history names. The store
+    /// may be gone.
+    ///
+    /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
+    public func backups(of store: String, options: RunOptions = RunOptions()) async throws -> [StoreBackup] {
+        try await OwnThread.run {
+            try options.migrator.backupFolders(of: store).contents().backups.map(StoreBackup.init)
+        }
+    }
+
+    /// Makes and verifies a backup of a store. An app may have the store open and write to it: the backup holds its state
+    /// at one moment.
+    ///
+    /// The report's errors: `locked`, `insufficientStorage`, `cancelled`, `storeCorrupted`.
+    public func backUp(_ store: String, options: RunOptions = RunOptions()) -> StoreTask<StoreBackup> {
+        task("backup", store) { observer, _ in
+            let migrator = options.migrator
+            let version = try migrator.versionName(of: store) { versions }
+            return StoreBackup(try migrator.backUp(store, version: version, for: .request, observer))
+        }
+    }
+
+    /// Checks that a backup still is what its manifest says: every file, the pages, the version and the number of rows.
+    ///
+    /// - Throws: `backupInvalid`, which says what differs.
+    public func verify(_ backup: StoreBackup) async throws {
+        try await OwnThread.run { try backup.folderOfBackups.verify(backup.backup) }
+    }
+
+    /// Copies a backup, verified at both ends.
+    ///
+    /// - Parameters:
+    ///   - backup: the backup.
+    ///   - path: a folder, or an archive if it ends with `.tar`; nothing may exist there.
+    /// - Throws: `usage` if the path is taken; `backupInvalid`, `locked`, `insufficientStorage`.
+    public func export(_ backup: StoreBackup, to path: String) async throws {
+        try await OwnThread.run { try backup.folderOfBackups.export(backup.backup, to: path) }
+    }
+
+    /// Imports an exported backup, or a store that was copied by hand, as a backup of a store, which may be gone.
+    ///
+    /// - Parameters:
+    ///   - path: an exported folder or archive, or the file of a store.
+    ///   - store: the store's path.
+    ///   - wasClosed: whether the app had closed that store before it was copied, so that its WAL was empty.
+    ///   - options: where backups are.
+    /// - Throws: `backupInvalid` with the reason if it is not whole; `locked`.
+    public func importBackup(
+        _ path: String, for store: String, wasClosed: Bool = false, options: RunOptions = RunOptions()
+    ) async throws -> StoreBackup {
+        try await OwnThread.run {
+            let migrator = options.migrator
+            let version = (try? migrator.versionName(of: path) { versions }) ?? ""
+            return StoreBackup(
+                try migrator.importBackup(path, for: store, version: version, wasClosed: wasClosed))
+        }
+    }
+
+    /// Removes the backups next to a store, or in the folder of the options, that the policy does not keep; returns them.
+    /// The newest sound backup is never removed.
+    public func pruneBackups(
+        of store: String, keeping policy: RetentionPolicy = RetentionPolicy(), options: RunOptions = RunOptions()
+    ) async throws -> [StoreBackup] {
+        try await OwnThread.run { try options.migrator.backups(of: store).prune(policy).map(StoreBackup.init) }
+    }
+
+    /// Restores the backup of the last migration, or the one that is named. The backup is verified first, and the present
+    /// state is backed up. The store may be damaged or gone.
+    ///
+    /// The report's errors: `backupNotFound`, `backupInvalid`, `deferredWork`, `locked` before anything is done;
+    /// `cancelled`; `verificationFailed` if the restored store differs from the backup.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - name: a backup's name or path, or the name of a version for its newest backup.
+    ///   - options: how the store is changed.
+    public func rollback(
+        _ store: String, to name: String? = nil, options: RunOptions = RunOptions()
+    ) -> StoreTask<RollbackReport> {
+        task("rollback", store) { observer, _ in
+            let migrator = options.migrator
+            let backup = try migrator.backup(named: name, of: store) { versions }
+            let version = (try? migrator.versionName(of: store) { versions }) ?? ""
+            return RollbackReport(try migrator.rollback(store, to: backup, currentVersion: version, observer))
+        }
+    }
+
+    /// Restores a backup in place of a store, as ``rollback(_:to:options:)`` does.
+    public func restore(
+        _ backup: StoreBackup, to store: String, options: RunOptions = RunOptions()
+    ) -> StoreTask<RollbackReport> {
+        rollback(store, to: backup.folder, options: options)
+    }
+
+    // MARK: - Records
+
+    /// What was done to a store, oldest first. The store may be gone.
+    ///
+    /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
+    public func history(of store: String) async throws -> [StoreRun] {
+        try await OwnThread.run { try Migrator().runs(of: store).map(StoreRun.init) }
+    }
+
+    /// The lines of a store's log, oldest first, each `[time] sentence`; empty if nothing was done.
+    ///
+    /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
+    public func log(of store: String) async throws -> [String] {
+        try await OwnThread.run {
+            try MigrationLog(Migrator().records(of: store)).read().split(separator: "\n").map(String.init)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import MoultEngine
+import MoultModel
+import MoultStore
+import MoultTransform
+
+extension Project {
+    /// Reads a whole store and reports every fault, and the rules of the app that do not hold. The store is not changed.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - full: whether to compare every index with its table too, and to look for cycles and wrong derived counts.
+    ///   - withValues: whether findings have what the faulty rows hold.
+    /// - Throws: `storeUnknown` for a store of none of the versions; `usage` for a rule that does not fit the model; what
+    ///   reading a file that is no usable store throws.
+    public func validate(
+        _ store: String, full: Bool = false, withValues: Bool = false
+    ) async throws -> ValidationReport {
+        try await OwnThread.run {
+            let version = try versions(for: store).version(ofStore: store)
+            let rules = registry.rules.filter { $0.when.contains(.after) }
+            var names = RuleModelCheck(version.model)
+            try names.check(rules, place: "the rules of the app")
+            let audit = try StoreAudit(store, at: version, full: full, withValues: withValues)
+            let ruled = try RuleAudit(store, rules, version: version)
+            return ValidationReport(
+                version.name, audit, rules: withValues ? ruled.findings.map(\.showingValues) : ruled.findings)
+        }
+    }
+
+    /// Applies the fixes of the rules that do not hold, which change data. It works as a migration does.
+    ///
+    /// The report's errors: `storeUnknown`, `usage` for a rule that does not fit the model, `quarantineTooLarge`,
+    /// `rulesBroken` if a rule of severity error does not hold afterwards; `locked`, `insufficientStorage`.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - isRehearsal: whether to do everything on a copy that is not kept.
+    ///   - options: how the store is changed.
+    public func applyFixes(
+        to store: String, isRehearsal: Bool = false, options: RunOptions = RunOptions()
+    ) -> StoreTask<FixReport> {
+        task("validate", store) { observer, _ in
+            let migrator = options.migrator
+            if !isRehearsal { try migrator.healed(store) }
+            let version = try versions(for: store).version(ofStore: store)
+            let audit = try RuleAudit(
+                store, registry.rules.filter { $0.when.contains(.after) }, version: version,
+                place: "the rules of the app")
+            guard var migration = try audit.mending() else { return FixReport(left: audit.findings) }
+            migration.allowsLargeQuarantine = options.allowsLargeQuarantine
+            return isRehearsal
+                ? FixReport(try migrator.rehearse(migration, on: store, observer))
+                : FixReport(try migrator.run(migration, on: store, observer))
+        }
+    }
+
+    /// Says what is wrong with a store, why, and which command helps: its files, the programs that have it open, runs
+    /// that did not end, pages, version, the migration to come, free space, rows and backups. Nothing is changed.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - version: the name of the version to migrate to; nil for the current one.
+    ///   - options: where backups are.
+    /// - Throws: what reading the models again throws. What cannot be examined is a finding.
+    public func diagnose(
+        _ store: String, aimingAt version: String? = nil, options: RunOptions = RunOptions()
+    ) async throws -> DiagnosisReport {
+        try await OwnThread.run {
+            DiagnosisReport(
+                StoreDiagnosis(
+                    store, versions: try versions(for: store), to: version, answers: answers,
+                    migrator: options.migrator))
+        }
+    }
+
+    /// Repairs a store: missing tables, columns and indexes, and rows that contradict each other. It works as a migration
+    /// does. No object is deleted: what cannot stay goes to the quarantine.
+    ///
+    /// The report's errors: `storeCorrupted` for damaged pages, for which there is ``salvage(_:into:as:)``;
+    /// `quarantineTooLarge`, `storeUnknown`, `locked`, `insufficientStorage`.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - rules: what is looked for; all by default.
+    ///   - isRehearsal: whether to do everything on a copy that is not kept.
+    ///   - options: how the store is changed.
+    public func repair(
+        _ store: String, only rules: Set<RepairRule> = Set(RepairRule.allCases), isRehearsal: Bool = false,
+        options: RunOptions = RunOptions()
+    ) -> StoreTask<RepairReport> {
+        task("repair", store) { observer, _ in
+            let migrator = options.migrator
+            if !isRehearsal { try migrator.healed(store) }
+            let repair = try StoreRepair(store, at: try versions(for: store).version(ofStore: store), rules: rules)
+            guard var migration = repair.migration else { return RepairReport(repair.found, nil) }
+            migration.allowsLargeQuarantine = options.allowsLargeQuarantine
+            if isRehearsal {
+                _ = try migrator.rehearse(migration, on: store, observer)
+                return RepairReport(repair.report, nil)
+            }
+            let outcome = try migrator.run(migration, on: store, observer)
+            return RepairReport(repair.report, outcome)
+        }
+    }
+
+    /// Reads what is readable of a damaged store into a new one. The damaged store is not changed.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - path: the new store; nothing may exist there.
+    ///   - version: the name of the store's version; nil for the one that the store names, otherwise the current one.
+    /// - Throws: `usage` if the path is taken, `locked`, `notAStore`, `cancelled`; then nothing is made.
+    public func salvage(_ store: String, into path: String, as version: String? = nil) async throws -> SalvageReport {
+        let wish = Wish()
+        return try await OwnThread.run(wish) {
+            let known = version == nil ? try? versions.version(ofStore: store) : nil
+            let model = try known ?? versions.versions[versions.target(named: version)]
+            return SalvageReport(try StoreSalvage(model).run(store, into: path) { wish.isMade })
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+import MoultSystem
+
+extension Project {
+    /// Migrates a store: backed up, changed on a copy, verified, then committed in one transaction. If the process dies
+    /// at any moment, the store is the complete old one or the complete new one.
+    ///
+    /// The report's errors: `question`, `cannotInfer`, `noPath`, `storeAhead`, `storeUnknown`, `planStale`, `locked`,
+    /// `lossNotAccepted`, `insufficientStorage`, `tooManyAttempts` before anything is done; `cancelled`,
+    /// `migrationFailed`, `verificationFailed`, `policyFailed`, `rulesBroken` with the store as it was.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - version: the name of the version to end at; nil for the current one.
+    ///   - plan: a plan that was kept; the migration is refused with `planStale` if the store or the model has changed.
+    ///   - options: how the store is changed.
+    public func migrate(
+        _ store: String, to version: String? = nil, following plan: StorePlan? = nil,
+        options: RunOptions = RunOptions()
+    ) -> StoreTask<MigrationReport> {
+        task("migrate", store) { observer, log in
+            let started = POSIXSystem().monotonicNanoseconds
+            try plan?.kept.checkCode(registry)
+            // A call with a budget recovers what it does not continue from.
+            if options.budget == nil { try options.migrator.healed(store) }
+            let prepared = try prepared(store, to: version ?? plan?.to, options)
+            try plan?.kept.check(prepared)
+            log("Migrating from version \(prepared.plan.from.name) to version \(prepared.plan.to.name)")
+            if let budget = options.budget {
+                return MigrationReport(
+                    prepared,
+                    try options.migrator.run(
+                        prepared, within: .seconds(budget / .seconds(1)), since: started, observer))
+            }
+            let outcomes = try run(prepared, options, observer, log)
+            return MigrationReport(prepared, MigrationOutcome(joining: outcomes))
+        }
+    }
+
+    /// Migrates a store into another file. The store and its folder are not changed. The new store has the state of the
+    /// old one at one moment, what lies in its WAL and its external data included, and gets its name when it is whole and
+    /// verified. If the store is of the version already, the new file is a copy of it.
+    ///
+    /// The report's errors: `usage` if something is at the path; otherwise those of
+    /// ``migrate(_:to:following:options:)``. Then nothing is made.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - path: the new file; nothing may exist there.
+    ///   - version: the name of the version to end at; nil for the current one.
+    ///   - options: `budget`, `defersWork`, `isInPlace`, `makesRoom` and `stopsAtEachVersion` are refused; there is no
+    ///     backup, because the old store is one.
+    public func migrate(
+        _ store: String, into path: String, to version: String? = nil, options: RunOptions = RunOptions()
+    ) -> StoreTask<MigrationReport> {
+        task("migrate", store) { observer, log in
+            try options.checkInto()
+            let prepared = try prepared(store, to: version, options)
+            log(
+                "Migrating from version \(prepared.plan.from.name) to version \(prepared.plan.to.name) into \(path)")
+            return MigrationReport(prepared, try options.migrator.run(prepared, into: path, observer))
+        }
+    }
+
+    /// Does a whole migration on a copy in a scratch folder and verifies it. The store and its folder are not changed,
+    /// and nothing is kept.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - version: the name of the version to end at; nil for the current one.
+    ///   - options: how the store is changed.
+    public func rehearse(
+        _ store: String, to version: String? = nil, options: RunOptions = RunOptions()
+    ) -> StoreTask<MigrationReport> {
+        task("rehearse", store) { observer, log in
+            let prepared = try prepared(store, to: version, options)
+            log("Rehearsing from version \(prepared.plan.from.name) to version \(prepared.plan.to.name)")
+            guard let migration = try prepared.migration(inPlace: options.isInPlace) else {
+                return MigrationReport(prepared, MigrationOutcome?.none)
+            }
+            return MigrationReport(
+                prepared, try options.migrator.rehearse(migration, on: prepared.store, observer))
+        }
+    }
+
+    /// Does the work that a deferred migration has left, task by task, each one transaction. A call that is interrupted
+    /// leaves the tasks that were done done.
+    ///
+    /// The report's errors: `budgetTooSmall` if the time is shorter than the longest task; `cancelled`, `locked`,
+    /// `insufficientStorage`; `verificationFailed` with the store as it was before the task.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - time: how long the call may take; nil for all of the work.
+    ///   - options: how the store is changed.
+    public func finish(
+        _ store: String, within time: Duration? = nil, options: RunOptions = RunOptions()
+    ) -> StoreTask<FinishReport> {
+        task("finish", store) { observer, _ in
+            let limit = time.map { DeferredLimit.seconds($0 / .seconds(1)) } ?? .all
+            return FinishReport(
+                try options.migrator.finishDeferred(store, versions: try versions(for: store), limit, observer))
+        }
+    }
+
+    /// Recovers what a run left whose process died: one that had committed is completed, one that had not is undone.
+    /// Every run does this first; this does nothing else.
+    ///
+    /// - Throws: `locked` if another process has the store; `readOnly`, `storeCorrupted`.
+    public func recover(_ store: String, options: RunOptions = RunOptions()) async throws -> RecoveryOutcome {
+        try await OwnThread.run {
+            RecoveryOutcome(rawValue: try options.migrator.recover(store).rawValue) ?? .nothing
+        }
+    }
+
+    private func run(
+        _ prepared: PreparedMigration, _ options: RunOptions, _ observer: MigrationObserver, _ log: (String) -> Void
+    ) throws -> [MigrationOutcome] {
+        func perform(_ migrator: Migrator) throws -> [MigrationOutcome] {
+            guard options.isInPlace else { return try migrator.run(prepared, observer) }
+            guard let migration = try prepared.migration(inPlace: true) else { return [] }
+            return [try migrator.run(migration, on: prepared.store, observer)]
+        }
+        guard options.makesRoom else { return try perform(options.migrator) }
+        let (outcomes, made) = try options.migrator.makingRoom(for: prepared.store, perform)
+        for name in made.pruned { log("Removed the backup \(name), which the retention policy does not keep.") }
+        return outcomes
+    }
+
+    /// A run of this project on a store.
+    ///
+    /// - Parameter body: is told whom to report to, and what logs a sentence.
+    func task<Report: Sendable>(
+        _ call: String, _ store: String,
+        _ body: @escaping @Sendable (MigrationObserver, @Sendable (String) -> Void) throws -> Report
+    ) -> StoreTask<Report> {
+        let log: @Sendable (String) -> Void = { [logger] in
+            logger?(LogLine(call: call, store: store, message: $0))
+        }
+        return StoreTask(log: log) { try body($0, log) }
+    }
+}
+
+/// What became of a run whose process died.
+public enum RecoveryOutcome: String, Sendable, Hashable {
+    /// No run was left unfinished.
+    case nothing
+    /// The run had not committed: the store is as it was before.
+    case undone
+    /// The run had committed: the store is the new one.
+    case completed
+    /// The run was to restore a backup, but another store is there now, and it is unchanged.
+    case replaced
+}

@@ -1,0 +1,42 @@
+import MoultEngine
+import MoultModel
+
+/// What a repair has found, and what became of it.
+public struct RepairReport: Sendable {
+    /// What was found of one rule at one place.
+    public struct Fault: Sendable, Hashable {
+        /// The rule.
+        public let rule: RepairRule
+        /// `Entity.property`, an entity or a table.
+        public let place: String
+        /// Rows at fault before.
+        public let count: Int64
+        /// The first of their keys.
+        public let keys: [Int64]
+        /// Objects that went to the quarantine for it.
+        public let quarantined: Int64
+        /// Rows at fault afterwards, because the right value is not known.
+        public let left: Int64
+    }
+
+    /// What was found.
+    public let faults: [Fault]
+    /// What no repair is for, each with what to do about it.
+    public let remarks: [Finding]
+    /// Whether nothing is left, as far as a repair looks.
+    public let isWell: Bool
+    /// The name of the run in the store's history; nil if nothing was changed.
+    public let run: String?
+    /// The backup to go back to; nil if nothing was changed.
+    public let backup: StoreBackup?
+
+    init(_ report: MoultEngine.RepairReport, _ outcome: MigrationOutcome?) {
+        faults = report.findings.map {
+            Fault(
+                rule: $0.rule, place: $0.place, count: $0.count, keys: $0.keys, quarantined: $0.quarantined,
+                left: $0.left)
+        }
+        (remarks, isWell) = (report.remarks, report.isWell)
+        (run, backup) = (outcome?.run, outcome?.backup.map(StoreBackup.init))
+    }
+}

@@ -1,0 +1,43 @@
+import MoultEngine
+
+/// What was read out of a damaged store, and what could not be.
+public struct SalvageReport: Sendable {
+    /// One table of the new store.
+    public struct Table: Sendable, Hashable {
+        /// The table's name.
+        public let name: String
+        /// Rows that the new store has.
+        public let rows: Int64
+        /// Keys of rows of which some values could not be read and are missing; both ends of a range included.
+        public let partialKeys: [ClosedRange<Int64>]
+        /// Keys of rows that could not be read; both ends included. Unless an index lists every row, a key in a range does
+        /// not mean that there was a row.
+        public let lostKeys: [ClosedRange<Int64>]
+    }
+
+    /// The path of the new store.
+    public let store: String
+    /// The name of the version whose tables it has.
+    public let version: String
+    /// Rows of the new store.
+    public let rows: Int64
+    /// Its tables.
+    public let tables: [Table]
+    /// What could not be had of the store as a whole, and what else is to be known.
+    public let notes: [String]
+    /// The database with rows and columns that have no place in the version; nil if there are none.
+    public let aside: String?
+    /// Whether every row and value was read.
+    public let isEverythingRead: Bool
+    /// Whether the new store has everything.
+    public let isWhole: Bool
+
+    init(_ report: MoultEngine.SalvageReport) {
+        (store, version, rows) = (report.store, report.version, report.rows)
+        tables = report.tables.map {
+            Table(name: $0.name, rows: $0.rows, partialKeys: $0.partial, lostKeys: $0.lost)
+        }
+        notes = report.notes + report.remarks
+        (aside, isEverythingRead, isWhole) = (report.aside, report.isEverythingRead, report.isWhole)
+    }
+}

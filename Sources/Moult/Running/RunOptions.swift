@@ -1,0 +1,81 @@
+import MoultEngine
+import MoultModel
+
+/// How a store is changed; the defaults are the safe ones.
+public struct RunOptions: Sendable {
+    /// The folder for backups; nil for the one next to the store.
+    public var backupFolder: String?
+    /// Whether the old store is kept as a backup. Without it there is nothing to roll back to, and less space is needed.
+    public var keepsBackup = true
+    /// Which backups are kept after a run.
+    public var retention = RetentionPolicy()
+    /// Whether to remove expired backups, and to continue without keeping one, if space is short.
+    public var makesRoom = false
+    /// How long to wait for a process that is about to close the store.
+    public var patience: Duration = .seconds(2)
+    /// How many runs between the same versions may have died one after the other before no further one begins.
+    public var maximumAttempts = 5
+
+    /// Whether each version on the way has a backup and a commit of its own. Otherwise the whole way is one commit.
+    public var stopsAtEachVersion = false
+    /// Whether to change the store itself in one transaction, after its backup; refused unless only the schema changes.
+    public var isInPlace = false
+    /// Whether to change the schema at once and leave what takes long for ``Project/finish(_:within:options:)``.
+    public var defersWork = false
+    /// The time that one call may take; nil for as long as it takes. A call that runs out of it reports
+    /// ``MigrationReport/Outcome/paused``, and the next one continues.
+    public var budget: Duration?
+    /// What a stage may lose although both versions have it and no code of the app has read it; added to the registry's.
+    public var acceptedLosses = AcceptedLosses.none
+    /// Whether the new store is compared with the old one, row by row; without it only its pages are checked.
+    public var comparesStores = true
+    /// Whether to migrate a store that is mirrored to CloudKit.
+    public var allowsCloudKit = false
+    /// Whether to write version hashes that are not certain.
+    public var isExperimental = false
+    /// Whether the fixes of the rules are applied.
+    public var appliesFixes = false
+    /// Whether a repair or a fix may put more than a quarter of an entity's objects into the quarantine.
+    public var allowsLargeQuarantine = false
+
+    /// The defaults.
+    public init() {}
+
+    var migrator: Migrator {
+        var options = MigrationOptions(
+            backupFolder: backupFolder, isFrugal: !keepsBackup, retention: retention,
+            patience: Int32(clamping: Int64(patience / .milliseconds(1))))
+        options.maximumAttempts = maximumAttempts
+        return Migrator(options: options)
+    }
+
+    /// - Throws: `usage` for options that exclude each other.
+    func check() throws {
+        let others = [
+            ("isInPlace", isInPlace), ("defersWork", defersWork), ("makesRoom", makesRoom),
+            ("stopsAtEachVersion", stopsAtEachVersion),
+        ]
+        let excluded: (String, String)? =
+            if budget != nil, let other = others.first(where: \.1) {
+                ("budget", other.0)
+            } else if isInPlace, stopsAtEachVersion {
+                ("isInPlace", "stopsAtEachVersion")
+            } else {
+                nil
+            }
+        guard let excluded else { return }
+        throw MigrationError(
+            .usage, "The options \(excluded.0) and \(excluded.1) exclude each other.", remedy: "Set only one of them.")
+    }
+
+    /// - Throws: `usage` for an option that makes no sense for a migration into another file.
+    func checkInto() throws {
+        let others = [
+            ("budget", budget != nil), ("isInPlace", isInPlace), ("defersWork", defersWork), ("makesRoom", makesRoom),
+            ("stopsAtEachVersion", stopsAtEachVersion),
+        ]
+        guard let other = others.first(where: \.1) else { return }
+        throw MigrationError(
+            .usage, "A migration into another file does not take the option \(other.0).", remedy: "Do not set it.")
+    }
+}

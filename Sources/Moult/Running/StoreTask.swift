@@ -1,0 +1,76 @@
+import MoultEngine
+import Synchronization
+
+/// A run on a store that has begun: its progress, and its report when it has ended.
+///
+///     let migration = project.migrate("app.sqlite")
+///     for await progress in migration.progress { print(progress.fraction) }
+///     let report = try await migration.report
+///
+/// The run continues if nobody waits for it, as a `Task` does.
+public struct StoreTask<Report: Sendable>: Sendable {
+    /// Where the run is, from now to its end. It can be iterated once. Whoever falls behind misses what is older than the
+    /// last 256 elements.
+    public let progress: AsyncStream<RunProgress>
+    private let task: Task<Report, any Error>
+
+    /// - Parameters:
+    ///   - log: called with each sentence that the run says.
+    ///   - body: does the work on a thread of its own.
+    init(
+        log: @escaping @Sendable (String) -> Void, _ body: @escaping @Sendable (MigrationObserver) throws -> Report
+    ) {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: RunProgress.self, bufferingPolicy: .bufferingNewest(256))
+        let wish = Wish()
+        // A check that runs next to the run reports from its own thread.
+        let reached = Reached()
+        let observer = MigrationObserver(
+            onProgress: { progress in
+                if let message = progress.message { log(message) }
+                reached.pass(progress) { continuation.yield(RunProgress($0)) }
+            }, isCancelled: { wish.isMade })
+        progress = stream
+        task = Task {
+            defer { continuation.finish() }
+            return try await OwnThread.run(wish) {
+                do {
+                    return try body(observer)
+                } catch {
+                    log("Failed: \(MigrationError(any: error).message)")
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// What the run has done, when it has ended. If the task that waits is cancelled, the run is too.
+    ///
+    /// - Throws: ``MigrationError``. The store is then as it was, unless the call says otherwise.
+    public var report: Report {
+        get async throws {
+            try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        }
+    }
+
+    /// Asks the run to stop. It ends with the error `cancelled` and the store as it was, unless its commit has begun.
+    public func cancel() { task.cancel() }
+}
+
+/// Passes progress on in one order, in which no fraction is less than one before.
+private final class Reached: Sendable {
+    private let fraction = Mutex(0.0)
+
+    func pass(_ progress: MigrationProgress, _ body: (MigrationProgress) -> Void) {
+        fraction.withLock { reached in
+            var progress = progress
+            reached = max(reached, progress.fraction)
+            progress.fraction = reached
+            body(progress)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import MoultEngine
+import MoultModel
+import MoultTransform
+
+// The words of other modules that a program with one import needs.
+
+/// The one error of Moult: a code, what was found, where, and what to do next.
+public typealias MigrationError = MoultModel.MigrationError
+/// A risk or a fact worth attention: a stable code, a place, a sentence and a remedy.
+public typealias Finding = MoultModel.Finding
+/// Objects, values or links that a migration does not carry over, with their count.
+public typealias MigrationLoss = MoultModel.MigrationLoss
+/// The losses that an app accepts.
+public typealias AcceptedLosses = MoultModel.AcceptedLosses
+/// One version of a model with its names.
+public typealias ModelVersion = MoultModel.ModelVersion
+/// The versions of one model, oldest first.
+public typealias ModelVersions = MoultModel.ModelVersions
+/// How the objects of one version become those of another.
+public typealias MappingModel = MoultModel.MappingModel
+/// How the objects of one entity become those of another.
+public typealias EntityMapping = MoultModel.EntityMapping
+/// Where the value of one property of the new version comes from.
+public typealias PropertyMapping = MoultModel.PropertyMapping
+/// A closure of the app that computes a value of the new version from values of a row.
+public typealias ValueTransform = MoultModel.ValueTransform
+/// The value of an attribute.
+public typealias AttributeValue = MoultModel.AttributeValue
+/// The code of an app that its migrations call, by name, and the app's rules.
+public typealias MigrationRegistry = MoultTransform.MigrationRegistry
+/// What must be true of an app's data.
+public typealias ValidationRule = MoultTransform.ValidationRule
+/// The code of an app that makes the objects of an entity mapping.
+public typealias EntityMigrationPolicy = MoultTransform.EntityMigrationPolicy
+/// What a migration policy works with.
+public typealias MigrationManager = MoultTransform.MigrationManager
+/// An object of the older version, for a migration policy.
+public typealias SourceObject = MoultTransform.SourceObject
+/// An object of the newer version, for a migration policy.
+public typealias DestinationObject = MoultTransform.DestinationObject
+/// What becomes of a source object.
+public typealias InstanceOutcome = MoultTransform.InstanceOutcome
+/// What became of the source objects of one entity mapping, counted.
+public typealias InstanceCounts = MoultTransform.InstanceCounts
+/// Which backups are kept.
+public typealias RetentionPolicy = MoultEngine.RetentionPolicy
+/// What a repair can fix.
+public typealias RepairRule = MoultEngine.RepairRule

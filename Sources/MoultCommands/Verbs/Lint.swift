@@ -1,0 +1,183 @@
+import MoultLint
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+import MoultReport
+import MoultStore
+import MoultSystem
+
+extension Verb {
+    static let lint = Verb(
+        "lint", "Check a model by rules: released versions, inference, data, sync, source and shape.",
+        discussion: """
+            Released versions are those in moult.lock next to the model, or those of a git revision: --since compares with
+            the commit where the work since that revision began. Steps between released versions are not checked again.
+            Each finding has a rule, a file and line, a sentence and a remedy. Documentation/Lint has a page for each rule.
+            Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
+            """,
+        operands: [.model],
+        options: [since, lockFile, profile, store, failOn, format, ignore, .mapping, .answers, .order],
+        examples: [
+            "moult lint Forum.xcdatamodeld",
+            "moult lint Forum.xcdatamodeld --fail-on warning --ignore CODE001,CODE002 --format markdown",
+        ]
+    ) { invocation, console in
+        let form = try invocation.word(format, of: LintReport.Format.self) ?? (console.isJSON ? .json : .text)
+        guard !console.isJSON || form == .json else {
+            throw invocation.wrong("--json and --format \(form.rawValue) exclude each other.")
+        }
+        let level = try invocation.word(failOn, of: Finding.Severity.self) ?? .error
+        let lint = try invocation.lint()
+        let report = try invocation.report(by: lint, console)
+        let advice = Advice(invocation)
+        switch form {
+        case .text:
+            console.print(report.document) {
+                report.lines(style: $0).map { $0.contains("→") ? $0 : console.advised($0) }
+            }
+        case .json: console.line(report.document.advised(by: advice).compact)
+        case .sarif:
+            let root = try? POSIXSystem().resolve(".")
+            console.line(report.sarif(version: MoultCommand.version, root: root).indented)
+        case .github: console.lines(report.gitHubLines.map(console.advised))
+        case .markdown: console.lines(report.markdownLines.map(console.advised))
+        }
+        return report.has(atLeast: level) ? .findings : .done
+    }
+
+    fileprivate static let since = Option.value(
+        "since", "REV", "Compare with the model of a git revision, such as origin/main.")
+    fileprivate static let lockFile = Option.value(
+        "lock", "FILE", "The lock file to compare with; by default moult.lock next to the model.", completes: .files)
+    fileprivate static let profile = Option.value(
+        "profile", "NAME", "Also apply the rules of a profile: cloudkit or extension. May be repeated.",
+        completes: .words(LintRule.Profile.allCases.map(\.rawValue)))
+    fileprivate static let store = Option.value(
+        "store", "STORE", "Also say how many objects of this store a change concerns.", completes: .files)
+    fileprivate static let failOn = Option.value(
+        "fail-on", "LEVEL",
+        "Exit with 1 if there is a finding at this level or above: error (the default), warning, note.",
+        completes: .words(["error", "warning", "note"]))
+    fileprivate static let format = Option.value(
+        "format", "FORMAT", "How to print the findings: text (the default), json, sarif, github, markdown.",
+        completes: .words(LintReport.Format.allCases.map(\.rawValue)))
+    fileprivate static let ignore = Option.value(
+        "ignore", "CODES", "Rules to leave out, separated by commas, such as SHAPE003. May be repeated.",
+        completes: .words(LintRule.all.map(\.code)))
+}
+
+extension Invocation {
+    /// The value of an option that takes one of a few words.
+    fileprivate func word<Word: RawRepresentable & CaseIterable>(
+        _ option: Option, of words: Word.Type
+    ) throws -> Word? where Word.RawValue == String {
+        try self[value: option].map { try word($0, for: option, of: words) }
+    }
+
+    private func word<Word: RawRepresentable & CaseIterable>(
+        _ text: String, for option: Option, of words: Word.Type
+    ) throws -> Word where Word.RawValue == String {
+        if let word = Word(rawValue: text) { return word }
+        let names = Word.allCases.map(\.rawValue)
+        let near = Suggestion.nearest(to: text, among: names).map { " Did you mean \($0)?" } ?? ""
+        throw wrong("--\(option.name) takes \(names.joined(separator: ", ")), not \(text).\(near)")
+    }
+
+    fileprivate func lint() throws -> Lint {
+        let profiles = try all(Verb.profile).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map
+        {
+            try word($0.trimmed, for: Verb.profile, of: LintRule.Profile.self)
+        }
+        let codes = try all(Verb.ignore).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
+            text in
+            let code = text.trimmed
+            if let rule = LintRule.named(code) { return rule.code }
+            let near = Suggestion.nearest(to: code.uppercased(), among: LintRule.all.map(\.code))
+            throw wrong("There is no rule \(code).\(near.map { " Did you mean \($0)?" } ?? "")")
+        }
+        return Lint(profiles: Set(profiles), ignored: Set(codes))
+    }
+
+    /// Reads the model and what it is compared with, and applies the rules.
+    fileprivate func report(by lint: Lint, _ console: Console) throws -> LintReport {
+        let bundle: ModelBundle
+        do {
+            bundle = try operandBundle(console)
+        } catch let error as MigrationError where error.code == .modelInvalid {
+            guard let path = self[Operand.model] else { throw error }
+            let broken = lint.brokenReferences(inModelAt: path)
+            guard !broken.isEmpty else { throw error }
+            return LintReport(brokenReferences: broken, path: path, rules: lint.rules)
+        } catch var error as MigrationError where error.code == .lockFileMismatch {
+            // For lint, a lock that cannot be read is bad input, and not a refusal.
+            error.code = .modelInvalid
+            throw error
+        }
+        let versions = ModelVersions(bundle)
+        let subject = try LintSubject(
+            bundle, answers: try answers(for: versions, console), registered: try stages(in: versions),
+            releases: try releases(of: bundle), rows: try rows(in: versions))
+        return LintReport(
+            lint.findings(in: subject, path: bundle.path), of: subject, path: bundle.path, rules: lint.rules)
+    }
+
+    private func stages(in versions: ModelVersions) throws -> [RegisteredStage] {
+        let mappings = try self[value: .mapping].map { try MappingModelFile.all(at: $0) } ?? []
+        return try registry.stages(in: versions)
+            + mappings.map {
+                try RegisteredStage(
+                    $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(registry.policies.keys))
+            }
+    }
+
+    private func releases(of bundle: ModelBundle) throws -> [LintRelease] {
+        var releases: [LintRelease] = []
+        if let path = self[value: Verb.lockFile] {
+            let lock: ModelLock
+            do {
+                lock = try ModelLock(json: try POSIXSystem().read(path), place: path)
+            } catch var error as MigrationError where error.code == .lockFileMismatch {
+                error.code = .modelInvalid
+                throw error
+            }
+            guard let release = LintRelease(lock, of: bundle, place: path) else {
+                throw MigrationError(
+                    .modelNotFound, "The lock file has no versions of this model.", place: path,
+                    remedy: "Name the lock file of the model, or make one with moult lock MODEL.")
+            }
+            releases.append(release)
+        } else if let lock = bundle.lock {
+            let place = ModelLock.path(besideModelAt: bundle.path)
+            if let release = LintRelease(lock, of: bundle, place: place) { releases.append(release) }
+        }
+        guard let revision = self[value: Verb.since] else { return releases }
+        guard self[Operand.model] != nil, try !StoreProbe.isDatabase(bundle.path) else {
+            throw wrong("--since needs MODEL, the path of a model in a git repository.")
+        }
+        let commit = try GitRevision(revision, around: bundle.path)
+        return releases + [LintRelease(try commit.model(of: bundle), at: commit)]
+    }
+
+    /// The objects of the store that `--store` names.
+    ///
+    /// - Throws: `storeUnknown` for a store of another app, or of no version that is here.
+    private func rows(in versions: ModelVersions) throws -> StoreRows? {
+        guard let path = self[value: Verb.store] else { return nil }
+        return try StoreProbe.read(path) { probe in
+            let snapshot = try StoreSnapshot(probe.connection)
+            let known = Set(versions.versions.flatMap { $0.model.entities.map(\.name) })
+            guard !known.isDisjoint(with: snapshot.hashes.entities.keys) else {
+                throw MigrationError(
+                    .storeUnknown, "The store has none of the model's entities, so it is of another app.", place: path,
+                    remedy: "Name a store of this model.")
+            }
+            guard
+                let place = versions.position(
+                    matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
+            else { throw MigrationError.storeUnknown(nearest: versions.nearest(to: snapshot.hashes)) }
+            let version = versions.versions[place]
+            let counts = try snapshot.objectCounts(of: version.model, over: probe.connection)
+            return StoreRows(version: version.name, counts: counts.compactMapValues { $0 })
+        }
+    }
+}

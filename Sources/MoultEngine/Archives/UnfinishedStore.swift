@@ -1,0 +1,102 @@
+import MoultModel
+import MoultStore
+import MoultSystem
+
+/// A store that is made in a folder next to its path until it is whole.
+///
+/// What belongs to a store gets its name before the store does: until then nothing looks like one. A mark in the folder
+/// says what has been moved, so that a later run removes what a process left that died in between.
+struct UnfinishedStore {
+    /// The path that the store will have.
+    let path: String
+    /// The folder in which it is made.
+    let folder: String
+    private let system: any System
+
+    var new: String { Path.join(folder, "new") }
+    /// The folder of external data.
+    var support: String { Path.join(folder, "support") }
+    /// A database with what has no place in the store.
+    var aside: String { Path.join(folder, "aside") }
+    /// What Moult keeps next to a store.
+    var records: String { Path.join(folder, "records") }
+    /// Names what has got its own name, from just before that until the store has.
+    private var mark: String { Path.join(folder, "moving") }
+
+    /// What gets its name before the store.
+    private var companions: [(from: String, to: String)] {
+        let sidecar = Sidecar(store: path)
+        return [(support, sidecar.support), (aside, StoreSalvage.aside(of: path)), (records, sidecar.folder)]
+    }
+
+    private init(path: String, folder: String, _ system: any System) {
+        (self.path, self.folder, self.system) = (path, folder, system)
+    }
+
+    /// Makes the folder, after removing what processes that are no more have left for the path.
+    ///
+    /// - Parameter places: where nothing may be, the path itself included.
+    /// - Throws: `usage` if one of them is taken, `locked` if another process makes the same store.
+    init(at path: String, taking places: [String], _ system: any System) throws {
+        try Self.removeAbandoned(path, system)
+        try UnfinishedPath.checkUncontended(path, system)
+        try Self.check(places, path, system)
+        self.init(path: path, folder: UnfinishedPath.make(for: path, system), system)
+        try system.makeFolder(folder)
+    }
+
+    private static func check(_ places: [String], _ path: String, _ system: any System) throws {
+        let databases = [path, StoreSalvage.aside(of: path)]
+        for place in places { try system.checkNewPath(place, isStore: databases.contains(place)) }
+    }
+
+    func remove() { _ = try? system.removeTree(folder) }
+
+    /// Gives the store its name, and before it what belongs to it.
+    ///
+    /// - Parameter places: where nothing may be: somebody may have made something there since.
+    /// - Returns: why the folder could not be synchronised in the end; the store is there and whole as long as the machine
+    ///   keeps its power.
+    func install(taking places: [String]) throws -> (any Error)? {
+        try Self.check(places, path, system)
+        let before = try companions.filter { try system.exists($0.from) }
+        // Whose the files at their new names are until the store has its own, a later run reads from this.
+        try system.write(Array(before.map(\.from).map(Path.name).joined(separator: "\n").utf8), to: mark)
+        for file in [mark, folder, Path.folder(of: folder)] { try system.synchronise(file) }
+        do {
+            for (from, to) in before { try system.rename(from, to: to) }
+            try system.synchronise(Path.folder(of: path))
+            try system.rename(new, to: path)
+        } catch {
+            _ = try? removeMoved()
+            throw error
+        }
+        do {
+            try system.synchronise(Path.folder(of: path))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func removeMoved() throws {
+        guard try system.exists(mark), try !system.exists(path) else { return }
+        let names = String(decoding: try system.read(mark), as: UTF8.self).split(separator: "\n")
+        for (from, to) in companions where names.contains(Path.name(of: from)[...]) {
+            if try !system.exists(from) { try system.removeTree(to) }
+        }
+    }
+
+    /// Removes what processes that are no more have left for a path.
+    ///
+    /// - Returns: whether there was anything.
+    @discardableResult
+    static func removeAbandoned(_ path: String, _ system: any System) throws -> Bool {
+        let abandoned = try UnfinishedPath.abandoned(for: path, system)
+        for folder in abandoned {
+            try UnfinishedStore(path: path, folder: folder, system).removeMoved()
+            try system.removeTree(folder)
+        }
+        return !abandoned.isEmpty
+    }
+}

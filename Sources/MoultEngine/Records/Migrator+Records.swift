@@ -1,0 +1,115 @@
+import MoultModel
+import MoultStore
+import MoultSystem
+
+extension Migrator {
+    /// What Moult keeps next to a store; the store itself may be gone, or damaged.
+    ///
+    /// - Throws: `fileNotFound` and `notAStore` if nothing is kept, no folder of backups is named, and no store is at
+    ///   the path.
+    package func records(of store: String) throws -> Sidecar {
+        let sidecar = try sidecar(of: store)
+        guard options.backupFolder == nil, try !system.exists(sidecar.folder) else { return sidecar }
+        do {
+            _ = try StoreProbe.checkFile(store, system)
+        } catch let error as MigrationError where error.code == .storeCorrupted {
+            // Nothing was kept of it.
+        }
+        return sidecar
+    }
+
+    /// What was done to a store, oldest first.
+    package func runs(of store: String) throws -> [RunRecord] {
+        try RunHistory(try records(of: store), system).records()
+    }
+
+    /// Where the backups of a store are: the folder of the options; otherwise the one next to the store, and those that
+    /// its history names. The store may be gone.
+    package func backupFolders(of store: String) throws -> [BackupFolder] {
+        let runs = try runs(of: store)
+        let standard = try backups(of: store)
+        guard options.backupFolder == nil else { return [standard] }
+        let known = Set(runs.compactMap(\.backups)).subtracting([standard.folder])
+        return [standard] + known.sorted().map { BackupFolder($0, system) }
+    }
+
+    /// The name of a store's version: in the versions given, otherwise what a backup of the same version was called,
+    /// otherwise what the store's metadata say; empty if nobody knows.
+    ///
+    /// - Parameter versions: asked when the store was read.
+    package func versionName(of store: String, in versions: () throws -> ModelVersions?) throws -> String {
+        let snapshot = try StoreProbe.read(store, system: system) { try StoreSnapshot($0.connection) }
+        let identifiers = snapshot.metadata.versionIdentifiers
+        if let versions = try versions(),
+            let position = versions.position(matching: snapshot.hashes, identifiers: identifiers)
+        {
+            return versions.versions[position].name
+        }
+        let hashes = snapshot.hashes.entities.mapValues(\.base64)
+        if let known = try backups(of: store).list().last(where: { $0.manifest.versionHashes == hashes }) {
+            return known.manifest.version
+        }
+        return identifiers.first { !$0.isEmpty } ?? ""
+    }
+
+    /// The backup to go back to: the one that is named, by its own name, by its path or as the newest of a version;
+    /// otherwise the one of the last run that changed the store. If no run has changed it, the newest: an older one than
+    /// that of the last run would undo more than that run.
+    ///
+    /// - Parameters:
+    ///   - wanted: a backup's name or path, or the name of a version; nil for the last run's.
+    ///   - versions: asked only if a backup has another name for its version.
+    /// - Throws: `backupNotFound`; `deferredWork` if the last run made no backup because nothing is gone yet.
+    package func backup(
+        named wanted: String?, of store: String, in versions: () throws -> ModelVersions?
+    ) throws -> StoreBackup {
+        let folders = try backupFolders(of: store)
+        let all = try folders.flatMap { try $0.list() }
+        guard let wanted else {
+            let runs = try runs(of: store).filter {
+                ![.rollback, .finish].contains($0.operation) && [.done, .recovered].contains($0.result)
+            }
+            try checkHasBackup(runs.last, store)
+            guard try RunHistory(try records(of: store), system).endsWithLine() else {
+                throw Self.noBackup(
+                    "The end of the history of runs cannot be read, so the last run is unknown.", in: folders)
+            }
+            guard let last = runs.last else {
+                if let backup = all.newest { return backup }
+                throw Self.noBackup("There is no backup of this store.", in: folders)
+            }
+            if let backup = all.first(where: { $0.name == last.backup }) { return backup }
+            let what = last.backup.map { "Its backup \($0) is gone." } ?? "It made no backup."
+            throw Self.noBackup("The last run ended at \(last.endedAt). \(what)", in: folders)
+        }
+        if wanted.contains("/") { return try folders.backup(named: wanted) }
+        if let named = all.last(where: { $0.name == wanted }) { return named }
+        // A backup whose version had no name when it was made is known by its hashes.
+        let hashes = try? versions()?.versions.first { $0.names.contains(wanted) }?.hashes.entities.mapValues(\.base64)
+        let matching = all.filter { backup in
+            backup.manifest.version == wanted || hashes.map { $0 == backup.manifest.versionHashes } == true
+        }
+        if let backup = matching.newest { return backup }
+        throw Self.noBackup("There is no backup \(wanted), and no backup of a version of that name.", in: folders)
+    }
+
+    private static func noBackup(_ message: String, in folders: [BackupFolder]) -> MigrationError {
+        MigrationError(
+            .backupNotFound, message, place: folders.map(\.folder).joined(separator: ", "),
+            remedy: "moult backup list shows the backups. "
+                + "Name one with --to; if they are elsewhere, name their folder with --backups.")
+    }
+
+    /// A deferred migration makes no backup, for nothing is gone before its work is done; an older one would take back
+    /// more than it.
+    private func checkHasBackup(_ last: RunRecord?, _ store: String) throws {
+        guard let last, last.backup == nil, hasDeferredWork(store) else { return }
+        throw MigrationError(
+            .deferredWork, "The last migration made no backup: what it would drop is still in the store.", place: store,
+            remedy: "Use moult downgrade --to \(last.from.shellQuoted), or name a backup with --to.")
+    }
+}
+
+extension [StoreBackup] {
+    fileprivate var newest: StoreBackup? { self.max { $0.manifest.createdAt < $1.manifest.createdAt } }
+}

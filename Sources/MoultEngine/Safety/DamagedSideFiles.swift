@@ -1,0 +1,87 @@
+import MoultModel
+import MoultSystem
+
+/// A log or a rollback journal that SQLite applies in part, or not at all, and then removes without a word.
+///
+/// What a dead run of Moult left is not looked at: its journal says what becomes of it.
+struct DamagedSideFiles {
+    private let sidecar: Sidecar
+    private let system: any System
+
+    init(_ sidecar: Sidecar, _ system: any System) { (self.sidecar, self.system) = (sidecar, system) }
+
+    /// Copies what SQLite would leave out, before a connection is opened; once, as long as it stays there.
+    ///
+    /// - Parameter isAlone: whether nobody else writes now: a living writer's log or journal ends anywhere.
+    /// - Returns: the folder of the copies, and whether it is new; nil if nothing is damaged.
+    /// - Throws: what the disk says.
+    func keep(isAlone: Bool) throws -> (folder: String, isNew: Bool)? {
+        guard try !system.exists(sidecar.journal) else { return nil }
+        var damaged: [(suffix: String, reason: String)] = []
+        if isAlone, let reason = try present("-wal", { try LogFrames($0, system).fault }) {
+            damaged.append(("-wal", reason))
+        }
+        let journal = try present("-journal") { path in
+            let journal = try RollbackJournal(path, system)
+            return isAlone ? journal.playbackFault : journal.headerFault
+        }
+        if let journal { damaged.append(("-journal", journal)) }
+        guard !damaged.isEmpty else { return nil }
+        do {
+            return try keep(damaged)
+        } catch {
+            // A living process has removed it: nothing of it was lost.
+            guard try damaged.contains(where: { try !system.exists(sidecar.store + $0.suffix) }) else { throw error }
+            return nil
+        }
+    }
+
+    private func keep(_ damaged: [(suffix: String, reason: String)]) throws -> (folder: String, isNew: Bool) {
+        if let known = try copies(of: damaged.map(\.suffix)) { return (known, false) }
+        let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")
+        try system.makeFolder(sidecar.damaged)
+        try system.makeFolder(folder)
+        for (suffix, reason) in damaged {
+            let copy = Path.join(folder, Path.name(of: sidecar.store) + suffix)
+            try system.copy(sidecar.store + suffix, to: copy)
+            try system.synchronise(copy)
+            MigrationLog(sidecar, system).append("A copy of the \(suffix) is in \(folder): \(reason)")
+        }
+        for path in [folder, sidecar.damaged, sidecar.folder] { try system.synchronise(path) }
+        return (folder, true)
+    }
+
+    /// The folder that has copies of the files as they are.
+    private func copies(of suffixes: [String]) throws -> String? {
+        guard try system.exists(sidecar.damaged) else { return nil }
+        let name = Path.name(of: sidecar.store)
+        return try system.list(sidecar.damaged).map { Path.join(sidecar.damaged, $0) }.first { folder in
+            try suffixes.allSatisfy { suffix in
+                let copy = Path.join(folder, name + suffix)
+                return try system.exists(copy) && system.digest(of: copy) == system.digest(of: sidecar.store + suffix)
+            }
+        }
+    }
+
+    /// - Parameter find: what is wrong with the file of that path.
+    /// - Returns: nil for a file that is not there, or went away while it was read.
+    private func present(_ suffix: String, _ find: (String) throws -> String?) throws -> String? {
+        let path = sidecar.store + suffix
+        guard let size = try system.status(of: path)?.size, size > 0 else { return nil }
+        do {
+            return try find(path)
+        } catch {
+            guard try system.exists(path) else { return nil }
+            throw error
+        }
+    }
+}
+
+extension LogFrames {
+    /// What of the log SQLite leaves out, in a sentence; nil if nothing.
+    var fault: String? {
+        if isHeaderDamaged { return "It does not begin like a log; SQLite ignores it." }
+        guard unreadable > 0 else { return nil }
+        return "SQLite leaves out the last \(unreadable) of its \(Quantity.count(count, "frame"))."
+    }
+}

@@ -1,0 +1,66 @@
+import MoultModel
+
+/// The rules that are asked for, applied to a model.
+package struct Lint: Sendable {
+    package var profiles: Set<LintRule.Profile>
+    /// Codes of rules to leave out.
+    package var ignored: Set<String>
+
+    package init(profiles: Set<LintRule.Profile> = [], ignored: Set<String> = []) {
+        self.profiles = profiles
+        self.ignored = ignored
+    }
+
+    /// The rules that apply.
+    package var rules: [LintRule] {
+        LintRule.all.filter { rule in
+            !ignored.contains(rule.code) && rule.profile.map(profiles.contains) ?? true
+        }
+    }
+
+    /// Every finding, by severity, then in the order of the rules.
+    ///
+    /// - Parameter path: what a finding about no file names.
+    package func findings(in subject: LintSubject, path: String) -> [LintFinding] {
+        var places = LintPlaces(subject.versions, path: path)
+        return findings(rules.map { rule in (rule, matches(of: rule, in: subject)) }, &places)
+    }
+
+    private func matches(of rule: LintRule, in subject: LintSubject) -> [LintMatch] {
+        switch rule.check {
+        case .model(let check): check(subject)
+        case .version(let check): subject.openVersions.reversed().flatMap(check)
+        case .step(let check): subject.openSteps.flatMap(check)
+        case .release(let check): subject.releases.flatMap { check($0, subject) }
+        }
+    }
+
+    /// The references of model files that cannot be read because of them; empty if the cause is another.
+    package func brokenReferences(inModelAt path: String) -> [LintFinding] {
+        guard let rule = rules.first(where: { $0.code == LintRule.brokenReference.code }) else { return [] }
+        var places = LintPlaces([], path: path)
+        return findings([(rule, BrokenReferences.matches(inModelAt: path))], &places)
+    }
+
+    private func findings(
+        _ matches: [(rule: LintRule, matches: [LintMatch])], _ places: inout LintPlaces
+    ) -> [LintFinding] {
+        var seen: Set<[String]> = []
+        var found: [LintFinding] = []
+        for (rule, matches) in matches {
+            for match in matches {
+                // The newest version stands for the older ones that say the same.
+                let isOfOneVersion = if case .version = rule.check { true } else { false }
+                let key = [
+                    rule.code, isOfOneVersion ? "" : match.version, match.entity ?? "", match.member ?? "",
+                    match.message,
+                ]
+                if seen.insert(key).inserted { found.append(places.finding(match, of: rule)) }
+            }
+        }
+        return found.enumerated().sorted { left, right in
+            left.element.severity == right.element.severity
+                ? left.offset < right.offset : left.element.severity > right.element.severity
+        }.map(\.element)
+    }
+}

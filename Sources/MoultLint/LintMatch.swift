@@ -1,0 +1,42 @@
+import MoultModel
+
+/// What a rule has found, before its place in a file is looked up.
+struct LintMatch: Sendable {
+    /// The version's name; empty for the model as a whole.
+    var version: String
+    var entity: String?
+    /// The property, index or constraint.
+    var member: String?
+    var message: String
+    var remedy: String
+    var edit: Edit?
+    /// If it differs from the rule's.
+    var severity: Finding.Severity?
+    /// The file and line, if they are known already.
+    var line: (file: String, line: Int)?
+
+    /// The XML attributes to set on the element of the place; nil removes one.
+    struct Edit: Sendable {
+        var attributes: [(name: String, value: String?)]
+
+        init(_ attributes: (name: String, value: String?)...) { self.attributes = attributes }
+    }
+
+    init(
+        _ version: String, _ entity: String? = nil, _ member: String? = nil, _ message: String, remedy: String,
+        edit: Edit? = nil
+    ) {
+        self.version = version
+        self.entity = entity
+        self.member = member
+        self.message = message
+        self.remedy = remedy
+        self.edit = edit
+    }
+
+    /// `Entity.property` taken apart.
+    static func parts(of place: String) -> (entity: String?, member: String?) {
+        let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
+        return (parts.first, parts.count > 1 ? parts[1] : nil)
+    }
+}

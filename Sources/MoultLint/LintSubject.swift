@@ -1,0 +1,113 @@
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+
+/// What the rules look at: the versions of a model, the steps between them, and what was released.
+package struct LintSubject: Sendable {
+    /// One for each file, oldest first.
+    package let versions: [LintVersion]
+    package let currentName: String?
+    package let steps: [LintStep]
+    package let releases: [LintRelease]
+    /// What the reader of the model has noticed.
+    package let readerFindings: [Finding]
+
+    /// - Parameters:
+    ///   - registered: mapping models and stages; the rules about inference leave their steps alone.
+    ///   - rows: the objects of a store by entity, and the name of the store's version.
+    /// - Throws: `usage` if an answer fits no question.
+    package init(
+        _ bundle: ModelBundle, answers: Answers = .none, registered: [RegisteredStage] = [],
+        releases: [LintRelease] = [], rows: StoreRows? = nil
+    ) throws(MigrationError) {
+        let versions = bundle.versions.map { LintVersion($0, file: bundle.files[$0.name]) }
+        self.versions = versions
+        self.releases = releases
+        currentName = bundle.currentName
+        // What the lock says is compared by the rules themselves.
+        readerFindings = bundle.findings.filter { !Self.lockCodes.contains($0.code) }
+        let nodes = ModelVersions(bundle)
+        let start = rows.flatMap { nodes.position(named: $0.version) }
+        steps = try nodes.steps(answers: answers).enumerated().map { place, step in
+            let (older, newer) = (nodes.versions[place], nodes.versions[place + 1])
+            let isOnTheWay = start.map { place >= $0 } ?? false
+            return LintStep(
+                older: older, newer: newer, diff: step.diff, inferred: step.inferred,
+                isRegistered: registered.contains {
+                    older.names.contains($0.from) && newer.names.contains($0.to)
+                },
+                rows: isOnTheWay ? rows?.counts ?? [:] : [:])
+        }
+    }
+
+    private static let lockCodes: Set<String> = [
+        "released-version-changed", "released-version-changed-unhashed", "released-version-missing",
+        "version-not-locked", "model-not-locked",
+    ]
+
+    /// Whether a version with these hashes was released.
+    func isReleased(_ checksum: [UInt8]) -> Bool {
+        releases.contains { release in release.versions.contains { $0.checksum == checksum } }
+    }
+
+    /// The versions that can still be edited, and the newest one in any case.
+    var openVersions: [LintVersion] {
+        guard let newest = versions.last else { return [] }
+        let unreleased = releases.isEmpty ? [] : versions.dropLast().filter { !isReleased($0.checksum) }
+        return unreleased + [newest]
+    }
+
+    /// The steps to versions that can still be edited.
+    var openSteps: [LintStep] {
+        releases.isEmpty ? steps : steps.filter { !isReleased($0.newer.hashes.checksum) }
+    }
+}
+
+/// One version of a model, with its file.
+package struct LintVersion: Sendable {
+    package let version: ModelVersion
+    /// The file that it was read from; nil for the model of a program or a store.
+    package let file: String?
+    package let checksum: [UInt8]
+
+    init(_ version: ModelVersion, file: String?) {
+        self.version = version
+        self.file = file
+        checksum = version.hashes.checksum
+    }
+
+    package var name: String { version.name }
+    var model: ManagedObjectModel { version.model }
+}
+
+/// A version and the next one, with what differs and what the planner makes of it.
+package struct LintStep: Sendable {
+    let older: ModelVersion
+    let newer: ModelVersion
+    let diff: ModelDiff
+    let inferred: InferredMapping
+    /// Whether a mapping model or a stage is given for it.
+    let isRegistered: Bool
+    /// The objects of a store that will take this step, by entity; empty without a store.
+    let rows: [String: Int64]
+
+    /// The places that a question or a refusal is about, with those that may have been renamed.
+    var openPlaces: Set<String> {
+        let candidates = inferred.questions.flatMap { question in
+            question.candidates.map { question.property == nil ? $0.name : "\(question.entity).\($0.name)" }
+        }
+        return Set(inferred.questions.map(\.place) + inferred.refusals.map(\.place) + candidates)
+    }
+}
+
+/// The objects of a store by entity, without those of sub-entities.
+package struct StoreRows: Sendable {
+    /// The name of the store's version.
+    package let version: String
+    package let counts: [String: Int64]
+
+    package init(version: String, counts: [String: Int64]) {
+        self.version = version
+        self.counts = counts
+    }
+}

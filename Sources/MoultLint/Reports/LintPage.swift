@@ -1,0 +1,79 @@
+/// The page of a rule in the documentation, generated from the table.
+package enum LintPage {
+    /// The whole page.
+    package static func markdown(of rule: LintRule) -> String {
+        let profile = rule.profile.map { " Only with `--profile \($0.rawValue)`." } ?? ""
+        return """
+            # \(rule.code): \(rule.title)
+
+            Severity: \(rule.severity.rawValue). \(rule.category.sentence)\(profile)
+
+            \(rule.meaning)
+
+            On a device: \(rule.onDevice)
+
+            ## What to do
+
+            \(rule.remedy)
+
+            ## A model with this finding
+
+            \(markdown(of: rule.failing))
+
+            ## A model without it
+
+            \(markdown(of: rule.corrected))
+
+            """
+    }
+
+    /// The list of all rules.
+    package static var index: String {
+        let parts = LintRule.Category.allCases.map { category in
+            let rows = LintRule.all.filter { $0.category == category }.map { rule in
+                let profile = rule.profile.map { "`\($0.rawValue)`" } ?? ""
+                return "| [\(rule.code)](\(rule.code).md) | \(rule.title) | \(rule.severity.rawValue) | \(profile) |"
+            }
+            return """
+                ## \(category.rawValue)
+
+                \(category.sentence)
+
+                | rule | title | severity | profile |
+                |---|---|---|---|
+                \(rows.joined(separator: "\n"))
+                """
+        }
+        return """
+            # The rules of moult lint
+
+            `moult lint` applies these rules to a model ([CI](../CI.md)). This page and the pages of the rules are made from \
+            the table of rules in `MoultLint`.
+
+            \(parts.joined(separator: "\n\n"))
+
+            """
+    }
+
+    private static func markdown(of example: LintExample) -> String {
+        func blocks(_ versions: [LintExample.Version], _ title: (String) -> String) -> [String] {
+            versions.map { version in
+                "\(title(version.name)):\n\n```xml\n\(version.xml.shortened)\n```"
+            }
+        }
+        let released = blocks(example.released) { "`\($0)`, as it was released" }
+        let now = blocks(example.versions) { "`\($0)`\(example.released.isEmpty ? "" : " now")" }
+        let current = example.current.map { ["The current version is `\($0)`."] } ?? []
+        let was = example.releasedCurrent.map { ["The current version was `\($0)` when it was released."] } ?? []
+        return (released + was + now + current).joined(separator: "\n\n")
+    }
+}
+
+extension String {
+    /// A long list of lines with its middle left out.
+    fileprivate var shortened: String {
+        let lines = split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count > 40 else { return self }
+        return (lines.prefix(4) + ["    …"] + lines.suffix(4)).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,88 @@
+import MoultModel
+
+extension LintReport {
+    /// The findings as SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
+    ///
+    /// - Parameters:
+    ///   - version: Moult's own.
+    ///   - root: the folder that paths are relative to, without symbolic links; nil to leave them as they are.
+    package func sarif(version: String, root: String?) -> JSONValue {
+        let positions = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.code, $0) })
+        return [
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+            "runs": [
+                [
+                    "tool": [
+                        "driver": [
+                            "name": "moult lint", "version": .string(version),
+                            "rules": .array(rules.map(\.sarif)),
+                        ]
+                    ],
+                    "columnKind": "unicodeCodePoints",
+                    "results": .array(
+                        findings.map { $0.sarif(position: positions[$0.rule.code] ?? -1, root: root) }),
+                ]
+            ],
+        ]
+    }
+}
+
+extension Finding.Severity {
+    /// SARIF's word.
+    fileprivate var level: JSONValue { .string(rawValue) }
+}
+
+extension LintRule {
+    fileprivate var sarif: JSONValue {
+        let help = "\(meaning) \(onDevice) \(remedy)"
+        return [
+            "id": .string(code), "name": .string(title.split(separator: " ").map(\.capitalizedFirst).joined()),
+            "shortDescription": ["text": .string(title + ".")], "fullDescription": ["text": .string(meaning)],
+            "help": [
+                "text": .string(help.replacing("`", with: "")),
+                "markdown": .string("\(meaning)\n\n**On a device:** \(onDevice)\n\n**What to do:** \(remedy)"),
+            ],
+            "defaultConfiguration": ["level": severity.level],
+            "properties": ["category": .string(category.rawValue)],
+        ]
+    }
+}
+
+extension LintFinding {
+    fileprivate func sarif(position: Int, root: String?) -> JSONValue {
+        let pasted = xml.map { "\n\n\($0)" } ?? ""
+        var location: [JSONValue.Member] = [.init("artifactLocation", ["uri": .string(file.uri(relativeTo: root))])]
+        if let line { location.append(.init("region", ["startLine": JSONValue(line)])) }
+        var whole: [JSONValue.Member] = [.init("physicalLocation", .object(location))]
+        if !place.isEmpty {
+            whole.append(.init("logicalLocations", [["fullyQualifiedName": .string(place)]]))
+        }
+        return [
+            "ruleId": .string(rule.code), "ruleIndex": JSONValue(position), "level": severity.level,
+            "message": ["text": .string("\(message)\n\n\(remedy)\(pasted)")], "locations": [.object(whole)],
+            "partialFingerprints": ["moultLint/v1": .string(fingerprint)],
+        ]
+    }
+}
+
+extension Substring {
+    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}
+
+extension String {
+    /// The path relative to a folder above it; as a file URI if it is elsewhere. Percent-encoded.
+    fileprivate func uri(relativeTo root: String?) -> String {
+        guard hasPrefix("/") else { return (hasPrefix("./") ? String(dropFirst(2)) : self).percentEncoded }
+        if let root, hasPrefix(root + "/") { return String(dropFirst(root.count + 1)).percentEncoded }
+        return "file://" + percentEncoded
+    }
+
+    private var percentEncoded: String {
+        utf8.map { byte in
+            let isPlain =
+                byte < 0x80 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)
+            return isPlain || Array("-._~/".utf8).contains(byte)
+                ? String(Unicode.Scalar(byte)) : "%" + [byte].hexadecimal.uppercased()
+        }.joined()
+    }
+}

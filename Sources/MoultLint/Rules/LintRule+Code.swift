@@ -1,0 +1,47 @@
+extension LintRule {
+    private static func post(_ attributes: String..., class name: String = "Post") -> String {
+        let lines = attributes.map { "\n    <attribute \($0)/>" }.joined()
+        return "<entity name=\"Post\" representedClassName=\"\(name)\">\(lines)\n</entity>"
+    }
+    private static let rating = "name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\""
+    private static let scalar = rating + " usesScalarValueType=\"YES\""
+    /// An attribute that only the second version has: without it, the two would have equal hashes.
+    private static let note = "name=\"note\" optional=\"YES\" attributeType=\"String\""
+
+    static let code: [LintRule] = [
+        LintRule(
+            "CODE001", .note, "Class name changed",
+            meaning: """
+                An entity has another class. The version hash leaves the class out, so nothing but the source notices.
+                """,
+            onDevice: "The app crashes at a cast if the class is missing.",
+            remedy: "Rename the class in the source in the same commit.",
+            failing: LintExample(
+                from: post(rating), to: post(rating, note, class: "Article")),
+            corrected: LintExample(from: post(rating), to: post(rating, note)), check: .step(ChangeRules.className)),
+        LintRule(
+            "CODE002", .note, "Renamed",
+            meaning: """
+                An entity or a property is renamed. Its data is kept, but a name that is text in the source, as in a \
+                predicate, is not checked by the compiler.
+                """,
+            onDevice: "The app crashes when it evaluates a predicate with the old name.",
+            remedy: "Replace the old name in the source, also in predicates, sort descriptors and key paths.",
+            failing: LintExample(
+                from: post(rating),
+                to: post("name=\"stars\" optional=\"YES\" attributeType=\"Integer 16\" elementID=\"rating\"")),
+            corrected: LintExample(from: post(rating), to: post(rating, note)), check: .step(ChangeRules.renamed)),
+        LintRule(
+            "CODE003", .note, "Swift type changed",
+            meaning: """
+                The type of a property in Swift changes: its attribute type, its use of a scalar, its class, or a \
+                relationship between one object, a set and an ordered set.
+                """,
+            onDevice: "A class that was not generated again reads the wrong type.",
+            remedy: "Generate the class again, or correct the type of the property.",
+            failing: LintExample(
+                from: post(rating), to: post(scalar, note)),
+            corrected: LintExample(from: post(scalar), to: post(scalar, note)),
+            check: .step(ChangeRules.swiftType)),
+    ]
+}

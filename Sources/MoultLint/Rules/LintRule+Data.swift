@@ -1,0 +1,129 @@
+extension LintRule {
+    private static let empty = "<entity name=\"Post\"/>"
+    private static let user = "<entity name=\"User\"/>\n"
+    private static func post(_ property: String) -> String {
+        "<entity name=\"Post\">\n    \(property)\n</entity>"
+    }
+    private static let rating = post("<attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\"/>")
+    private static func authors(_ facts: String) -> String {
+        user
+            + post(
+                "<relationship name=\"authors\" optional=\"YES\" \(facts) deletionRule=\"Nullify\" destinationEntity=\"User\"/>"
+            )
+    }
+    /// The second version has an attribute more: without one, the two would have equal hashes.
+    private static func picture(_ transformer: String, hasNote: Bool) -> String {
+        let note = "\n    <attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>"
+        return post(
+            "<attribute name=\"picture\" optional=\"YES\" attributeType=\"Transformable\" "
+                + "valueTransformerName=\"\(transformer)\"/>\(hasNote ? note : "")")
+    }
+
+    static let data: [LintRule] = [
+        LintRule(
+            "DATA001", .warning, "Entity removed",
+            meaning: "An entity is removed. Its table is dropped in the migration, with all its objects.",
+            onDevice: "The objects of the entity are gone after the update.",
+            remedy: "Keep the entity while its objects are needed, or move them in a custom stage.",
+            failing: LintExample(from: user + empty, to: empty),
+            corrected: LintExample(from: user + empty, to: user + empty),
+            check: .step(ChangeRules.entityRemoved)),
+        LintRule(
+            "DATA002", .warning, "Property removed",
+            meaning: "An attribute or a relationship is removed. Its values are dropped in the migration.",
+            onDevice: "The values of the property are gone after the update.",
+            remedy: "Keep the property while its values are needed, or move them in a custom stage.",
+            failing: LintExample(from: rating, to: empty), corrected: LintExample(from: rating, to: rating),
+            check: .step(ChangeRules.propertyRemoved)),
+        LintRule(
+            "DATA003", .warning, "Property no longer stored",
+            meaning: """
+                A property becomes transient or derived, or moves to an entity where some objects lose it. Its stored \
+                values are dropped in the migration.
+                """,
+            onDevice: "The values of the property are gone after the update.",
+            remedy: "Leave the old property as it was, and add a new one next to it.",
+            failing: LintExample(
+                from: rating,
+                to: post("<attribute name=\"rating\" optional=\"YES\" transient=\"YES\" attributeType=\"Integer 16\"/>")
+            ),
+            corrected: LintExample(
+                from: rating,
+                to: """
+                    <entity name="Post">
+                        <attribute name="rating" optional="YES" attributeType="Integer 16"/>
+                        <attribute name="shownRating" optional="YES" transient="YES" attributeType="Integer 16"/>
+                    </entity>
+                    """), check: .step(ChangeRules.noLongerStored)),
+        LintRule(
+            "DATA004", .warning, "Relationship narrowed",
+            meaning: """
+                A to-many relationship becomes to-one, or has a lower maximum count. Objects with more destinations lose \
+                some of them, or the migration refuses them.
+                """,
+            onDevice: "Some links are gone after the update, or the migration fails.",
+            remedy: "Keep the to-many relationship, add a new one, and fill it in a custom stage.",
+            failing: LintExample(from: authors("toMany=\"YES\""), to: authors("maxCount=\"1\"")),
+            corrected: LintExample(from: authors("maxCount=\"1\""), to: authors("toMany=\"YES\"")),
+            check: .step(ChangeRules.narrowed)),
+        LintRule(
+            "DATA005", .warning, "Order lost",
+            meaning: "An ordered relationship becomes unordered. The positions of its destinations are dropped.",
+            onDevice: "The items of a list appear in another order after the update.",
+            remedy: "Leave the relationship ordered, or store the position in an attribute of the destination.",
+            failing: LintExample(from: authors("toMany=\"YES\" ordered=\"YES\""), to: authors("toMany=\"YES\"")),
+            corrected: LintExample(from: authors("toMany=\"YES\""), to: authors("toMany=\"YES\" ordered=\"YES\"")),
+            check: .step(ChangeRules.order)),
+        LintRule(
+            "DATA006", .warning, "Property becomes required",
+            meaning: """
+                An optional relationship becomes required, or its minimum count rises. The migration refuses a store that \
+                has an object without a destination.
+                """,
+            onDevice: "The migration fails for users who have such objects: error 134110.",
+            remedy: "Leave it optional, or give every object a destination in a custom stage.",
+            failing: LintExample(
+                from: authors("maxCount=\"1\""),
+                to: user
+                    + post(
+                        "<relationship name=\"authors\" maxCount=\"1\" deletionRule=\"Nullify\" destinationEntity=\"User\"/>"
+                    )
+            ),
+            corrected: LintExample(from: authors("maxCount=\"1\""), to: authors("maxCount=\"1\"")),
+            check: .step(ChangeRules.required)),
+        LintRule(
+            "DATA007", .warning, "Uniqueness constraint added",
+            meaning: """
+                An entity has a new uniqueness constraint. The migration refuses a store that has two objects with equal \
+                values.
+                """,
+            onDevice: "The migration fails for users who have duplicates: error 134110.",
+            remedy: "Remove duplicates in a custom stage before this version.",
+            failing: LintExample(
+                from: rating,
+                to: """
+                    <entity name="Post">
+                        <attribute name="rating" optional="YES" attributeType="Integer 16"/>
+                        <uniquenessConstraints>
+                            <uniquenessConstraint>
+                                <constraint value="rating"/>
+                            </uniquenessConstraint>
+                        </uniquenessConstraints>
+                    </entity>
+                    """),
+            corrected: LintExample(from: rating, to: rating), check: .step(ChangeRules.unique)),
+        LintRule(
+            "DATA008", .warning, "Stored form may not fit",
+            meaning: """
+                The transformer or the class of an attribute changes, or an entity becomes abstract. The stored bytes and \
+                objects stay as they are, and the new model may not accept them.
+                """,
+            onDevice: "The app crashes or shows nothing when it reads an old value.",
+            remedy: "Convert the values in a custom stage, or make sure that the new model accepts them.",
+            failing: LintExample(
+                from: picture("PictureTransformer", hasNote: false), to: picture("ImageTransformer", hasNote: true)),
+            corrected: LintExample(
+                from: picture("PictureTransformer", hasNote: false), to: picture("PictureTransformer", hasNote: true)),
+            check: .step(ChangeRules.conversions)),
+    ]
+}

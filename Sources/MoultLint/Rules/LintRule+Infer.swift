@@ -1,0 +1,165 @@
+extension LintRule {
+    private static func post(_ property: String) -> String {
+        "<entity name=\"Post\">\n    \(property)\n</entity>"
+    }
+    private static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
+    private static let headline = post(
+        "<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\" elementID=\"title\"/>")
+    private static let user = "<entity name=\"User\"/>\n"
+    private static let tag = "<entity name=\"Tag\"/>\n"
+    private static func author(_ name: String, _ destination: String, optional: Bool = true) -> String {
+        post(
+            "<relationship name=\"\(name)\"\(optional ? " optional=\"YES\"" : "") maxCount=\"1\" "
+                + "deletionRule=\"Nullify\" destinationEntity=\"\(destination)\"/>")
+    }
+
+    static let infer: [LintRule] = [
+        LintRule(
+            "INFER001", .error, "Renamed or new",
+            meaning: """
+                A property or an entity is added where a similar one is removed. Without a renaming identifier it counts \
+                as new and starts empty, so its values would be lost if it was renamed. Moult asks; Core Data does not.
+                """,
+            onDevice: "With Core Data: the values of the old property are gone after the migration.",
+            remedy: "Set the renaming identifier (`elementID`) to the old name, or answer that it is new.",
+            failing: LintExample(
+                from: title,
+                to: post("<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\"/>")),
+            corrected: LintExample(from: title, to: headline), check: .step(InferRules.renames)),
+        LintRule(
+            "INFER002", .error, "Ambiguous renaming identifier",
+            meaning:
+                "The renaming identifier of a property or an entity fits more than one thing of the version before.",
+            onDevice: "With Core Data: the migration fails with error 134190, or one of the two is taken.",
+            remedy: "Set the renaming identifier to the name in the version before, or answer which one it is.",
+            failing: LintExample([
+                .init("App", title),
+                .init("App 2", headline),
+                .init(
+                    "App 3",
+                    """
+                    <entity name="Post">
+                        <attribute name="headline" optional="YES" attributeType="String" elementID="title"/>
+                        <attribute name="title" optional="YES" attributeType="String"/>
+                    </entity>
+                    """),
+                .init(
+                    "App 4",
+                    post("<attribute name=\"name\" optional=\"YES\" attributeType=\"String\" elementID=\"title\"/>")
+                ),
+            ]),
+            corrected: LintExample([
+                .init("App", title),
+                .init("App 2", headline),
+                .init(
+                    "App 3",
+                    post("<attribute name=\"name\" optional=\"YES\" attributeType=\"String\" elementID=\"headline\"/>")),
+            ]), check: .step(InferRules.ambiguousIdentifiers)),
+        LintRule(
+            "INFER003", .error, "Type change that is not inferred",
+            meaning: """
+                An attribute has another type, and not every value of the old type has an equal value of the new one. \
+                Moult infers a change only to a type that has every old value, such as Integer 32 to Integer 64.
+                """,
+            onDevice: "Moult refuses the migration. What Core Data makes of the values depends on the two types.",
+            remedy: """
+                Keep the old attribute, add a new one of the new type, and fill it in a custom stage or a mapping model.
+                """,
+            failing: LintExample(
+                from: post("<attribute name=\"rating\" optional=\"YES\" attributeType=\"String\"/>"),
+                to: post("<attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 32\"/>")),
+            corrected: LintExample(
+                from: post("<attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 32\"/>"),
+                to: post("<attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 64\"/>")),
+            check: .step(InferRules.types)),
+        LintRule(
+            "INFER004", .error, "Destination change that is not inferred",
+            meaning: "A relationship leads to another entity, and not every old destination is one of that entity.",
+            onDevice: "Moult refuses the migration. Core Data may drop the links.",
+            remedy: "Keep the old relationship, add a new one, and fill it in a custom stage or a mapping model.",
+            failing: LintExample(
+                from: user + tag + author("source", "User"), to: user + tag + author("source", "Tag")),
+            corrected: LintExample(
+                from: user + tag + author("source", "User"), to: user + tag + author("source", "User")),
+            check: .step(InferRules.destinations)),
+        LintRule(
+            "INFER005", .error, "Required attribute without a default value",
+            meaning: """
+                An attribute is new and required, or becomes required, and has no default value for the objects that \
+                exist. An object without a required value cannot be saved.
+                """,
+            onDevice: "The migration fails with error 134110 or 1570, the required value is missing.",
+            remedy: "Give the attribute a default value, or make it optional.",
+            failing: LintExample(
+                from: "<entity name=\"Post\"/>", to: post("<attribute name=\"rating\" attributeType=\"Integer 16\"/>")),
+            corrected: LintExample(
+                from: "<entity name=\"Post\"/>",
+                to: post("<attribute name=\"rating\" attributeType=\"Integer 16\" defaultValueString=\"0\"/>")),
+            check: .step(InferRules.missingDefaults)),
+        LintRule(
+            "INFER006", .error, "New required relationship",
+            meaning:
+                "A relationship is new and required. It has no default value, so the objects that exist have none.",
+            onDevice:
+                "The migration fails with error 134110 or 1580, the relationship lacks a minimum number of objects.",
+            remedy: "Make the relationship optional, or fill it in a custom stage or a mapping model.",
+            failing: LintExample(
+                from: user + "<entity name=\"Post\"/>", to: user + author("author", "User", optional: false)),
+            corrected: LintExample(from: user + "<entity name=\"Post\"/>", to: user + author("author", "User")),
+            check: .step(InferRules.requiredRelationships)),
+        LintRule(
+            "INFER007", .error, "Merged hierarchies",
+            meaning:
+                "Entities of separate hierarchies come under one new parent. Their tables would have to be merged.",
+            onDevice: "With Core Data: the migration fails with error 134190, hierarchies cannot be merged.",
+            remedy: "Keep the hierarchies separate, or move one into the other.",
+            failing: LintExample(
+                from: "<entity name=\"Book\"/>\n<entity name=\"Film\"/>",
+                to: """
+                    <entity name="Item" isAbstract="YES"/>
+                    <entity name="Book" parentEntity="Item"/>
+                    <entity name="Film" parentEntity="Item"/>
+                    """),
+            corrected: LintExample(
+                from: "<entity name=\"Book\"/>\n<entity name=\"Film\"/>",
+                to: "<entity name=\"Book\"/>\n<entity name=\"Film\" parentEntity=\"Book\"/>"),
+            check: .step(InferRules.hierarchies)),
+        LintRule(
+            "INFER008", .error, "Inverses that were not inverses",
+            meaning: """
+                Two relationships become each other's inverse and were not before. Each has links of its own, and the two \
+                need not agree.
+                """,
+            onDevice: "The migration is refused.",
+            remedy: "Give one of the two a new name, so that it starts empty and the other one fills it.",
+            failing: LintExample(
+                from: inverses(author: "", posts: ""),
+                to: inverses(
+                    author: "inverseName=\"posts\" inverseEntity=\"User\"",
+                    posts: "inverseName=\"author\" inverseEntity=\"Post\"")),
+            corrected: LintExample(
+                from: inverses(author: "", posts: ""),
+                to: inverses(
+                    author: "inverseName=\"articles\" inverseEntity=\"User\"", posts: "",
+                    other: """
+
+                            <relationship name="articles" optional="YES" toMany="YES" deletionRule="Nullify" \
+                        destinationEntity="Post" inverseName="author" inverseEntity="Post"/>
+                        """)),
+            check: .step(InferRules.inverses)),
+    ]
+
+    private static func inverses(author: String, posts: String, other: String = "") -> String {
+        func facts(_ text: String) -> String { text.isEmpty ? "" : " " + text }
+        return """
+            <entity name="Post">
+                <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" \
+            destinationEntity="User"\(facts(author))/>
+            </entity>
+            <entity name="User">
+                <relationship name="posts" optional="YES" toMany="YES" deletionRule="Nullify" \
+            destinationEntity="Post"\(facts(posts))/>\(other)
+            </entity>
+            """
+    }
+}

@@ -1,0 +1,119 @@
+extension LintRule {
+    private static let post = """
+        <entity name="Post">
+            <attribute name="title" optional="YES" attributeType="String"/>
+        </entity>
+        """
+    private static let postWithBody = """
+        <entity name="Post">
+            <attribute name="title" optional="YES" attributeType="String"/>
+            <attribute name="body" optional="YES" attributeType="String"/>
+        </entity>
+        """
+    private static let postWithTags = """
+        <entity name="Post">
+            <attribute name="title" optional="YES" attributeType="String"/>
+            <attribute name="body" optional="YES" attributeType="String"/>
+            <attribute name="tags" optional="YES" attributeType="String"/>
+        </entity>
+        """
+    private static let v1 = LintExample.Version("App", post)
+    private static let v2 = LintExample.Version("App 2", postWithBody)
+    private static let v3 = LintExample.Version("App 3", postWithTags)
+
+    static let open: [LintRule] = [
+        LintRule(
+            "OPEN001", .error, "Released version edited",
+            meaning: """
+                A version that was released has other version hashes now. Core Data recognises a store by these hashes, \
+                so a store of the released version fits no version of the model any more.
+                """,
+            onDevice: "The store does not open: error 134130, the source model cannot be found.",
+            remedy: "Undo the edit. Add a new version and make the change there.",
+            failing: LintExample([.init("App", postWithBody)], released: [v1]),
+            corrected: LintExample([v1, v2], released: [v1]), check: .release(OpenRules.edited)),
+        LintRule(
+            "OPEN002", .error, "Released version deleted",
+            meaning: """
+                A version that was released is no longer in the model, under any name. The migration of a store of that \
+                version begins with it.
+                """,
+            onDevice: "The store does not open: error 134130, the source model cannot be found.",
+            remedy: "Restore the version, and keep it for as long as a store of it may exist.",
+            failing: LintExample([v2], released: [v1]), corrected: LintExample([v1, v2], released: [v1]),
+            check: .release(OpenRules.deleted)),
+        LintRule(
+            "OPEN003", .warning, "Last version not current",
+            meaning: """
+                The bundle has a version after its current one. New stores are made with the current version, so the last \
+                one is not used.
+                """,
+            onDevice: "The app runs with the old model. Code that uses a new property fails.",
+            remedy: """
+                If the last version is the newest, make it the current one. Versions are in the natural order of their \
+                names: if one was renamed, give it its name back, or give the order with --order.
+                """,
+            failing: LintExample([v1, v2], current: "App"), corrected: LintExample([v1, v2], current: "App 2"),
+            check: .model(OpenRules.notCurrent)),
+        LintRule(
+            "OPEN004", .error, "Current version moved back",
+            meaning: """
+                The current version comes before the one that was current when the app was released. A store of the later \
+                version is ahead of the model, and nothing migrates it back.
+                """,
+            onDevice: "The store does not open: error 134100, the model is not compatible with the store.",
+            remedy: "Make the later version the current one again, or add a new version after it.",
+            failing: LintExample([v1, v2], current: "App", released: [v1, v2], releasedCurrent: "App 2"),
+            corrected: LintExample([v1, v2], current: "App 2", released: [v1, v2], releasedCurrent: "App 2"),
+            check: .release(OpenRules.movedBack)),
+        LintRule(
+            "OPEN005", .error, "New version before a released one",
+            meaning: """
+                A new version comes before a version that was released. Migrations go forward only, so no store of the \
+                released version gets to the new one.
+                """,
+            onDevice: "The store is not migrated to the new version, or the migration is refused.",
+            remedy: "Give the new version a name that sorts last, or record the order with `moult lock`.",
+            failing: LintExample([v1, .init("App 1b", postWithTags), v2], released: [v1, v2]),
+            corrected: LintExample([v1, v2, v3], released: [v1, v2]), check: .release(OpenRules.outOfOrder)),
+        LintRule(
+            "OPEN006", .warning, "Released version edited outside its hash",
+            meaning: """
+                A released version differs in something that the version hash leaves out, such as an index, a default \
+                value, a delete rule or a class name. Its stores still open, and no migration applies the edit to them.
+                """,
+            onDevice: "Stores that exist have no new index; objects in them keep their values.",
+            remedy: "Make the edit in a new version if it has to reach every store.",
+            failing: LintExample(
+                [
+                    .init(
+                        "App",
+                        """
+                        <entity name="Post">
+                            <attribute name="title" optional="YES" attributeType="String" defaultValueString="Untitled"/>
+                        </entity>
+                        """)
+                ], released: [v1]),
+            corrected: LintExample([v1, v2], released: [v1]), check: .release(OpenRules.editedUnhashed)),
+        LintRule(
+            "OPEN007", .warning, "Versions with equal hashes",
+            meaning: """
+                Two versions have equal version hashes. Core Data cannot tell them apart: a store of one opens with the \
+                other, and no migration and no custom stage runs between them.
+                """,
+            onDevice: "Code that was to run between the versions does not run.",
+            remedy: """
+                Remove one of the versions. If data has to change between them, set a hash modifier in the newer one.
+                """,
+            failing: LintExample([v1, .init("App 2", post)]), corrected: LintExample([v1, v2]),
+            check: .model(OpenRules.equalHashes)),
+        LintRule(
+            "OPEN008", .error, "Current version missing",
+            meaning:
+                "The bundle names a current version that it does not have, or its `.xccurrentversion` cannot be read.",
+            onDevice: "The compiled model uses another version than the one that was meant.",
+            remedy: "Choose the current version in Xcode again.",
+            failing: LintExample([v1, v2], current: "App 3"), corrected: LintExample([v1, v2], current: "App 2"),
+            check: .model(OpenRules.currentMissing)),
+    ]
+}

@@ -1,0 +1,143 @@
+extension LintRule {
+    private static func post(_ property: String) -> String {
+        "<entity name=\"Post\">\n    \(property)\n</entity>"
+    }
+    private static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
+    private static func authored(_ rule: String, back: String) -> String {
+        """
+        <entity name="Post">
+            <relationship name="author" optional="YES" maxCount="1" deletionRule="\(rule)" \
+        destinationEntity="User" inverseName="posts" inverseEntity="User"/>
+        </entity>
+        <entity name="User">
+            <relationship name="posts" optional="YES" toMany="YES" deletionRule="\(back)" \
+        destinationEntity="Post" inverseName="author" inverseEntity="Post"/>
+        </entity>
+        """
+    }
+    private static func indexed(_ name: String) -> String {
+        """
+        <entity name="Post">
+            <attribute name="title" optional="YES" attributeType="String"/>
+            <fetchIndex name="byTitle">
+                <fetchIndexElement property="\(name)" type="Binary" order="ascending"/>
+            </fetchIndex>
+        </entity>
+        """
+    }
+    private static func many(_ count: Int) -> String {
+        (1...count).map { "    <attribute name=\"value\($0)\" optional=\"YES\" attributeType=\"String\"/>\n" }.joined()
+    }
+
+    /// References to entities and properties that are missing.
+    static let brokenReference = LintRule(
+        "SHAPE002", .error, "Reference to nothing",
+        meaning: """
+            A parent, a destination, an inverse, an index, a uniqueness constraint, a configuration, a fetched property or \
+            a fetch request names an entity or a property that the model does not have.
+            """,
+        onDevice: "Xcode does not compile the model, or the app crashes when it loads the model.",
+        remedy: "Correct the name, or remove the reference.",
+        failing: LintExample(indexed("titel")), corrected: LintExample(indexed("title")),
+        check: .version(ShapeRules.references))
+
+    static let shape: [LintRule] = [
+        LintRule(
+            "SHAPE001", .warning, "Not read as written",
+            meaning: """
+                The reader of the model has noticed something: a value that does not fit, a word that it does not know, or \
+                an element that Moult leaves out. The finding has the severity and the code of the reader.
+                """,
+            onDevice: "The app may run with another model than the one that was meant.",
+            remedy: "Correct the value. If Core Data reads the element and Moult does not, report it.",
+            failing: LintExample(
+                post(
+                    "<attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\" defaultValueString=\"many\"/>"
+                )),
+            corrected: LintExample(
+                post(
+                    "<attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\" defaultValueString=\"1\"/>"
+                )),
+            check: .model(ShapeRules.notRead)),
+        brokenReference,
+        LintRule(
+            "SHAPE003", .warning, "Relationship without an inverse",
+            meaning: """
+                A relationship has no inverse. Core Data cannot keep its two ends equal, and a deletion may leave a \
+                reference to an object that is gone.
+                """,
+            onDevice: "The app crashes with the message that a fault could not be fulfilled.",
+            remedy: "Add a relationship in the other direction, and name both as each other's inverse.",
+            failing: LintExample(
+                """
+                <entity name="Post">
+                    <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" \
+                destinationEntity="User"/>
+                </entity>
+                <entity name="User"/>
+                """),
+            corrected: LintExample(authored("Nullify", back: "Nullify")), check: .version(ShapeRules.inverses)),
+        LintRule(
+            "SHAPE004", .warning, "Cascade in both directions",
+            meaning: """
+                A relationship and its inverse both have the delete rule Cascade. Deleting one object deletes the objects \
+                at the other end, which delete all of theirs.
+                """,
+            onDevice: "A user deletes one item and loses many.",
+            remedy: "Choose Nullify for the end that does not own the other.",
+            failing: LintExample(authored("Cascade", back: "Cascade")),
+            corrected: LintExample(authored("Nullify", back: "Cascade")), check: .version(ShapeRules.cascades)),
+        LintRule(
+            "SHAPE005", .warning, "Transformable without secure coding",
+            meaning: """
+                A Transformable attribute has no transformer, or one that does not use secure coding. Its archive can make \
+                any class when it is read.
+                """,
+            onDevice: "Core Data logs a warning at each start, and announces that it will refuse such attributes.",
+            remedy: "Use `NSSecureUnarchiveFromData`, or a subclass of it that lists the classes.",
+            failing: LintExample(post("<attribute name=\"tags\" optional=\"YES\" attributeType=\"Transformable\"/>")),
+            corrected: LintExample(
+                post(
+                    "<attribute name=\"tags\" optional=\"YES\" attributeType=\"Transformable\" "
+                        + "valueTransformerName=\"NSSecureUnarchiveFromData\"/>")),
+            check: .version(ShapeRules.transformables)),
+        LintRule(
+            "SHAPE006", .warning, "Reserved name",
+            meaning:
+                "A property has the name of something that `NSManagedObject` or `NSObject` has, with another meaning.",
+            onDevice: "The app crashes, or reads the wrong value.",
+            remedy: "Rename the property in a new version, with its old name as the renaming identifier.",
+            failing: LintExample(post("<attribute name=\"hash\" optional=\"YES\" attributeType=\"String\"/>")),
+            corrected: LintExample(
+                post("<attribute name=\"digest\" optional=\"YES\" attributeType=\"String\" elementID=\"hash\"/>")),
+            check: .version(ShapeRules.reservedNames)),
+        LintRule(
+            "SHAPE007", .note, "Names that differ only in case",
+            meaning: """
+                Two properties of one table differ only in case. SQLite does not tell such columns apart, so Core Data adds \
+                a number to one of them, by the order of the properties.
+                """,
+            onDevice: "Nothing, until a later version changes the order and the two columns are exchanged.",
+            remedy: "Give one of them another name.",
+            failing: LintExample(
+                """
+                <entity name="Post">
+                    <attribute name="id" optional="YES" attributeType="String"/>
+                    <attribute name="ID" optional="YES" attributeType="Integer 64"/>
+                </entity>
+                """), corrected: LintExample(title), check: .version(ShapeRules.sameColumns)),
+        LintRule(
+            "SHAPE008", .note, "Wide table",
+            meaning: """
+                A parent entity and its sub-entities share one table, which has more than 200 columns. Each row has all of \
+                them, and each fetch reads them.
+                """,
+            onDevice: "Fetches are slow.",
+            remedy: "Replace the parent entity with a relationship to what is common.",
+            failing: LintExample(
+                "<entity name=\"Item\">\n\(many(201))</entity>\n<entity name=\"Book\" parentEntity=\"Item\"/>"),
+            corrected: LintExample(
+                "<entity name=\"Item\">\n\(many(3))</entity>\n<entity name=\"Book\" parentEntity=\"Item\"/>"),
+            check: .version(ShapeRules.wideHierarchies)),
+    ]
+}

@@ -1,0 +1,140 @@
+extension LintRule {
+    private static func post(_ property: String) -> String {
+        "<entity name=\"Post\">\n    \(property)\n</entity>"
+    }
+    private static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
+    /// Posts with an author, where the relationship to the author has these facts.
+    private static func authored(_ facts: String, _ tail: String = "") -> String {
+        """
+        <entity name="Post">
+            <relationship name="author" \(facts) destinationEntity="User" inverseName="posts" inverseEntity="User"/>
+        </entity>
+        <entity name="User">
+            <relationship name="posts" optional="YES" toMany="YES" deletionRule="Nullify" \
+        destinationEntity="Post" inverseName="author" inverseEntity="Post"/>
+        </entity>
+        """ + tail
+    }
+    private static let authored = authored("optional=\"YES\" maxCount=\"1\" deletionRule=\"Nullify\"")
+    private static func configurations(_ members: String) -> String {
+        "\n<configuration name=\"Cloud\" usedWithCloudKit=\"YES\">\n\(members)</configuration>"
+    }
+    private static let onDevice =
+        "The store does not load: error 134060, and the log lists what CloudKit does not support."
+
+    /// A rule of the profile `cloudkit` over one version.
+    private static func cloudKit(
+        _ code: String, _ title: String, meaning: String, remedy: String, failing: String, corrected: String,
+        _ check: @escaping @Sendable (LintVersion) -> [LintMatch]
+    ) -> LintRule {
+        LintRule(
+            code, .error, title, profile: .cloudkit, meaning: meaning, onDevice: onDevice, remedy: remedy,
+            failing: LintExample(failing), corrected: LintExample(corrected), check: .version(check))
+    }
+
+    static let sync: [LintRule] = [
+        cloudKit(
+            "SYNC001", "Uniqueness constraint with CloudKit",
+            meaning: "CloudKit cannot enforce uniqueness between devices, so Core Data refuses such a model.",
+            remedy: "Remove the constraint, and remove duplicates in the app after each import.",
+            failing: """
+                <entity name="Post">
+                    <attribute name="title" optional="YES" attributeType="String"/>
+                    <uniquenessConstraints>
+                        <uniquenessConstraint>
+                            <constraint value="title"/>
+                        </uniquenessConstraint>
+                    </uniquenessConstraints>
+                </entity>
+                """, corrected: title, SyncRules.unique),
+        cloudKit(
+            "SYNC002", "Required attribute with CloudKit",
+            meaning:
+                "A record may come from CloudKit without a value, so each attribute is optional or has a default value.",
+            remedy: "Make the attribute optional, or give it a default value.",
+            failing: post("<attribute name=\"title\" attributeType=\"String\"/>"), corrected: title,
+            SyncRules.requiredAttributes),
+        cloudKit(
+            "SYNC003", "Required relationship with CloudKit",
+            meaning: "CloudKit imports objects in any order, so a relationship may have no destination for a while.",
+            remedy: "Make the relationship optional.",
+            failing: authored("maxCount=\"1\" deletionRule=\"Nullify\""), corrected: authored,
+            SyncRules.requiredRelationships),
+        cloudKit(
+            "SYNC004", "Relationship without an inverse with CloudKit",
+            meaning: "Core Data mirrors a relationship by its inverse, so each relationship has one.",
+            remedy: "Add a relationship in the other direction, and name both as each other's inverse.",
+            failing: """
+                <entity name="Post">
+                    <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" \
+                destinationEntity="User"/>
+                </entity>
+                <entity name="User"/>
+                """, corrected: authored, SyncRules.inverses),
+        cloudKit(
+            "SYNC005", "Ordered relationship with CloudKit",
+            meaning: "CloudKit has no order of references.",
+            remedy: "Make the relationship unordered, and store the position in an attribute of the destination.",
+            failing: """
+                <entity name="Post">
+                    <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" \
+                destinationEntity="User" inverseName="posts" inverseEntity="User"/>
+                </entity>
+                <entity name="User">
+                    <relationship name="posts" optional="YES" toMany="YES" ordered="YES" deletionRule="Nullify" \
+                destinationEntity="Post" inverseName="author" inverseEntity="Post"/>
+                </entity>
+                """, corrected: authored, SyncRules.ordered),
+        cloudKit(
+            "SYNC006", "Delete rule Deny with CloudKit",
+            meaning: "A deletion that comes from CloudKit cannot be denied.",
+            remedy: "Choose Nullify or Cascade, and check in the app before a deletion.",
+            failing: authored("optional=\"YES\" maxCount=\"1\" deletionRule=\"Deny\""),
+            corrected: authored("optional=\"YES\" maxCount=\"1\" deletionRule=\"No Action\""), SyncRules.deny),
+        cloudKit(
+            "SYNC007", "Attribute type that CloudKit does not support",
+            meaning: "A stored attribute of type Undefined or ObjectID has no form in CloudKit.",
+            remedy: "Give the attribute another type, or make it transient.",
+            failing: post("<attribute name=\"source\" optional=\"YES\" attributeType=\"ObjectID\"/>"),
+            corrected: post("<attribute name=\"source\" optional=\"YES\" attributeType=\"URI\"/>"), SyncRules.types),
+        cloudKit(
+            "SYNC008", "Relationship across configurations",
+            meaning: "A configuration is one store. A relationship cannot lead to an object of another store.",
+            remedy: "Add the destination to the configuration, or store its identifier in an attribute.",
+            failing: authored + configurations("    <memberEntity name=\"Post\"/>\n"),
+            corrected: authored
+                + configurations("    <memberEntity name=\"Post\"/>\n    <memberEntity name=\"User\"/>\n"),
+            SyncRules.configurations),
+        LintRule(
+            "SYNC009", .error, "Change that is not additive with CloudKit", profile: .cloudkit,
+            meaning: """
+                A schema in the production environment of CloudKit can only grow. Older versions of the app continue to \
+                write the old fields, and do not know the new ones.
+                """,
+            onDevice: "Devices with different app versions stop seeing each other's changes, and the export fails.",
+            remedy: "Keep the old part, add a new one next to it, and write both while older versions are in use.",
+            failing: LintExample(
+                from: title,
+                to: post("<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\" elementID=\"title\"/>")
+            ),
+            corrected: LintExample(
+                from: title,
+                to: """
+                    <entity name="Post">
+                        <attribute name="title" optional="YES" attributeType="String"/>
+                        <attribute name="headline" optional="YES" attributeType="String"/>
+                    </entity>
+                    """), check: .step(ChangeRules.notAdditive)),
+        LintRule(
+            "SYNC010", .warning, "New hashes for a shared store", profile: .extension,
+            meaning: """
+                An app extension shares the store with its app. After a migration, a process with the older model no \
+                longer opens the store. An extension has little memory and time, so a migration in it may be killed.
+                """,
+            onDevice: "The widget or the extension fails with error 134100 until it runs with the new model.",
+            remedy: "Ship both with the same model, and let the app alone migrate.",
+            failing: LintExample(
+                from: "<entity name=\"Post\"/>", to: title),
+            corrected: LintExample(title), check: .step(ChangeRules.olderProcesses)),
+    ]
+}

@@ -1,0 +1,189 @@
+import Foundation
+import MoultCoreData
+import MoultModel
+import MoultObjects
+import Synchronization
+
+/// The queue that a context belongs to, with Core Data's numbers. Both work alike on Linux.
+public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
+    case privateQueueConcurrencyType = 1
+    case mainQueueConcurrencyType = 2
+}
+
+/// Objects that are read, changed and saved together.
+open class NSManagedObjectContext: NSObject, @unchecked Sendable {
+    let base: ManagedObjectContext
+    /// The type that the context was made with.
+    public let concurrencyType: NSManagedObjectContextConcurrencyType
+    /// Notes of the app.
+    public let userInfo = NSMutableDictionary()
+    private var policy = NSMergePolicy.error
+    private var saves: (any NSObjectProtocol)?
+    /// Keeps the coordinator while the context does.
+    private var standing: (coordinator: NSPersistentStoreCoordinator?, parent: NSManagedObjectContext?)
+    /// Whether an object is being made whose face comes later.
+    var isMakingObject = false
+    /// Objects with changes since the last save, which may have values of their own.
+    var kept: Set<NSManagedObject> = []
+    /// What was touched since the last notification of changes.
+    var touched: Set<NSManagedObject> = []
+    var announced: (inserted: Set<NSManagedObject>, deleted: Set<NSManagedObject>) = ([], [])
+
+    /// The kinds of contexts, as newer code writes them.
+    public struct ConcurrencyType: Sendable, Hashable {
+        let type: NSManagedObjectContextConcurrencyType
+        /// For the main queue.
+        public static let mainQueue = ConcurrencyType(type: .mainQueueConcurrencyType)
+        /// For a queue of its own.
+        public static let privateQueue = ConcurrencyType(type: .privateQueueConcurrencyType)
+    }
+
+    /// A context that is to be given a coordinator or a parent before it is used.
+    public convenience init(concurrencyType type: NSManagedObjectContextConcurrencyType) {
+        self.init(
+            ManagedObjectContext(type == .mainQueueConcurrencyType ? .mainQueue : .privateQueue), type: type)
+    }
+
+    /// A context that is to be given a coordinator or a parent before it is used.
+    public convenience init(_ type: ConcurrencyType) { self.init(concurrencyType: type.type) }
+
+    init(_ base: ManagedObjectContext, type: NSManagedObjectContextConcurrencyType) {
+        self.base = base
+        concurrencyType = type
+        standing = (base.persistentStoreCoordinator.map(NSPersistentStoreCoordinator.face), nil)
+        super.init()
+        base.face = self
+        saves = NotificationCenter.default.addObserver(
+            forName: Self.didSaveObjectIDsNotification, object: nil, queue: nil
+        ) { [weak self] notification in self?.takeIn(notification) }
+    }
+
+    deinit { if let saves { NotificationCenter.default.removeObserver(saves) } }
+
+    /// The context of the module for one of MoultCoreData.
+    static func face(_ base: ManagedObjectContext) -> NSManagedObjectContext {
+        if let face = base.face as? NSManagedObjectContext { return face }
+        return NSManagedObjectContext(
+            base, type: base.concurrencyType == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
+    }
+
+    // MARK: - What it stands on
+
+    /// The coordinator whose stores the context reads and writes.
+    open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
+        get { standing.coordinator ?? standing.parent?.persistentStoreCoordinator }
+        set {
+            standing = (newValue, nil)
+            base.persistentStoreCoordinator = newValue?.base
+        }
+    }
+
+    /// The context whose objects this one reads, and into which it saves.
+    open var parent: NSManagedObjectContext? {
+        get { standing.parent }
+        set {
+            standing = (nil, newValue)
+            base.parent = newValue?.base
+        }
+    }
+
+    // MARK: - Settings
+
+    /// A ``NSMergePolicy``.
+    open var mergePolicy: Any {
+        get { policy }
+        set {
+            guard let policy = newValue as? NSMergePolicy else {
+                raise("NSManagedObjectContext.mergePolicy", "\(newValue) is no NSMergePolicy.")
+            }
+            self.policy = policy
+            base.mergePolicy = policy.moult
+        }
+    }
+    /// What the context is called in persistent history.
+    open var name: String? {
+        get { base.name }
+        set { base.name = newValue }
+    }
+    /// Who is named in persistent history as the author of a save.
+    open var transactionAuthor: String? {
+        get { base.transactionAuthor }
+        set { base.transactionAuthor = newValue }
+    }
+    /// Whether saves of other contexts are merged as they happen.
+    open var automaticallyMergesChangesFromParent: Bool {
+        get { base.automaticallyMergesChangesFromParent }
+        set { base.automaticallyMergesChangesFromParent = newValue }
+    }
+    /// Unavailable: Foundation has no `UndoManager` on Linux.
+    @available(*, unavailable, message: "Foundation has no UndoManager on Linux; use a child context, or rollback()")
+    open var undoManager: Never? { nil }
+    /// Unavailable: Foundation has no `UndoManager` on Linux.
+    @available(*, unavailable, message: "Foundation has no UndoManager on Linux; use a child context, or rollback()")
+    open func undo() {}
+    /// Unavailable: Foundation has no `UndoManager` on Linux.
+    @available(*, unavailable, message: "Foundation has no UndoManager on Linux; use a child context, or rollback()")
+    open func redo() {}
+    /// Whether the values of an object whose row is gone are nil, true by default; otherwise reading one ends the
+    /// program.
+    open var shouldDeleteInaccessibleFaults = true
+    /// Always negative: what an object has read does not become stale. A fault is always filled from the store.
+    open var stalenessInterval: TimeInterval { -1 }
+
+    // MARK: - Saving
+
+    /// Whether there is anything to save.
+    open var hasChanges: Bool { base.hasChanges }
+
+    /// Saves every change: into the stores, or into the parent context.
+    ///
+    /// - Throws: an `NSError` of the Cocoa domain with Core Data's number; Moult's own error is the underlying one.
+    open func save() throws {
+        try base.performAndWait {
+            processPendingChanges()
+            let changes: [AnyHashable: Any] = [
+                NSInsertedObjectsKey: insertedObjects, NSUpdatedObjectsKey: updatedObjects,
+                NSDeletedObjectsKey: deletedObjects,
+            ]
+            let hadChanges = hasChanges
+            try cocoaErrors { try saved() }
+            forget()
+            guard hadChanges else { return }
+            NotificationCenter.default.post(name: Self.didSaveObjectsNotification, object: self, userInfo: changes)
+        }
+    }
+
+    /// A policy of the app's own sees the conflicts before the kind that it was made with decides.
+    private func saved() throws {
+        guard policy.isSubclass, policy.mergeType != .errorMergePolicyType else { return try base.save() }
+        base.mergePolicy = .error
+        defer { base.mergePolicy = policy.moult }
+        do {
+            try base.save()
+        } catch let error as ManagedObjectMergeError {
+            try policy.resolve(mergeConflicts: error.conflicts.map(NSMergeConflict.init))
+            base.mergePolicy = policy.moult
+            try base.save()
+        }
+    }
+
+    /// Gives up every change since the last save.
+    open func rollback() {
+        base.rollback()
+        forget()
+        announce([NSInvalidatedAllObjectsKey: []])
+    }
+
+    /// Forgets every object.
+    open func reset() {
+        base.reset()
+        forget()
+        announce([NSInvalidatedAllObjectsKey: []])
+    }
+
+    private func forget() {
+        kept = []
+        touched = []
+        announced = ([], [])
+    }
+}

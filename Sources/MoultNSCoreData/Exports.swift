@@ -1,0 +1,2 @@
+// Core Data's import brings Foundation along; so does this one.
+@_exported import Foundation

@@ -1,0 +1,114 @@
+import Foundation
+import MoultModel
+import MoultObjects
+
+/// What a request of history gives, with Core Data's numbers.
+public enum NSPersistentHistoryResultType: Int, Sendable {
+    case statusOnly = 0
+    case objectIDs
+    case count
+    case transactionsOnly
+    case changesOnly
+    case transactionsAndChanges
+}
+
+/// Asks for the persistent history of a coordinator's stores, or deletes some of it.
+open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
+    /// What ``NSPersistentHistoryResult/result`` is.
+    open var resultType = NSPersistentHistoryResultType.transactionsAndChanges
+    /// The position that the request was made with.
+    public let token: NSPersistentHistoryToken?
+    private let bound: Bound
+
+    private enum Bound {
+        case after(Double?)
+        case afterToken
+        case before(Double?)
+        case beforeToken
+    }
+
+    private init(_ bound: Bound, _ token: NSPersistentHistoryToken? = nil) {
+        self.bound = bound
+        self.token = token
+    }
+
+    /// Asks for what was saved after a moment.
+    open class func fetchHistory(after date: Date) -> NSPersistentHistoryChangeRequest {
+        NSPersistentHistoryChangeRequest(.after(date.timeIntervalSinceReferenceDate))
+    }
+    /// Asks for what was saved after a position; for everything after nil.
+    open class func fetchHistory(after token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
+        NSPersistentHistoryChangeRequest(.afterToken, token)
+    }
+    /// Asks for what was saved after a transaction; for everything after nil.
+    open class func fetchHistory(
+        after transaction: NSPersistentHistoryTransaction?
+    ) -> NSPersistentHistoryChangeRequest { NSPersistentHistoryChangeRequest(.afterToken, transaction?.token) }
+    /// Deletes what was saved before a moment.
+    open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
+        NSPersistentHistoryChangeRequest(.before(date.timeIntervalSinceReferenceDate))
+    }
+    /// Deletes what was saved up to a position, which stays; nothing for nil.
+    open class func deleteHistory(before token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
+        NSPersistentHistoryChangeRequest(.beforeToken, token)
+    }
+    /// Deletes what was saved before a transaction; nothing for nil.
+    open class func deleteHistory(
+        before transaction: NSPersistentHistoryTransaction?
+    ) -> NSPersistentHistoryChangeRequest { NSPersistentHistoryChangeRequest(.beforeToken, transaction?.token) }
+
+    func run(in context: NSManagedObjectContext) throws -> NSPersistentHistoryResult {
+        guard let coordinator = context.persistentStoreCoordinator else {
+            throw MigrationError(
+                .usage, "The context has no coordinator.", remedy: "Set persistentStoreCoordinator first.")
+        }
+        return try context.base.inTurn { _ in
+            var found: [NSPersistentHistoryTransaction] = []
+            for store in coordinator.base.persistentStores.map(\.store) {
+                let number = token?.numbers[store.identifier.uuidString]
+                switch bound {
+                case .after(let moment):
+                    let wanted = moment.map { $0.nextUp...Double.greatestFiniteMagnitude }
+                    found += try store.historyRecords(timestamps: wanted).map { .init($0, store.identifier) }
+                case .afterToken:
+                    found += try store.historyRecords(after: number ?? 0).map { .init($0, store.identifier) }
+                case .before(let moment):
+                    let wanted = moment.map { -Double.greatestFiniteMagnitude...$0.nextDown }
+                    try store.deleteHistory(try store.historyRecords(timestamps: wanted).map(\.number))
+                case .beforeToken:
+                    guard let number else { continue }
+                    try store.deleteHistory(try store.historyRecords(through: number - 1).map(\.number))
+                }
+            }
+            switch bound {
+            case .before, .beforeToken: return NSPersistentHistoryResult(.statusOnly, true)
+            case .after, .afterToken: return NSPersistentHistoryResult(resultType, result(found))
+            }
+        }
+    }
+
+    private func result(_ found: [NSPersistentHistoryTransaction]) -> Any {
+        let changes = found.flatMap { $0.changes ?? [] }
+        switch resultType {
+        case .statusOnly: return true
+        case .objectIDs: return changes.map(\.changedObjectID)
+        case .count: return changes.count
+        case .transactionsOnly: return found.map { $0.withoutChanges() }
+        case .changesOnly: return changes
+        case .transactionsAndChanges: return found
+        }
+    }
+}
+
+/// What a request of history gives.
+open class NSPersistentHistoryResult: NSPersistentStoreResult {
+    /// What was asked for.
+    public let resultType: NSPersistentHistoryResultType
+    /// Transactions, changes, identities, a number, or `true`.
+    public let result: Any?
+
+    init(_ type: NSPersistentHistoryResultType, _ result: Any?) {
+        resultType = type
+        self.result = result
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import MoultCoreData
+import MoultModel
+
+/// What an entity mapping does, with Core Data's numbers.
+public enum NSEntityMappingType: UInt, Sendable {
+    case undefinedEntityMappingType = 0
+    case customEntityMappingType = 1
+    case addEntityMappingType = 2
+    case removeEntityMappingType = 3
+    case copyEntityMappingType = 4
+    case transformEntityMappingType = 5
+}
+
+/// How the objects of one version become those of another.
+open class NSMappingModel: NSObject {
+    /// The mappings of the entities.
+    open var entityMappings: [NSEntityMapping]!
+
+    /// A mapping model without mappings.
+    public override init() { entityMappings = [] }
+
+    init(_ value: MappingModel) { entityMappings = value.entityMappings.map(NSEntityMapping.init) }
+
+    /// Reads a mapping model; nil if it cannot be read.
+    public convenience init?(contentsOf url: URL?) {
+        guard let url, let value = try? MappingModel(contentsOf: url) else { return nil }
+        self.init(value)
+    }
+
+    /// The mapping model in the bundles that was made for the two models; nil if there is none.
+    public convenience init?(
+        from bundles: [Bundle]?, forSourceModel source: NSManagedObjectModel?,
+        destinationModel destination: NSManagedObjectModel?
+    ) {
+        guard let source = try? source?.value(), let destination = try? destination?.value(),
+            let value = try? MappingModel(from: bundles, forSourceModel: source, destinationModel: destination)
+        else { return nil }
+        self.init(value)
+    }
+
+    /// The mapping that a lightweight migration would follow.
+    ///
+    /// - Throws: 134190 with every change that cannot be inferred.
+    open class func inferredMappingModel(
+        forSourceModel source: NSManagedObjectModel, destinationModel destination: NSManagedObjectModel
+    ) throws -> NSMappingModel {
+        try cocoaErrors {
+            NSMappingModel(
+                try MappingModel.inferredMappingModel(
+                    forSourceModel: try source.value(), destinationModel: try destination.value()))
+        }
+    }
+
+    /// The mappings by their names.
+    open var entityMappingsByName: [String: NSEntityMapping] {
+        Dictionary(entityMappings.map { ($0.name ?? "", $0) }) { first, _ in first }
+    }
+
+    var value: MappingModel { MappingModel(entityMappings.map(\.value)) }
+}
+
+/// How the objects of one entity become those of another.
+open class NSEntityMapping: NSObject {
+    private var kept: EntityMapping
+
+    /// A mapping without entities.
+    public override init() { kept = EntityMapping(from: nil, to: nil) }
+
+    init(_ value: EntityMapping) { kept = value }
+
+    var value: EntityMapping { kept }
+
+    /// What other mappings call it.
+    open var name: String! {
+        get { kept.name }
+        set { kept.name = newValue ?? "" }
+    }
+    /// What it does with the objects.
+    open var mappingType: NSEntityMappingType {
+        get { NSEntityMappingType(rawValue: UInt(kept.type.rawValue)) ?? .undefinedEntityMappingType }
+        set { kept.type = EntityMappingType(rawValue: Int(newValue.rawValue)) ?? .undefined }
+    }
+    /// The entity of the objects that it takes.
+    open var sourceEntityName: String? {
+        get { kept.sourceEntityName }
+        set { kept.sourceEntityName = newValue }
+    }
+    /// The entity of the objects that it makes.
+    open var destinationEntityName: String? {
+        get { kept.destinationEntityName }
+        set { kept.destinationEntityName = newValue }
+    }
+    /// The name of the policy that makes the objects.
+    open var entityMigrationPolicyClassName: String? {
+        get { kept.entityMigrationPolicyClassName }
+        set { kept.entityMigrationPolicyClassName = newValue }
+    }
+    /// Where the values of attributes come from.
+    open var attributeMappings: [NSPropertyMapping]? {
+        get { kept.attributeMappings.map(NSPropertyMapping.init) }
+        set { kept.attributeMappings = (newValue ?? []).map(\.value) }
+    }
+    /// Where the destinations of relationships come from.
+    open var relationshipMappings: [NSPropertyMapping]? {
+        get { kept.relationshipMappings.map(NSPropertyMapping.init) }
+        set { kept.relationshipMappings = (newValue ?? []).map(\.value) }
+    }
+}
+
+/// Where the value of one property comes from.
+open class NSPropertyMapping: NSObject {
+    /// The property of the destination.
+    open var name: String?
+    /// The value for a source object, which it calls `$source`.
+    open var valueExpression: NSExpression?
+
+    /// A mapping without a name.
+    public override init() {}
+
+    init(_ value: PropertyMapping) {
+        name = value.name
+        valueExpression = value.valueExpression.map { NSExpression(moult: $0) }
+    }
+
+    var value: PropertyMapping { PropertyMapping(name ?? "", valueExpression?.expression) }
+}
+
+/// Unavailable: the policies of MoultCoreData have other signatures.
+@available(*, unavailable, message: "use an NSCustomMigrationStage, or EntityMigrationPolicy of MoultCoreData")
+open class NSEntityMigrationPolicy: NSObject {}

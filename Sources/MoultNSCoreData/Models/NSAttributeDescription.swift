@@ -1,0 +1,151 @@
+import Foundation
+import MoultCoreData
+import MoultModel
+
+/// An attribute of an entity.
+open class NSAttributeDescription: NSPropertyDescription {
+    /// The type, with Core Data's numbers.
+    open var attributeType = NSAttributeType.undefinedAttributeType { willSet { owner?.willChange() } }
+    /// What new objects begin with.
+    open var defaultValue: Any? { willSet { owner?.willChange() } }
+    /// The class of a transformable's value.
+    open var attributeValueClassName: String? { willSet { owner?.willChange() } }
+    /// The name of the ``ValueTransformer`` of a transformable.
+    open var valueTransformerName: String? { willSet { owner?.willChange() } }
+    /// Whether a large value may be kept in a file next to the store.
+    open var allowsExternalBinaryDataStorage = false { willSet { owner?.willChange() } }
+    /// Whether persistent history keeps the value of a deleted object.
+    open var preservesValueInHistoryOnDeletion = false { willSet { owner?.willChange() } }
+    /// Whether CloudKit is to encrypt the value. It changes nothing in the store.
+    open var allowsCloudEncryption = false { willSet { owner?.willChange() } }
+    /// The rules of a value as predicates over `SELF`.
+    open private(set) var validationPredicates: [NSPredicate] = []
+    /// The warnings of the rules, in their order.
+    open private(set) var validationWarnings: [Any] = []
+    private var validation = AttributeDescription.Validation()
+    private var usesScalarValueType: Bool?
+    private var elements: [AttributeDescription] = []
+    private var compositeName: String?
+
+    /// The type of an attribute: `.string`, `.integer64`.
+    public struct AttributeType: RawRepresentable, Sendable, Hashable {
+        /// Core Data's number.
+        public let rawValue: UInt
+        /// The type of that number.
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+        /// No type; nothing is stored.
+        public static let undefined = AttributeType(rawValue: 0)
+        /// A 16-bit integer.
+        public static let integer16 = AttributeType(rawValue: 100)
+        /// A 32-bit integer.
+        public static let integer32 = AttributeType(rawValue: 200)
+        /// A 64-bit integer.
+        public static let integer64 = AttributeType(rawValue: 300)
+        /// A decimal number.
+        public static let decimal = AttributeType(rawValue: 400)
+        /// A double.
+        public static let double = AttributeType(rawValue: 500)
+        /// A float.
+        public static let float = AttributeType(rawValue: 600)
+        /// A text.
+        public static let string = AttributeType(rawValue: 700)
+        /// True or false.
+        public static let boolean = AttributeType(rawValue: 800)
+        /// A date.
+        public static let date = AttributeType(rawValue: 900)
+        /// Bytes.
+        public static let binaryData = AttributeType(rawValue: 1000)
+        /// A UUID.
+        public static let uuid = AttributeType(rawValue: 1100)
+        /// A URI.
+        public static let uri = AttributeType(rawValue: 1200)
+        /// What a transformer makes of bytes.
+        public static let transformable = AttributeType(rawValue: 1800)
+        /// An identity; nothing is stored.
+        public static let objectID = AttributeType(rawValue: 2000)
+        /// Several attributes that are stored together.
+        public static let composite = AttributeType(rawValue: 2100)
+    }
+
+    /// The type of the attribute.
+    open var type: AttributeType {
+        get { AttributeType(rawValue: attributeType.rawValue) }
+        set { attributeType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
+    }
+
+    /// Sets the rules that a value must keep.
+    open func setValidationPredicates(_ predicates: [NSPredicate]?, withValidationWarnings warnings: [String]?) {
+        owner?.willChange()
+        validationPredicates = predicates ?? []
+        validationWarnings = warnings ?? []
+        validation.rules = orRaise(
+            "NSAttributeDescription.setValidationPredicates(_:withValidationWarnings:) of \(name)"
+        ) {
+            try zip(validationPredicates, warnings ?? []).map { predicate, warning in
+                .init(predicate: try predicate.moult(for: name).predicate.format, warning: warning)
+            }
+        }
+    }
+
+    convenience init(_ value: AttributeDescription) {
+        self.init()
+        name = value.name
+        isOptional = value.isOptional
+        isTransient = value.isTransient
+        renamingIdentifier = value.renamingIdentifier
+        versionHashModifier = value.versionHashModifier
+        userInfo = value.userInfo
+        isIndexedBySpotlight = value.isIndexedBySpotlight
+        attributeType = NSAttributeType(rawValue: UInt(value.type.rawValue)) ?? .undefinedAttributeType
+        defaultValue = value.defaultValue.flatMap(foundationValue)
+        attributeValueClassName = value.attributeValueClassName
+        valueTransformerName = value.valueTransformerName
+        allowsExternalBinaryDataStorage = value.allowsExternalBinaryDataStorage
+        preservesValueInHistoryOnDeletion = value.preservesValueInHistoryOnDeletion
+        allowsCloudEncryption = value.allowsCloudEncryption
+        validation = value.validation
+        validationWarnings = value.validation.rules.map(\.warning)
+        validationPredicates = value.validation.rules.compactMap {
+            (try? MoultModel.Predicate(parsing: $0.predicate)).map { NSPredicate(moult: $0) }
+        }
+        usesScalarValueType = value.usesScalarValueType
+        elements = value.elements
+        compositeName = value.compositeName
+    }
+
+    func value() throws -> AttributeDescription {
+        let place = "\(owner?.name ?? "").\(name)"
+        let type = MoultModel.AttributeType(rawValue: Int32(attributeType.rawValue)) ?? .undefined
+        return AttributeDescription(
+            name: name, type: type, isOptional: isOptional, isTransient: isTransient, derivation: derivation,
+            compositeName: compositeName, elements: elements,
+            defaultValue: try storedDefault(type, place),
+            allowsExternalBinaryDataStorage: allowsExternalBinaryDataStorage,
+            preservesValueInHistoryOnDeletion: preservesValueInHistoryOnDeletion,
+            allowsCloudEncryption: allowsCloudEncryption, valueTransformerName: valueTransformerName,
+            attributeValueClassName: attributeValueClassName, usesScalarValueType: usesScalarValueType,
+            isIndexedBySpotlight: isIndexedBySpotlight, validation: validation,
+            renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier, userInfo: texts)
+    }
+
+    /// The expression of a derived attribute.
+    var derivation: AttributeDescription.Derivation? { nil }
+
+    private func storedDefault(_ type: MoultModel.AttributeType, _ place: String) throws -> AttributeValue? {
+        guard let defaultValue else { return nil }
+        if type == .transformable {
+            return .transformable([UInt8](try TransformerBridge(valueTransformerName).data(from: defaultValue)))
+        }
+        return try attributeValue(defaultValue, type, place)
+    }
+}
+
+/// An attribute that the store computes from an expression.
+open class NSDerivedAttributeDescription: NSAttributeDescription {
+    /// What computes the value, such as `canonical:(name)` or `items.@count`.
+    open var derivationExpression: NSExpression? { willSet { owner?.willChange() } }
+
+    override var derivation: AttributeDescription.Derivation? {
+        derivationExpression.map { AttributeDescription.Derivation(expression: $0.expression.format) }
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import MoultModel
+
+/// An entity of a model.
+open class NSEntityDescription: NSObject {
+    weak var model: NSManagedObjectModel?
+    /// The entity's name, unique in the model.
+    open var name: String? { willSet { willChange() } }
+    /// The class of the entity's objects: `NSStringFromClass(Person.self)`, or its name without the module.
+    open var managedObjectClassName: String! = "NSManagedObject" { willSet { willChange() } }
+    /// Whether the entity has no objects of its own.
+    open var isAbstract = false { willSet { willChange() } }
+    /// The entity above this one; set by its ``subentities``.
+    open private(set) weak var superentity: NSEntityDescription?
+    /// The name of the entity in an earlier version.
+    open var renamingIdentifier: String? { willSet { willChange() } }
+    /// A text that goes into the version hash.
+    open var versionHashModifier: String? { willSet { willChange() } }
+    /// Notes of the app, with texts as keys and values.
+    open var userInfo: [AnyHashable: Any]? { willSet { willChange() } }
+    /// The indexes of the entity.
+    open var indexes: [NSFetchIndexDescription] = [] { willSet { willChange() } }
+    /// The constraints, each a list of properties or their names.
+    open var uniquenessConstraints: [[Any]] = [] { willSet { willChange() } }
+    private var own: [NSPropertyDescription] = []
+    private var below: [NSEntityDescription] = []
+
+    /// An entity without a name.
+    public override init() {}
+
+    /// The entities below this one.
+    open var subentities: [NSEntityDescription] {
+        get { below }
+        set {
+            willChange()
+            for entity in below { entity.superentity = nil }
+            below = newValue
+            for entity in below { entity.superentity = self }
+        }
+    }
+
+    /// The entities below this one by name.
+    open var subentitiesByName: [String: NSEntityDescription] { byName(below) { $0.name } }
+
+    /// The properties, inherited ones included. Setting them sets the entity's own.
+    open var properties: [NSPropertyDescription] {
+        get { (superentity?.properties ?? []) + own }
+        set {
+            willChange()
+            let inherited = superentity?.properties ?? []
+            own = newValue.filter { property in !inherited.contains { $0 === property } }
+            for property in own { property.owner = self }
+        }
+    }
+
+    /// The properties by name, inherited ones included.
+    open var propertiesByName: [String: NSPropertyDescription] { byName(properties) { $0.name } }
+    /// The attributes by name, inherited ones included.
+    open var attributesByName: [String: NSAttributeDescription] {
+        byName(properties.compactMap { $0 as? NSAttributeDescription }) { $0.name }
+    }
+    /// The relationships by name, inherited ones included.
+    open var relationshipsByName: [String: NSRelationshipDescription] {
+        byName(properties.compactMap { $0 as? NSRelationshipDescription }) { $0.name }
+    }
+    /// The relationships that lead to an entity.
+    open func relationships(forDestination entity: NSEntityDescription) -> [NSRelationshipDescription] {
+        relationshipsByName.values.filter { $0.destinationEntity === entity }
+    }
+    /// Whether the entity is another one or below it.
+    open func isKindOf(entity: NSEntityDescription) -> Bool {
+        self === entity || name == entity.name || superentity?.isKindOf(entity: entity) == true
+    }
+    /// The version hash, 32 bytes.
+    open var versionHash: Data {
+        guard let model, let name, let hash = model.entityVersionHashesByName[name] else {
+            raise("NSEntityDescription.versionHash", "The entity \(self.name ?? "") belongs to no model.")
+        }
+        return hash
+    }
+    /// The model that the entity belongs to.
+    open var managedObjectModel: NSManagedObjectModel {
+        guard let model else { raise("NSEntityDescription.managedObjectModel", "\(name ?? "") belongs to no model.") }
+        return model
+    }
+
+    // MARK: - Objects of an entity
+
+    /// The entity of that name in the context's model.
+    open class func entity(
+        forEntityName name: String, in context: NSManagedObjectContext
+    ) -> NSEntityDescription? {
+        context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name]
+    }
+
+    /// A new object of the entity of that name. Ends the program for a name that the model does not have.
+    open class func insertNewObject(
+        forEntityName name: String, into context: NSManagedObjectContext
+    ) -> NSManagedObject {
+        context.insertNew(name)
+    }
+
+    // MARK: - Values
+
+    convenience init(_ value: EntityDescription) {
+        self.init()
+        name = value.name
+        managedObjectClassName = value.managedObjectClassName ?? "NSManagedObject"
+        isAbstract = value.isAbstract
+        renamingIdentifier = value.renamingIdentifier
+        versionHashModifier = value.versionHashModifier
+        userInfo = value.userInfo
+        uniquenessConstraints = value.uniquenessConstraints
+        properties =
+            value.attributes.map { attribute -> NSPropertyDescription in
+                guard let derivation = attribute.derivation else { return NSAttributeDescription(attribute) }
+                let derived = NSDerivedAttributeDescription(attribute)
+                derived.derivationExpression = (try? MoultModel.Expression(parsing: derivation.expression))
+                    .map { NSExpression(moult: $0) }
+                return derived
+            } + value.relationships.map(NSRelationshipDescription.init)
+            + value.fetchedProperties.map(NSFetchedPropertyDescription.init)
+    }
+
+    func value() throws -> EntityDescription {
+        var entity = EntityDescription(
+            name: name ?? "",
+            managedObjectClassName: managedObjectClassName == "NSManagedObject" ? nil : managedObjectClassName,
+            isAbstract: isAbstract, superentityName: superentity?.name,
+            fetchIndexes: try indexes.map { try $0.value() },
+            uniquenessConstraints: uniquenessConstraints.map { constraint in
+                constraint.map { ($0 as? NSPropertyDescription)?.name ?? "\($0)" }
+            }, renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier,
+            userInfo: (userInfo ?? [:]).reduce(into: [:]) { all, entry in
+                if let key = entry.key.base as? String { all[key] = "\(entry.value)" }
+            })
+        entity.attributes = try own.compactMap { try ($0 as? NSAttributeDescription)?.value() }
+        entity.relationships = try own.compactMap { try ($0 as? NSRelationshipDescription)?.value() }
+        entity.fetchedProperties = try own.compactMap { try ($0 as? NSFetchedPropertyDescription)?.value() }
+        return entity
+    }
+
+    /// A model that a coordinator uses cannot be changed any more.
+    func willChange() {
+        model?.willChange("entity \(name ?? "")")
+    }
+
+    private func byName<Part>(_ parts: [Part], _ name: (Part) -> String?) -> [String: Part] {
+        Dictionary(parts.compactMap { part in name(part).map { ($0, part) } }) { first, _ in first }
+    }
+}

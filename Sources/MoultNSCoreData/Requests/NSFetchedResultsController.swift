@@ -1,0 +1,180 @@
+import Foundation
+import MoultModel
+
+/// What a change does to an object or a section, with Core Data's numbers.
+public enum NSFetchedResultsChangeType: UInt, Sendable {
+    case insert = 1
+    case delete = 2
+    case move = 3
+    case update = 4
+}
+
+/// One section of a controller's results.
+public protocol NSFetchedResultsSectionInfo {
+    /// The section's name, from the section key path.
+    var name: String { get }
+    /// The first letter of the name, as an index shows it.
+    var indexTitle: String? { get }
+    /// How many objects it has.
+    var numberOfObjects: Int { get }
+    /// The objects, in their order.
+    var objects: [Any]? { get }
+}
+
+/// What is told of changes. Every method has an implementation that does nothing.
+public protocol NSFetchedResultsControllerDelegate: AnyObject {
+    func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
+    func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
+        at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?)
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChange sectionInfo: any NSFetchedResultsSectionInfo, atSectionIndex sectionIndex: Int,
+        for type: NSFetchedResultsChangeType)
+}
+
+extension NSFetchedResultsControllerDelegate {
+    /// Does nothing.
+    public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
+    /// Does nothing.
+    public func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
+    /// Does nothing.
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
+        at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
+    ) {}
+    /// Does nothing.
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChange sectionInfo: any NSFetchedResultsSectionInfo, atSectionIndex sectionIndex: Int,
+        for type: NSFetchedResultsChangeType
+    ) {}
+}
+
+/// The results of a fetch in sections, kept up to date with its context.
+///
+/// The results follow the context's ``NSManagedObjectContext/processPendingChanges()``, which runs at the end of each
+/// `perform`, at a save, and when changes are merged: Linux has no main run loop that every program runs. The delegate
+/// is called on the thread of the change. The results are fetched anew each time: there is no cache on disk.
+open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable {
+    /// What is fetched; it needs a sort descriptor.
+    public let fetchRequest: NSFetchRequest<ResultType>
+    /// The context whose changes the results follow.
+    public let managedObjectContext: NSManagedObjectContext
+    /// What objects are divided into sections by.
+    public let sectionNameKeyPath: String?
+    /// The name that the controller was made with.
+    public let cacheName: String?
+    /// Who is told of changes.
+    open weak var delegate: (any NSFetchedResultsControllerDelegate)? { didSet { observe() } }
+    private var results: ResultSections?
+    private var observer: (any NSObjectProtocol)?
+
+    /// A controller of a fetch. Ends the program for a request without sort descriptors. A cache would only save time:
+    /// its name is kept in ``cacheName``, and the results are fetched.
+    public init(
+        fetchRequest: NSFetchRequest<ResultType>, managedObjectContext context: NSManagedObjectContext,
+        sectionNameKeyPath: String?, cacheName: String?
+    ) {
+        guard fetchRequest.sortDescriptors?.isEmpty == false else {
+            raise(
+                "NSFetchedResultsController",
+                "An instance of NSFetchedResultsController requires a fetch request with sort descriptors")
+        }
+        self.fetchRequest = fetchRequest
+        managedObjectContext = context
+        self.sectionNameKeyPath = sectionNameKeyPath
+        self.cacheName = cacheName
+    }
+
+    deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }
+
+    /// Unavailable: there is no cache on disk.
+    @available(*, unavailable, message: "results are fetched anew each time; there is no cache to delete")
+    open class func deleteCache(withName name: String?) {}
+
+    /// Fetches.
+    ///
+    /// - Throws: what the context's fetch throws.
+    open func performFetch() throws {
+        results = try fetched()
+        observe()
+    }
+
+    /// The objects in their order; nil before the first fetch.
+    open var fetchedObjects: [ResultType]? { results?.all.compactMap { $0 as? ResultType } }
+    /// The sections; nil before the first fetch.
+    open var sections: [any NSFetchedResultsSectionInfo]? { results?.sections }
+    /// The first letters of the sections.
+    open var sectionIndexTitles: [String] { results?.sections.compactMap(\.indexTitle) ?? [] }
+    /// The first letter of a section's name.
+    open func sectionIndexTitle(forSectionName name: String) -> String? { name.first.map { String($0).uppercased() } }
+    /// The section that an index's title leads to.
+    open func section(forSectionIndexTitle title: String, at index: Int) -> Int { index }
+
+    /// The object at a place. Ends the program for a place that there is not.
+    open func object(at path: IndexPath) -> ResultType {
+        guard let results, results.sections.indices.contains(path[0]),
+            results.sections[path[0]].list.indices.contains(path[1]),
+            let object = results.sections[path[0]].list[path[1]] as? ResultType
+        else {
+            raise(
+                "NSFetchedResultsController.object(at:)", "no object at index \(path[1]) in section at index \(path[0])"
+            )
+        }
+        return object
+    }
+
+    /// Where an object is; nil if it is not among the results.
+    open func indexPath(forObject object: ResultType) -> IndexPath? {
+        (object as? NSManagedObject).flatMap { results?.path(of: $0) }
+    }
+
+    // MARK: - Changes
+
+    private func observe() {
+        guard results != nil, observer == nil else { return }
+        observer = NotificationCenter.default.addObserver(
+            forName: NSManagedObjectContext.didChangeObjectsNotification, object: managedObjectContext, queue: nil
+        ) { [weak self] notification in self?.update(notification) }
+    }
+
+    private func fetched() throws -> ResultSections {
+        let objects = try managedObjectContext.fetch(fetchRequest)
+        return ResultSections(objects.compactMap { $0 as? NSManagedObject }, by: sectionNameKeyPath)
+    }
+
+    private func update(_ notification: Notification) {
+        guard let old = results, let new = try? fetched() else { return }
+        let touched = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].reduce(into: Set<NSManagedObject>()) {
+            $0.formUnion(notification.userInfo?[$1] as? Set<NSManagedObject> ?? [])
+        }
+        let changes = ResultChanges(from: old, to: new, touched: touched)
+        results = new
+        guard let delegate, !changes.isEmpty else { return }
+        let controller = erasedController()
+        delegate.controllerWillChangeContent(controller)
+        for change in changes.sections {
+            delegate.controller(controller, didChange: change.section, atSectionIndex: change.index, for: change.type)
+        }
+        for change in changes.objects {
+            delegate.controller(
+                controller, didChange: change.object, at: change.old, for: change.type, newIndexPath: change.new)
+        }
+        delegate.controllerDidChangeContent(controller)
+    }
+
+    /// The controller as a delegate sees it, whose type does not say what it fetches.
+    private func erasedController() -> NSFetchedResultsController<any NSFetchRequestResult> {
+        if let own = self as? NSFetchedResultsController<any NSFetchRequestResult> { return own }
+        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: fetchRequest.entityName ?? "")
+        request.sortDescriptors = fetchRequest.sortDescriptors
+        request.predicate = fetchRequest.predicate
+        let controller = NSFetchedResultsController<any NSFetchRequestResult>(
+            fetchRequest: request, managedObjectContext: managedObjectContext,
+            sectionNameKeyPath: sectionNameKeyPath, cacheName: nil)
+        controller.results = results
+        return controller
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import MoultCoreData
+import MoultModel
+import MoultObjects
+import Synchronization
+
+/// A model and the open stores that hold its objects.
+open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
+    let base: PersistentStoreCoordinator
+    /// The model of every store that is open here.
+    public let managedObjectModel: NSManagedObjectModel
+    let classes: ClassLookup
+    private let open = Mutex<[NSPersistentStore]>([])
+    private static let all = Mutex<[Weak]>([])
+
+    private struct Weak: @unchecked Sendable { weak var coordinator: NSPersistentStoreCoordinator? }
+
+    /// A coordinator of a model, which cannot be changed from now on. Ends the program if the model is not whole.
+    public convenience init(managedObjectModel model: NSManagedObjectModel) {
+        let value = orRaise("NSPersistentStoreCoordinator(managedObjectModel:)") { try model.frozen() }
+        self.init(PersistentStoreCoordinator(managedObjectModel: value, versions: model.versions), model)
+    }
+
+    init(_ base: PersistentStoreCoordinator, _ model: NSManagedObjectModel) {
+        self.base = base
+        managedObjectModel = model
+        classes = ClassLookup(base.managedObjectModel)
+        super.init()
+        base.face = self
+        base.useForAllObjects(ObjectBase.self)
+        for attribute in base.managedObjectModel.entities.flatMap(\.attributes) {
+            guard let name = attribute.valueTransformerName else { continue }
+            base.setTransformer(TransformerBridge(name), forName: name)
+        }
+        let box = Weak(coordinator: self)
+        Self.all.withLock { all in
+            all.removeAll { $0.coordinator == nil }
+            all.append(box)
+        }
+    }
+
+    /// The coordinator of the module for one of MoultCoreData.
+    static func face(_ base: PersistentStoreCoordinator) -> NSPersistentStoreCoordinator {
+        if let face = base.face as? NSPersistentStoreCoordinator { return face }
+        return NSPersistentStoreCoordinator(base, NSManagedObjectModel(base.managedObjectModel))
+    }
+
+    /// The entity of a class in the models that are open.
+    static func openEntity(of type: NSManagedObject.Type) -> NSEntityDescription {
+        for coordinator in all.withLock({ $0.compactMap(\.coordinator) }).reversed() {
+            if let name = try? coordinator.classes.entityName(for: type),
+                let entity = coordinator.managedObjectModel.entitiesByName[name]
+            {
+                return entity
+            }
+        }
+        raise("\(type).entity()", "No open model has an entity for the class.")
+    }
+
+    // MARK: - Stores
+
+    /// The stores that are open here.
+    open var persistentStores: [NSPersistentStore] {
+        let bases = base.persistentStores
+        return open.withLock { open in
+            open = bases.map { store in open.first { $0.base === store } ?? NSPersistentStore(store, self) }
+            return open
+        }
+    }
+
+    /// The store at a URL; nil if none is open from there.
+    open func persistentStore(for url: URL) -> NSPersistentStore? {
+        base.persistentStore(for: url).flatMap { found in persistentStores.first { $0.base === found } }
+    }
+
+    /// Where a store is.
+    open func url(for store: NSPersistentStore) -> URL { base.url(for: store.base) }
+
+    /// Opens a store, making it where there is none.
+    @discardableResult
+    open func addPersistentStore(
+        type: NSPersistentStore.StoreType, configuration: String? = nil, at url: URL,
+        options: [AnyHashable: Any]? = nil
+    ) throws -> NSPersistentStore {
+        try addPersistentStore(
+            ofType: type.rawValue, configurationName: configuration, at: url, options: options)
+    }
+
+    /// Opens a store, making it where there is none.
+    @discardableResult
+    open func addPersistentStore(
+        ofType type: String, configurationName configuration: String?, at url: URL?,
+        options: [AnyHashable: Any]? = nil
+    ) throws -> NSPersistentStore {
+        let added = try cocoaErrors {
+            try base.addPersistentStore(
+                type: try NSPersistentStore.StoreType(rawValue: type).moult("addPersistentStore"),
+                configuration: configuration, at: url, options: Self.moult(options))
+        }
+        let posts = (options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber)?.boolValue
+        return adopt(added, postsRemoteChanges: posts ?? false)
+    }
+
+    /// Opens the store that a description is of.
+    open func addPersistentStore(
+        with description: NSPersistentStoreDescription,
+        completionHandler completion: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
+    ) {
+        let done = UncheckedCompletion(run: completion)
+        base.addPersistentStore(with: description.base) { [self] _, error in
+            if error == nil, let store = base.persistentStores.last {
+                adopt(store, postsRemoteChanges: description.postsRemoteChanges)
+            }
+            done.run(description, error.map(cocoaError))
+        }
+    }
+
+    /// Closes a store.
+    open func remove(_ store: NSPersistentStore) throws {
+        try cocoaErrors { try base.remove(store.base) }
+    }
+
+    @discardableResult
+    private func adopt(_ store: PersistentStore, postsRemoteChanges: Bool) -> NSPersistentStore {
+        let made = persistentStores.first { $0.base === store } ?? NSPersistentStore(store, self)
+        guard postsRemoteChanges else { return made }
+        let (identifier, url) = (store.identifier, store.url)
+        _ = base.objects.observeSaves { [weak self] saved in
+            let ids = saved.inserted.union(saved.updated).union(saved.deleted)
+            guard let self, ids.contains(where: { $0.store == identifier }) else { return }
+            var info: [AnyHashable: Any] = [NSStoreUUIDKey: identifier.uuidString]
+            if let url { info[NSPersistentStoreURLKey] = url }
+            info[NSPersistentHistoryTokenKey] = currentPersistentHistoryToken(fromStores: nil)
+            NotificationCenter.default.post(name: .NSPersistentStoreRemoteChange, object: self, userInfo: info)
+        }
+        return made
+    }
+
+    static func moult(_ options: [AnyHashable: Any]?) -> [String: any Sendable]? {
+        options?.reduce(into: [:]) { all, option in
+            let key = "\(option.key.base)"
+            if key != NSPersistentStoreRemoteChangeNotificationPostOptionKey { all[key] = storeOption(option.value) }
+        }
+    }
+
+    // MARK: - Identities
+
+    /// The identity that a URI stands for.
+    open func managedObjectID(forURIRepresentation uri: URL) -> NSManagedObjectID? {
+        base.managedObjectID(forURIRepresentation: uri)
+    }
+
+    /// Runs a block on another thread.
+    open func perform(_ block: @escaping () -> Void) {
+        let done = UncheckedCompletion { _, _ in block() }
+        DispatchQueue(label: "NSPersistentStoreCoordinator").async { done.run(NSPersistentStoreDescription(), nil) }
+    }
+
+    /// Runs a block on this thread, with the coordinator's contexts waiting.
+    open func performAndWait(_ block: () -> Void) { base.objects.lock.withLock(block) }
+}
+
+private struct UncheckedCompletion: @unchecked Sendable {
+    let run: (NSPersistentStoreDescription, (any Error)?) -> Void
+}

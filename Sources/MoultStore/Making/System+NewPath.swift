@@ -1,0 +1,46 @@
+import MoultModel
+import MoultSystem
+
+extension System {
+    /// Makes sure that something can be made at a path: its folder is there, and nothing has that name, not even a link
+    /// that leads to nothing.
+    ///
+    /// - Parameter isStore: whether SQLite will open it, and take files next to it for its own.
+    /// - Throws: `usage` if the path is taken, or if it is the name of a side file of a database that is there;
+    ///   `fileNotFound` without a folder.
+    package func checkNewPath(_ path: String, isStore: Bool = false) throws {
+        let sideFiles = isStore ? StoreProbe.sideFileSuffixes.map { path + $0 } : []
+        if let taken = try ([path] + sideFiles).first(where: { try exists($0) || isLink($0) }) {
+            throw MigrationError(
+                .usage, "There is already something at \(taken).", place: path,
+                remedy: "Name a path that does not exist, or move what is there.")
+        }
+        if isStore, let owner = try ownName(path) {
+            throw MigrationError(
+                .usage, "\(path) is a place of \(owner).", place: path, remedy: "Name another path.")
+        }
+        for suffix in StoreProbe.sideFileSuffixes where path.hasSuffix(suffix) {
+            let database = String(path.dropLast(suffix.count))
+            guard try exists(database) else { continue }
+            throw MigrationError(
+                .usage, "SQLite uses \(path) for the database \(database), and removes it.", place: path,
+                remedy: "Name another path.")
+        }
+        let folder = Path.folder(of: path)
+        guard try status(of: folder)?.kind == .folder else {
+            throw MigrationError(
+                .fileNotFound, "There is no folder \(folder).", place: path,
+                remedy: "Create the folder first, or name a path in an existing one.")
+        }
+    }
+
+    /// Who keeps something at a path: Moult its records in `<name>.moult`, Core Data external data in `.<stem>_SUPPORT`.
+    private func ownName(_ path: String) throws -> String? {
+        let (folder, name) = (Path.folder(of: path), Path.name(of: path))
+        if name.hasPrefix("."), name.hasSuffix("_SUPPORT") { return "Core Data's external data" }
+        for records in [path, folder] where records.hasSuffix(".moult") {
+            if try exists(String(records.dropLast(".moult".count))) { return "Moult's own records" }
+        }
+        return nil
+    }
+}

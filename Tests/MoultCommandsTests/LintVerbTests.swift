@@ -1,0 +1,224 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `moult lint` as scripts and services call it.
+@Suite("Lint on the command line")
+struct LintVerbTests {
+    private static let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
+    private static let required = "<attribute name=\"title\" attributeType=\"Integer 16\"/>"
+
+    /// A tool beside `App.xcdatamodeld`, whose versions have one entity each.
+    private func besideApp(_ properties: String...) throws -> Tool {
+        let moult = Tool(folder: try ScratchFolder())
+        for (number, text) in properties.enumerated() {
+            try write("<entity name=\"Post\">\n\(text)\n</entity>", version: number + 1, moult)
+        }
+        return moult
+    }
+
+    private func write(_ xml: String, version: Int, _ moult: Tool) throws {
+        let name = version == 1 ? "App" : "App \(version)"
+        let folder = "\(moult.folder.path)/App.xcdatamodeld/\(name).xcdatamodel"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try "<model>\n\(xml)\n</model>\n".write(toFile: folder + "/contents", atomically: true, encoding: .utf8)
+    }
+
+    private func commit(_ moult: Tool) throws {
+        let made = try moult.shell(
+            "git init -q && git add -A && git -c user.name=T -c user.email=t@example.com commit -q -m Release")
+        try #require(made.exit == 0, "\(made)")
+    }
+
+    private func lint(_ moult: Tool, _ arguments: String...) throws -> Tool.Result {
+        try moult.run(Tool.path, ["lint", "App.xcdatamodeld"] + arguments)
+    }
+
+    @Test("a finding says its rule, its file and line, a sentence, and the XML to paste")
+    func text() throws {
+        let moult = try besideApp("", Self.required)
+        let result = try lint(moult)
+        #expect(result.exit == 1)
+        #expect(result.output.contains("error [INFER005]"))
+        #expect(result.output.contains("App.xcdatamodeld/App 2.xcdatamodel/contents:3: Post.title"))
+        #expect(
+            result.output.contains(
+                "    <attribute name=\"title\" attributeType=\"Integer 16\" defaultValueString=\"0\"/>"))
+        #expect(result.errors.isEmpty)
+        let sound = try lint(try besideApp(Self.title))
+        #expect(sound.exit == 0 && sound.output.hasPrefix("No findings in 1 version."), "\(sound)")
+    }
+
+    @Test("--fail-on decides about the exit code, --ignore leaves a rule out")
+    func levels() throws {
+        let moult = try besideApp(Self.title, "")
+        #expect(try lint(moult).exit == 0)
+        #expect(try lint(moult, "--fail-on", "warning").exit == 1)
+        #expect(try lint(moult, "--fail-on", "warning", "--ignore", "data002").exit == 0)
+    }
+
+    @Test(
+        "a word that is not known is wrong usage with what may have been meant",
+        arguments: [
+            (["--ignore", "DATA020"], "There is no rule DATA020"), (["--ignore", "SHAPE03"], "SHAPE03"),
+            (["--profile", "cloudkti"], "Did you mean cloudkit?"), (["--fail-on", "warn"], "note, warning, error"),
+            (["--format", "xml"], "text, json, sarif, github, markdown"), (["--format", "sarif", "--json"], "exclude"),
+            (["--ignore", ""], "There is no rule"), (["--profile", ""], "cloudkit, extension"),
+            (["--since", "no-such-revision"], "no-such-revision"),
+        ])
+    func wrongUsage(arguments: [String], says: String) throws {
+        let moult = try besideApp(Self.title)
+        try commit(moult)
+        let result = try moult.run(Tool.path, ["lint", "App.xcdatamodeld"] + arguments)
+        #expect(result.exit == 2, "\(result)")
+        #expect((result.output + result.errors).contains(says), "\(result)")
+    }
+
+    @Test("a released version that is edited is an error against the lock and against a revision")
+    func released() throws {
+        let moult = try besideApp(Self.title)
+        #expect(try moult("lock", "App.xcdatamodeld").exit == 0)
+        try commit(moult)
+        #expect(try lint(moult, "--since", "HEAD").exit == 0)
+        try write("<entity name=\"Post\">\n\(Self.required)\n</entity>", version: 1, moult)
+        for arguments in [[], ["--since", "HEAD"], ["--lock", "moult.lock"]] {
+            let result = try moult.run(Tool.path, ["lint", "App.xcdatamodeld"] + arguments)
+            #expect(result.exit == 1 && result.output.contains("[OPEN001]"), "\(result)")
+        }
+        // A sub-folder is as good a place to stand.
+        try FileManager.default.createDirectory(
+            atPath: moult.folder.path + "/Tools", withIntermediateDirectories: true)
+        let below = try moult.shell(
+            "cd Tools && GIT_DIR=.git GIT_INDEX_FILE=.git/index moult lint ../App.xcdatamodeld --since HEAD")
+        #expect(below.exit == 1 && below.output.contains("[OPEN001]"), "\(below)")
+    }
+
+    @Test("SARIF has every rule with help, and each result with a rule, a place and a fingerprint that stays")
+    func sarif() throws {
+        let moult = try besideApp("", Self.required)
+        func results(_ result: Tool.Result) throws -> (rules: [[String: Any]], results: [[String: Any]]) {
+            let whole = try #require(
+                try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+            #expect(whole["version"] as? String == "2.1.0")
+            let run = try #require((whole["runs"] as? [[String: Any]])?.first)
+            let driver = (run["tool"] as? [String: Any])?["driver"] as? [String: Any]
+            return (
+                try #require(driver?["rules"] as? [[String: Any]]), try #require(run["results"] as? [[String: Any]])
+            )
+        }
+        let (rules, found) = try results(try lint(moult, "--format", "sarif"))
+        #expect(rules.allSatisfy { ($0["help"] as? [String: Any])?["markdown"] != nil })
+        let result = try #require(found.first)
+        let index = try #require(result["ruleIndex"] as? Int)
+        #expect(rules[index]["id"] as? String == "INFER005" && result["ruleId"] as? String == "INFER005")
+        let location = ((result["locations"] as? [[String: Any]])?.first?["physicalLocation"]) as? [String: Any]
+        let uri = (location?["artifactLocation"] as? [String: Any])?["uri"] as? String
+        #expect(uri == "App.xcdatamodeld/App%202.xcdatamodel/contents")
+        #expect((location?["region"] as? [String: Any])?["startLine"] as? Int == 3)
+        let fingerprint = (result["partialFingerprints"] as? [String: String])?["moultLint/v1"]
+        try write("\n\n<entity name=\"Post\">\n\(Self.required)\n</entity>", version: 2, moult)
+        let (_, moved) = try results(try lint(moult, "--format", "sarif"))
+        #expect((moved.first?["partialFingerprints"] as? [String: String])?["moultLint/v1"] == fingerprint)
+    }
+
+    @Test("GitHub's commands, Markdown and JSON name the same finding")
+    func formats() throws {
+        let moult = try besideApp("", Self.required)
+        let commands = try lint(moult, "--format", "github").output
+        #expect(
+            commands.hasPrefix("::error file=App.xcdatamodeld/App 2.xcdatamodel/contents,line=3,title=INFER005"))
+        #expect(commands.contains("%0A"))
+        let page = try lint(moult, "--format", "markdown").output
+        #expect(page.contains("| error | INFER005 |") && page.contains("```mermaid"))
+        let document = try lint(moult, "--format", "json").document
+        let finding = try #require((document["findings"] as? [[String: Any]])?.first)
+        #expect(finding["rule"] as? String == "INFER005" && finding["line"] as? Int == 3)
+        #expect(try lint(moult, "--json").output == lint(moult, "--format", "json").output)
+    }
+
+    @Test("a reference to nothing is a finding at its line, also where the model cannot be read because of it")
+    func brokenReferences() throws {
+        let author = "<relationship name=\"author\" optional=\"YES\" maxCount=\"1\" destinationEntity=\"User\"/>"
+        let inverse =
+            "<relationship name=\"next\" optional=\"YES\" maxCount=\"1\" destinationEntity=\"Post\" inverseName=\"last\"/>"
+        let index = "<fetchIndex name=\"i\"><fetchIndexElement property=\"body\" type=\"Binary\"/></fetchIndex>"
+        for property in [author, inverse, index] {
+            let result = try lint(try besideApp(property))
+            #expect(result.exit == 1 && result.output.contains("[SHAPE002]"), "\(result)")
+            #expect(result.output.contains("App.xcdatamodel/contents:3: Post."), "\(result)")
+        }
+        let ignored = try lint(try besideApp(author), "--ignore", "SHAPE002")
+        #expect(ignored.exit == 4, "\(ignored)")
+    }
+
+    @Test("merge conflicts, a lock of a later format and another app's store are errors, and nothing is written")
+    func badInput() throws {
+        let moult = try besideApp(Self.title)
+        let lock = moult.folder.path + "/moult.lock"
+        func expect(_ exit: Int32, _ says: String, _ arguments: String...) throws {
+            let before = try FileManager.default.subpathsOfDirectory(atPath: moult.folder.path)
+            let result = try moult.run(Tool.path, ["lint", "App.xcdatamodeld"] + arguments)
+            #expect(result.exit == exit && result.errors.contains(says), "\(result)")
+            #expect(try FileManager.default.subpathsOfDirectory(atPath: moult.folder.path) == before)
+        }
+        try expect(2, "no git repository", "--since", "main")
+        try "{\"format\": 99, \"models\": {}}".write(toFile: lock, atomically: true, encoding: .utf8)
+        try expect(4, "Use a newer version of Moult.")
+        try FileManager.default.removeItem(atPath: lock)
+        let other = try StoreVerbTests.besideForumStore()
+        try FileManager.default.copyItem(
+            atPath: other.folder.path + "/forum.sqlite", toPath: moult.folder.path + "/forum.sqlite")
+        // Forum has an entity Post too, so that the store is only of no version.
+        try expect(3, "no version of the model", "--store", "forum.sqlite")
+        try write("<entity name=\"Car\"/>", version: 1, moult)
+        try expect(3, "another app", "--store", "forum.sqlite")
+        try write("<<<<<<< HEAD\n<entity name=\"Post\"/>\n=======\n>>>>>>> work", version: 1, moult)
+        try expect(4, "unresolved merge conflict")
+    }
+
+    @Test("a repository of another user is refused with the command that allows it")
+    func dubiousOwnership() throws {
+        var moult = try besideApp(Self.title)
+        try commit(moult)
+        moult.environment["GIT_TEST_ASSUME_DIFFERENT_OWNER"] = "1"
+        let result = try lint(moult, "--since", "HEAD")
+        #expect(result.exit == 2 && result.errors.contains("git config --global --add safe.directory"), "\(result)")
+    }
+
+    @Test("without git, --since says so")
+    func noGit() throws {
+        var moult = try besideApp(Self.title)
+        moult.environment["PATH"] = moult.folder.path
+        let result = try lint(moult, "--since", "HEAD")
+        #expect(result.exit == 2 && result.errors.contains("there is no program git"), "\(result)")
+    }
+
+    @Test("a folder of models may have other JSON files")
+    func otherFiles() throws {
+        let moult = try besideApp(Self.title)
+        #expect(try moult("schema", "export", "Versions", "--model", "App.xcdatamodeld").exit == 0)
+        #expect(try moult.shell("rm -r Versions/*.xcdatamodeld").exit == 0)
+        try "{\"name\": \"app\", \"version\": \"1.0.0\"}".write(
+            toFile: moult.folder.path + "/Versions/package.json", atomically: true, encoding: .utf8)
+        let result = try moult("lint", "Versions")
+        #expect(result.exit == 0 && result.output.hasPrefix("No findings in 1 version."), "\(result)")
+    }
+
+    @Test("with a store, a loss says how many objects it concerns")
+    func rows() throws {
+        let moult = try besideApp(Self.title, "")
+        let made = try moult(
+            "create", "app.sqlite", "--model", "App.xcdatamodeld", "--version", "App", "--rows", "Post=7")
+        try #require(made.exit == 0, "\(made)")
+        let result = try lint(moult, "--store", "app.sqlite")
+        #expect(result.output.contains("The store has 7 objects of Post."), "\(result)")
+    }
+
+    @Test("with a profile, its rules apply too")
+    func profiles() throws {
+        let moult = try besideApp("<attribute name=\"title\" attributeType=\"String\"/>")
+        #expect(try lint(moult).exit == 0)
+        let result = try lint(moult, "--profile", "cloudkit")
+        #expect(result.exit == 1 && result.output.contains("[SYNC002]"), "\(result)")
+    }
+}

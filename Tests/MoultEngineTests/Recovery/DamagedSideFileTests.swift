@@ -1,0 +1,93 @@
+import Foundation
+import MoultModel
+import MoultStore
+import MoultSystem
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Logs and journals that SQLite applies in part, or not at all, and removes: what they held is kept.
+struct DamagedSideFileTests {
+    /// A store whose last rows are in its log, as a process leaves it that was killed.
+    private func store(mode: String, _ sql: String) throws -> LibraryStore {
+        let library = try LibraryStore()
+        let writer = try SQLiteProcess(library.path)
+        _ = try writer.run(
+            "PRAGMA journal_mode = \(mode); PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = 2; \(sql)")
+        writer.kill()
+        return library
+    }
+
+    private func damage(_ path: String, at place: Int) throws -> [UInt8] {
+        var bytes = try POSIXSystem().read(path)
+        for offset in 0..<4 { bytes[place + offset] ^= 0x55 }
+        try POSIXSystem().write(bytes, to: path)
+        return bytes
+    }
+
+    private func kept(_ library: LibraryStore) throws -> [[UInt8]] {
+        let system = POSIXSystem()
+        let folder = Sidecar(store: try system.resolve(library.path)).damaged
+        guard try system.exists(folder) else { return [] }
+        return try system.files(below: folder).sorted().map { try system.read(Path.join(folder, $0)) }
+    }
+
+    private func findings(_ library: LibraryStore) -> [String] {
+        StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version])).findings.map(\.code)
+    }
+
+    /// The header's magic and a salt, the first frame, one in the middle.
+    @Test(arguments: [0, 16, 100, 6_000])
+    func `a damaged log is kept before SQLite drops it, and found by doctor`(place: Int) throws {
+        let library = try store(
+            mode: "WAL", "UPDATE ZBOOK SET ZTITLE = 'of the log'; UPDATE ZTAG SET ZNAME = Z_PK || 'x'")
+        let log = try damage(library.path + "-wal", at: place)
+        #expect(findings(library).contains("side-file-damaged"))
+        _ = try Migrator().backUp(library.path, version: "1")
+        #expect(try kept(library) == [log])
+        // It is still there, and is not kept twice.
+        _ = try Migrator().backUp(library.path, version: "1")
+        #expect(try kept(library) == [log])
+    }
+
+    @Test func `a sound log is no finding, and nothing is kept`() throws {
+        let library = try store(mode: "WAL", "UPDATE ZBOOK SET ZTITLE = 'of the log'")
+        #expect(!findings(library).contains("side-file-damaged"))
+        _ = try Migrator().backUp(library.path, version: "1")
+        #expect(try kept(library).isEmpty)
+        #expect(try library.line("SELECT DISTINCT ZTITLE FROM ZBOOK") == "of the log")
+    }
+
+    /// Its header, and a byte of its first record that the checksum counts.
+    @Test(arguments: [0, 612])
+    func `a journal that SQLite cannot play back is kept, also where the run is refused`(place: Int) throws {
+        let library = try store(
+            mode: "DELETE", "BEGIN IMMEDIATE; UPDATE ZBOOK SET ZTITLE = hex(randomblob(900)); SELECT count(*) FROM ZTAG"
+        )
+        try #require(FileManager.default.fileExists(atPath: library.path + "-journal"))
+        let journal = try damage(library.path + "-journal", at: place)
+        #expect(findings(library).contains("side-file-damaged"))
+        _ = try? Migrator().backUp(library.path, version: "1")
+        #expect(try kept(library) == [journal])
+    }
+
+    @Test func `a sound journal is played back, and nothing is kept`() throws {
+        let library = try store(mode: "DELETE", "BEGIN IMMEDIATE; UPDATE ZBOOK SET ZTITLE = hex(randomblob(900))")
+        #expect(!findings(library).contains("side-file-damaged"))
+        _ = try Migrator().backUp(library.path, version: "1")
+        #expect(try kept(library).isEmpty)
+        #expect(try library.line("SELECT count(*) FROM ZBOOK WHERE length(ZTITLE) > 900") == "0")
+    }
+
+    @Test func `a repair and an audit by the version of before are refused once another process has migrated`() throws {
+        let library = try LibraryStore()
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(name: "Book", attributes: [.init(name: "pages", type: .integer32)])
+        ])
+        let other = ModelVersion(names: ["other"], model: model)
+        #expect(throws: MigrationError.self) { try StoreRepair(library.path, at: other) }
+        #expect(throws: MigrationError.self) { try StoreAudit(library.path, at: other) }
+        #expect(try StoreAudit(library.path, at: library.version).isSound)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import MoultModel
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Indexes that do not match their tables, made with the sqlite3 shell: rows are written while an index is not in the
+/// catalogue. Whether the result is sound, the shell says too.
+struct IndexFaultTests {
+    /// Runs `sql` while `index` is away, and puts its row of the catalogue back with the old root page.
+    private func write(_ sql: String, without index: String, _ library: LibraryStore) throws {
+        let row = try library.line(
+            """
+            SELECT 'INSERT INTO sqlite_master VALUES (' || quote(type) || ',' || quote(name) || ',' || quote(tbl_name)
+            || ',' || rootpage || ',' || quote(sql) || ')' FROM sqlite_master WHERE name = '\(index)'
+            """)
+        let edit = "PRAGMA writable_schema = ON;\n"
+        try library.shell(edit + "DELETE FROM sqlite_master WHERE name = '\(index)';")
+        try library.shell(sql)
+        try library.shell(edit + row + ";")
+        #expect(try library.line("PRAGMA integrity_check") != "ok")
+        #expect(try library.line("PRAGMA quick_check") == "ok")
+    }
+
+    private func repair(_ library: LibraryStore) throws -> RepairReport {
+        let repair = try StoreRepair(library.path, at: library.version)
+        _ = try Migrator().run(try #require(repair.migration), on: library.path)
+        return repair.report
+    }
+
+    private func codes(_ library: LibraryStore) throws -> [String] {
+        try StoreAudit(library.path, model: library.version.model, full: true).findings.map { "\($0.code) \($0.place)" }
+    }
+
+    @Test func `an index that misses rows is found by validate and doctor, and made again`() throws {
+        let library = try LibraryStore()
+        let index = try #require(library.layout.indexes.first { $0.table == "ZBOOK" && !$0.isUnique }).name
+        let rows = "SELECT * FROM ZBOOK NOT INDEXED ORDER BY Z_PK"
+        try write(
+            "UPDATE ZBOOK SET ZSHELF = 3 WHERE Z_PK < 20; DELETE FROM ZBOOK WHERE Z_PK = 50", without: index, library)
+        let before = try library.line(rows)
+        #expect(try codes(library) == ["index-damaged \(index)"])
+        let diagnosis = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version]))
+        #expect(
+            diagnosis.findings.contains { $0.code == "index-damaged" && $0.place == index && $0.severity == .error })
+        // What a rule looks up by the index would be wrong.
+        #expect(throws: MigrationError.self) {
+            try StoreRepair(library.path, at: library.version, rules: [.dangling])
+        }
+        let report = try repair(library)
+        #expect(report.findings.map(\.place) == [index] && report.left == 0)
+        #expect(try library.line("PRAGMA integrity_check") == "ok")
+        #expect(try library.line(rows) == before)
+    }
+
+    @Test func `a unique index over values that occur twice goes, and comes back with the repair of the rows`() throws {
+        let library = try LibraryStore()
+        let index = try #require(library.layout.indexes.first { $0.table == "ZTAG" && $0.isUnique })
+        try write("UPDATE ZTAG SET ZNAME = 'tag 1' WHERE Z_PK IN (2, 3)", without: index.name, library)
+        #expect(try codes(library) == ["index-damaged \(index.name)"])
+        #expect(try repair(library).left == 1)
+        #expect(try library.line("SELECT count(*) FROM sqlite_master WHERE name = '\(index.name)'") == "0")
+        #expect(try library.line("SELECT count(*) FROM ZTAG") == "10")
+        #expect(try repair(library).quarantined == 2)
+        #expect(try library.line("SELECT sql FROM sqlite_master WHERE name = '\(index.name)'") == index.sql)
+        #expect(try library.line("PRAGMA integrity_check") == "ok")
+        #expect(try StoreAudit(library.path, model: library.version.model, full: true).isSound)
+    }
+
+    @Test func `the index of an app's own constraint is made again, or named where its rows share a value`() throws {
+        for (sql, isRepaired) in [
+            ("UPDATE notes SET word = 'c' WHERE id = 1", true), ("UPDATE notes SET word = 'b'", false),
+        ] {
+            let library = try LibraryStore()
+            try library.shell(
+                "CREATE TABLE notes (id INTEGER PRIMARY KEY, word TEXT UNIQUE); INSERT INTO notes VALUES (1, 'a'), (2, 'b')"
+            )
+            // Without its index SQLite cannot open the table: its pages are changed through another one.
+            try library.shell(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_master SET sql = 'CREATE TABLE notes (id INTEGER PRIMARY KEY, word TEXT)' WHERE name = 'notes';
+                CREATE TABLE kept AS SELECT * FROM sqlite_master WHERE name = 'sqlite_autoindex_notes_1';
+                DELETE FROM sqlite_master WHERE name = 'sqlite_autoindex_notes_1';
+                """)
+            try library.shell(sql)
+            try library.shell(
+                """
+                PRAGMA writable_schema = ON;
+                INSERT INTO sqlite_master SELECT * FROM kept; DROP TABLE kept;
+                UPDATE sqlite_master SET sql = 'CREATE TABLE notes (id INTEGER PRIMARY KEY, word TEXT UNIQUE)'
+                    WHERE name = 'notes';
+                """)
+            let found = try StoreRepair(library.path, at: library.version).found
+            #expect(found.findings.map(\.place) == ["sqlite_autoindex_notes_1"])
+            #expect(found.isWell == isRepaired && (found.remarks.map(\.code) == ["index-damaged"]) == !isRepaired)
+            guard isRepaired else { continue }
+            _ = try repair(library)
+            #expect(try library.line("PRAGMA integrity_check") == "ok")
+        }
+    }
+
+    @Test func `a migration that cannot be verified for such an index names it`() throws {
+        let library = try LibraryStore()
+        let index = try #require(library.layout.indexes.first { $0.table == "ZBOOK" && $0.sql.contains("(ZSHELF)") })
+            .name
+        try write("UPDATE ZBOOK SET ZSHELF = (ZSHELF % 5) + 1 WHERE Z_PK < 20", without: index, library)
+        var migration = Migration(from: "1", to: "1") { _ in
+            throw MigrationError(.verificationFailed, "Links are gone.", remedy: "")
+        }
+        migration.script = StoreScript(statements: [])
+        let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: library.path) }
+        #expect(error?.code == .storeCorrupted && error?.message.contains(index) == true)
+        #expect(error?.remedy.contains("moult repair --only indexes") == true)
+    }
+}

@@ -1,0 +1,135 @@
+import MoultNSCoreData
+import TestSupport
+import Testing
+
+@Suite struct BatchIdioms {
+    let folder: ScratchFolder
+    let url: URL
+    let context: NSManagedObjectContext
+
+    init() throws {
+        folder = try ScratchFolder()
+        url = URL(fileURLWithPath: folder.path).appendingPathComponent("Library.sqlite")
+        context = try Library.container(at: url, history: true).viewContext
+    }
+
+    private func rows(_ sql: String) throws -> [String] { try SQLiteShell.rows(sql, of: url) }
+
+    @Test("NSBatchInsertRequest(entityName:objects:)")
+    func objects() throws {
+        let request = NSBatchInsertRequest(
+            entityName: "Person", objects: [["name": "Ann", "age": 3], ["name": "Bob"]])
+        request.resultType = .objectIDs
+        let result = try context.execute(request) as? NSBatchInsertResult
+        #expect((result?.result as? [NSManagedObjectID])?.count == 2)
+        #expect(try rows("SELECT ZNAME || ZAGE FROM ZPERSON ORDER BY ZNAME") == ["Ann3", "Bob0"])
+    }
+
+    @Test("NSBatchInsertRequest(entityName:dictionaryHandler:)")
+    func dictionaryHandler() throws {
+        var number = 0
+        let request = NSBatchInsertRequest(entityName: "Person") { (values: NSMutableDictionary) in
+            number += 1
+            values["name"] = "P\(number)"
+            return number == 4
+        }
+        request.resultType = .count
+        #expect((try context.execute(request) as? NSBatchInsertResult)?.result as? Int == 3)
+        #expect(try rows("SELECT ZNAME FROM ZPERSON ORDER BY ZNAME") == ["P1", "P2", "P3"])
+    }
+
+    @Test("NSBatchInsertRequest(entityName:managedObjectHandler:)")
+    func managedObjectHandler() throws {
+        var number: Int16 = 0
+        let request = NSBatchInsertRequest(entityName: "Person") { (object: NSManagedObject) in
+            number += 1
+            guard number < 3, let person = object as? Person else { return true }
+            person.name = "P\(number)"
+            person.age = number
+            return false
+        }
+        try context.execute(request)
+        #expect(try rows("SELECT ZNAME || ZAGE FROM ZPERSON ORDER BY ZNAME") == ["P11", "P22"])
+    }
+
+    @Test("NSBatchUpdateRequest propertiesToUpdate")
+    func update() throws {
+        try context.execute(
+            NSBatchInsertRequest(entityName: "Person", objects: [["name": "Ann", "age": 3], ["name": "Bob"]]))
+        let request = NSBatchUpdateRequest(entityName: "Person")
+        request.predicate = NSPredicate(format: "age == 0")
+        request.propertiesToUpdate = ["age": 7]
+        request.resultType = .updatedObjectsCountResultType
+        #expect((try context.execute(request) as? NSBatchUpdateResult)?.result as? Int == 1)
+        #expect(try rows("SELECT ZNAME || ZAGE FROM ZPERSON ORDER BY ZNAME") == ["Ann3", "Bob7"])
+    }
+
+    @Test("NSBatchUpdateRequest with NSExpression")
+    func updateByExpression() throws {
+        try context.execute(NSBatchInsertRequest(entityName: "Person", objects: [["name": "Ann", "age": 3]]))
+        let request = NSBatchUpdateRequest(entityName: "Person")
+        request.propertiesToUpdate = ["age": NSExpression(format: "age + 1")]
+        try context.execute(request)
+        #expect(try rows("SELECT ZAGE FROM ZPERSON") == ["4"])
+    }
+
+    @Test("NSBatchDeleteRequest(fetchRequest: NSFetchRequest<NSFetchRequestResult>)")
+    func delete() throws {
+        try context.execute(NSBatchInsertRequest(entityName: "Person", objects: [["name": "Ann"], ["name": "Bob"]]))
+        let fetch: NSFetchRequest<NSFetchRequestResult> = NSFetchRequest(entityName: "Person")
+        fetch.predicate = NSPredicate(format: "name == %@", "Ann")
+        let request = NSBatchDeleteRequest(fetchRequest: fetch)
+        request.resultType = .resultTypeCount
+        #expect((try context.execute(request) as? NSBatchDeleteResult)?.result as? Int == 1)
+        #expect(try rows("SELECT ZNAME FROM ZPERSON") == ["Bob"])
+    }
+
+    @Test("NSBatchDeleteRequest(objectIDs:), result as? NSBatchDeleteResult, mergeChanges(fromRemoteContextSave:into:)")
+    func deleteByIdentity() throws {
+        let ann = Library.person("Ann", in: context)
+        let bob = Library.person("Bob", in: context)
+        try context.save()
+        let request = NSBatchDeleteRequest(objectIDs: [ann.objectID])
+        request.resultType = .resultTypeObjectIDs
+        let result = try context.execute(request) as? NSBatchDeleteResult
+        let ids = result?.result as? [NSManagedObjectID] ?? []
+        #expect(ids == [ann.objectID])
+        NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSDeletedObjectsKey: ids], into: [context])
+        #expect(try context.fetch(Person.fetchRequest() as NSFetchRequest<Person>) == [bob])
+    }
+
+    @Test("NSPersistentHistoryChangeRequest.fetchHistory(after:)")
+    func history() throws {
+        let coordinator = try #require(context.persistentStoreCoordinator)
+        let start = coordinator.currentPersistentHistoryToken(fromStores: nil)
+        context.transactionAuthor = "test"
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        ann.age = 5
+        try context.save()
+        let request = NSPersistentHistoryChangeRequest.fetchHistory(after: start)
+        let result = try context.execute(request) as? NSPersistentHistoryResult
+        let transactions = result?.result as? [NSPersistentHistoryTransaction] ?? []
+        #expect(transactions.map(\.author) == ["test", "test"])
+        #expect(transactions.flatMap { $0.changes ?? [] }.map(\.changeType) == [.insert, .update])
+        #expect(transactions.last?.changes?.first?.updatedPropertyNames == ["age"])
+        #expect(transactions.last?.changes?.first?.changedObjectID == ann.objectID)
+        try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: transactions.last?.token))
+        #expect(try rows("SELECT count(*) FROM ATRANSACTION") == ["1"])
+        let archived = try NSKeyedArchiver.archivedData(
+            withRootObject: try #require(transactions.last?.token), requiringSecureCoding: true)
+        let token = try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPersistentHistoryToken.self, from: archived)
+        #expect(token == transactions.last?.token)
+    }
+
+    @Test("psc.currentPersistentHistoryToken(fromStores:)")
+    func token() throws {
+        let coordinator = try #require(context.persistentStoreCoordinator)
+        #expect(coordinator.currentPersistentHistoryToken(fromStores: nil) == nil)
+        Library.person("Ann", in: context)
+        try context.save()
+        let token = try #require(coordinator.currentPersistentHistoryToken(fromStores: nil))
+        let request = NSPersistentHistoryChangeRequest.fetchHistory(after: token)
+        #expect(((try context.execute(request) as? NSPersistentHistoryResult)?.result as? [Any])?.isEmpty == true)
+    }
+}

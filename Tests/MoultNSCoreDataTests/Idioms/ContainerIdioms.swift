@@ -1,0 +1,175 @@
+import MoultNSCoreData
+import TestSupport
+import Testing
+
+@Suite struct ContainerIdioms {
+    let folder: ScratchFolder
+    let url: URL
+
+    init() throws {
+        folder = try ScratchFolder()
+        url = URL(fileURLWithPath: folder.path).appendingPathComponent("Library.sqlite")
+    }
+
+    @Test("NSPersistentContainer(name:managedObjectModel:) loadPersistentStores { }")
+    func loading() throws {
+        let container = NSPersistentContainer(name: "Library", managedObjectModel: Library.model())
+        container.persistentStoreDescriptions.first?.url = url
+        var loaded: [URL?] = []
+        container.loadPersistentStores { description, error in
+            if let error = error as NSError? { Issue.record("Unresolved error \(error), \(error.userInfo)") }
+            loaded.append(description.url)
+        }
+        #expect(loaded == [url])
+        #expect(FileManager.default.fileExists(atPath: url.path))
+    }
+
+    @Test("NSPersistentContainer(name:)")
+    func byName() async {
+        await #expect(processExitsWith: .failure) {
+            // There is no such model among the resources of the tests.
+            _ = NSPersistentContainer(name: "Nowhere")
+        }
+    }
+
+    @Test("container.persistentStoreDescriptions.first?.url =")
+    func describedURL() {
+        let container = NSPersistentContainer(name: "Library", managedObjectModel: Library.model())
+        #expect(container.persistentStoreDescriptions.first?.url?.lastPathComponent == "Library.sqlite")
+        container.persistentStoreDescriptions.first?.url = URL(fileURLWithPath: "/dev/null")
+        #expect(container.persistentStoreDescriptions.first?.type == NSInMemoryStoreType)
+    }
+
+    @Test("description.shouldMigrateStoreAutomatically / shouldInferMappingModelAutomatically")
+    func automaticMigration() {
+        let description = NSPersistentStoreDescription(url: url)
+        #expect(description.shouldMigrateStoreAutomatically && description.shouldInferMappingModelAutomatically)
+        description.shouldMigrateStoreAutomatically = false
+        description.shouldInferMappingModelAutomatically = false
+        #expect(!description.shouldMigrateStoreAutomatically && !description.shouldInferMappingModelAutomatically)
+    }
+
+    @Test("description.type = NSInMemoryStoreType / shouldAddStoreAsynchronously / isReadOnly")
+    func describedType() async throws {
+        let container = NSPersistentContainer(name: "Library", managedObjectModel: Library.model())
+        let description = NSPersistentStoreDescription()
+        description.type = NSInMemoryStoreType
+        description.shouldAddStoreAsynchronously = true
+        description.isReadOnly = false
+        container.persistentStoreDescriptions = [description]
+        await withCheckedContinuation { done in container.loadPersistentStores { _, _ in done.resume() } }
+        #expect(container.persistentStoreCoordinator.persistentStores.map(\.type) == [NSInMemoryStoreType])
+    }
+
+    @Test("description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)")
+    func historyOption() throws {
+        _ = try Library.container(at: url, history: true)
+        let tables = try SQLiteShell.rows("SELECT name FROM sqlite_master", of: url)
+        #expect(tables.contains("ATRANSACTION") && tables.contains("ACHANGE"))
+    }
+
+    @Test("description.setOption(.., forKey: NSPersistentStoreRemoteChangeNotificationPostOptionKey)")
+    func remoteChangeOption() throws {
+        let container = NSPersistentContainer(name: "Library", managedObjectModel: Library.model())
+        let description = NSPersistentStoreDescription(url: url)
+        description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
+        description.setOption(true as NSNumber, forKey: NSPersistentStoreRemoteChangeNotificationPostOptionKey)
+        container.persistentStoreDescriptions = [description]
+        container.loadPersistentStores { _, error in #expect(error == nil) }
+        let notes = Notes(.NSPersistentStoreRemoteChange, of: container.persistentStoreCoordinator)
+        Library.person("Ann", in: container.viewContext)
+        try container.viewContext.save()
+        #expect(notes.list.count == 1)
+        #expect(notes.list.first?.userInfo?[NSPersistentStoreURLKey] as? URL == url)
+        #expect(notes.list.first?.userInfo?[NSPersistentHistoryTokenKey] is NSPersistentHistoryToken)
+    }
+
+    @Test("options dictionary with the old key strings (NSMigratePersistentStoresAutomaticallyOption)")
+    func optionsDictionary() throws {
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Library.model())
+        let options: [AnyHashable: Any] = [
+            NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
+        ]
+        let store = try coordinator.addPersistentStore(
+            ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
+        #expect(store.url == url && coordinator.persistentStores.contains(store))
+    }
+
+    @Test("addPersistentStore(type:configuration:at:options:)")
+    func addingByType() throws {
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Library.model())
+        let store = try coordinator.addPersistentStore(type: .sqlite, configuration: nil, at: url, options: nil)
+        #expect(coordinator.persistentStore(for: url) == store)
+        #expect(coordinator.url(for: store) == url)
+    }
+
+    @Test("global constant NSSQLiteStoreType")
+    func storeTypes() { #expect([NSSQLiteStoreType, NSInMemoryStoreType] == ["SQLite", "InMemory"]) }
+
+    @Test("container.newBackgroundContext, viewContext.shouldDeleteInaccessibleFaults, stalenessInterval")
+    func backgroundContext() throws {
+        let container = try Library.container()
+        let context = container.newBackgroundContext()
+        #expect(context.concurrencyType == .privateQueueConcurrencyType)
+        #expect(container.viewContext.concurrencyType == .mainQueueConcurrencyType)
+        #expect(context.stalenessInterval < 0)
+        container.viewContext.shouldDeleteInaccessibleFaults = true
+        Library.person("Ann", in: container.viewContext)
+        try container.viewContext.save()
+        let fetch = NSFetchRequest<NSFetchRequestResult>(entityName: "Person")
+        let fault = try #require(context.fetch(NSFetchRequest<Person>(entityName: "Person")).first)
+        context.refresh(fault, mergeChanges: false)
+        try container.viewContext.execute(NSBatchDeleteRequest(fetchRequest: fetch))
+        #expect(fault.value(forKey: "name") == nil)
+    }
+
+    @Test("NSPersistentStoreCoordinator.metadataForPersistentStore(type:at:) / (ofType:at:options:)")
+    func metadata() throws {
+        let container = try Library.container(at: url)
+        let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
+            ofType: NSSQLiteStoreType, at: url, options: nil)
+        let same = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)
+        #expect(metadata[NSStoreUUIDKey] as? String == same[NSStoreUUIDKey] as? String)
+        #expect(container.managedObjectModel.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+    }
+
+    @Test("replacePersistentStore / destroyPersistentStore / migratePersistentStore / remove(store)")
+    func files() throws {
+        let container = try Library.container(at: url)
+        Library.person("Ann", in: container.viewContext)
+        try container.viewContext.save()
+        let coordinator = container.persistentStoreCoordinator
+        let copy = url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite")
+        let moved = try coordinator.migratePersistentStore(
+            coordinator.persistentStores[0], to: copy, options: nil, withType: NSSQLiteStoreType)
+        #expect(moved.url == copy)
+        try coordinator.remove(moved)
+        try coordinator.destroyPersistentStore(at: url, ofType: NSSQLiteStoreType, options: nil)
+        #expect(!FileManager.default.fileExists(atPath: url.path))
+        try coordinator.replacePersistentStore(
+            at: url, destinationOptions: nil, withPersistentStoreFrom: copy, sourceOptions: nil,
+            ofType: NSSQLiteStoreType)
+        #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON", of: url) == ["Ann"])
+    }
+
+    @Test("destroyPersistentStore(at:type:options:)")
+    func destroying() throws {
+        let container = try Library.container(at: url)
+        let coordinator = container.persistentStoreCoordinator
+        #expect(throws: (any Error).self) {
+            try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
+        }
+        try coordinator.remove(coordinator.persistentStores[0])
+        try coordinator.destroyPersistentStore(at: url, type: .sqlite, options: nil)
+        #expect(!FileManager.default.fileExists(atPath: url.path))
+    }
+
+    @Test("migratePersistentStore(_:to:options:type:)")
+    func migrating() throws {
+        let container = try Library.container(at: url)
+        let coordinator = container.persistentStoreCoordinator
+        let copy = url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite")
+        try coordinator.migratePersistentStore(coordinator.persistentStores[0], to: copy, options: nil, type: .sqlite)
+        #expect(coordinator.persistentStores.map(\.url) == [copy])
+    }
+}

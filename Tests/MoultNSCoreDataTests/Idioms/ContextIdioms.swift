@@ -1,0 +1,273 @@
+import MoultNSCoreData
+import TestSupport
+import Testing
+
+@Suite struct ContextIdioms {
+    let container: NSPersistentContainer
+    var context: NSManagedObjectContext { container.viewContext }
+
+    init() throws { container = try Library.container() }
+
+    @Test("NSMergeByPropertyObjectTrumpMergePolicy constant")
+    func policyConstant() throws {
+        context.mergePolicy = NSMergeByPropertyObjectTrumpMergePolicy
+        #expect((context.mergePolicy as? NSMergePolicy)?.mergeType == .mergeByPropertyObjectTrumpMergePolicyType)
+    }
+
+    @Test("NSMergePolicy.mergeByPropertyObjectTrump")
+    func policy() throws {
+        context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        try changeElsewhere(ann.objectID, age: 5)
+        ann.age = 6
+        try context.save()
+        #expect(ann.age == 6)
+    }
+
+    @Test("NSMergePolicy(merge: .mergeByPropertyStoreTrumpMergePolicyType)")
+    func policyOfType() throws {
+        context.mergePolicy = NSMergePolicy(merge: .mergeByPropertyStoreTrumpMergePolicyType)
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        try changeElsewhere(ann.objectID, age: 5)
+        ann.age = 6
+        try context.save()
+        #expect(ann.age == 5)
+    }
+
+    final class Watching: NSMergePolicy, @unchecked Sendable {
+        var seen: [NSMergeConflict] = []
+        override func resolve(mergeConflicts list: [Any]) throws {
+            seen += list.compactMap { $0 as? NSMergeConflict }
+            try super.resolve(mergeConflicts: list)
+        }
+    }
+
+    @Test("subclass NSMergePolicy")
+    func policySubclass() throws {
+        let policy = Watching(merge: .mergeByPropertyObjectTrumpMergePolicyType)
+        context.mergePolicy = policy
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        try changeElsewhere(ann.objectID, age: 5)
+        ann.age = 6
+        try context.save()
+        #expect(policy.seen.map(\.objectIDs) == [[ann.objectID]])
+        #expect(ann.age == 6)
+    }
+
+    @Test("an unresolved conflict is 133020 with NSMergeConflict")
+    func conflict() throws {
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        try changeElsewhere(ann.objectID, age: 5)
+        ann.age = 6
+        let error = #expect(throws: NSError.self) { try context.save() }
+        #expect(error?.code == NSManagedObjectMergeError)
+        #expect((error?.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict])?.count == 1)
+    }
+
+    private func changeElsewhere(_ id: NSManagedObjectID, age: Int16) throws {
+        let other = container.newBackgroundContext()
+        (other.object(with: id) as? Person)?.age = age
+        try other.save()
+    }
+
+    @Test("context.rollback / reset / refresh / refreshAllObjects / hasChanges / insertedObjects / updatedObjects / …")
+    func state() throws {
+        let ann = Library.person("Ann", 1, in: context)
+        #expect(context.hasChanges && context.insertedObjects == [ann])
+        try context.save()
+        ann.age = 2
+        #expect(context.updatedObjects == [ann])
+        context.refresh(ann, mergeChanges: false)
+        #expect(ann.age == 1 && ann.calls.suffix(2) == ["willTurnIntoFault", "didTurnIntoFault"])
+        ann.age = 3
+        context.refreshAllObjects()
+        #expect(ann.age == 3)
+        context.rollback()
+        #expect(ann.age == 1 && !context.hasChanges)
+        context.delete(ann)
+        #expect(context.deletedObjects == [ann] && context.registeredObjects.contains(ann))
+        context.reset()
+        #expect(!context.hasChanges)
+    }
+
+    @Test("child context: NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType); parent")
+    func child() throws {
+        let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+        child.parent = context
+        Library.person("Ann", in: child)
+        try child.save()
+        #expect(context.insertedObjects.count == 1 && child.parent === context)
+        try context.save()
+        #expect(try container.newBackgroundContext().count(for: NSFetchRequest<Person>(entityName: "Person")) == 1)
+    }
+
+    @Test("child context: .init(.privateQueue)")
+    func childOfType() {
+        let child: NSManagedObjectContext = .init(.privateQueue)
+        child.parent = context
+        #expect(child.persistentStoreCoordinator === container.persistentStoreCoordinator)
+    }
+
+    @Test("perform / performAndWait / async perform / performBackgroundTask")
+    func perform() async throws {
+        context.performAndWait { _ = Library.person("Ann", in: context) }
+        try context.performAndWait { try context.save() }
+        await withCheckedContinuation { done in context.perform { done.resume() } }
+        let count = try await container.performBackgroundTask { background in
+            try background.count(for: NSFetchRequest<Person>(entityName: "Person"))
+        }
+        #expect(count == 1)
+        await withCheckedContinuation { done in
+            container.performBackgroundTask { background in
+                Library.person("Bob", in: background)
+                do { try background.save() } catch { Issue.record(error) }
+                done.resume()
+            }
+        }
+        #expect(try context.count(for: NSFetchRequest<Person>(entityName: "Person")) == 2)
+    }
+
+    @Test("async perform returning a value")
+    func performValue() async throws {
+        let background = container.newBackgroundContext()
+        let id = try await background.perform {
+            let ann = Library.person("Ann", in: background)
+            try background.save()
+            return ann.objectID
+        }
+        #expect((context.object(with: id) as? Person)?.name == "Ann")
+        #expect(await background.perform { 3 } == 3)
+    }
+
+    @Test("Notification NSManagedObjectContextDidSave / ObjectsDidChange")
+    func notifications() throws {
+        let saved = Notes(.NSManagedObjectContextDidSave, of: context)
+        let changed = Notes(.NSManagedObjectContextObjectsDidChange, of: context)
+        let ann = Library.person("Ann", in: context)
+        context.processPendingChanges()
+        #expect(changed.list.first?.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject> == [ann])
+        try context.save()
+        #expect(saved.list.count == 1 && changed.list.count == 1)
+        #expect(saved.list.first?.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject> == [ann])
+        ann.age = 4
+        try context.save()
+        #expect(saved.list.last?.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> == [ann])
+        #expect(changed.list.last?.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> == [ann])
+    }
+
+    @Test("didSaveObjectIDsNotification, didMergeChangesObjectIDsNotification")
+    func identityNotifications() throws {
+        let saved = Notes(NSManagedObjectContext.didSaveObjectIDsNotification, of: context)
+        let other = container.newBackgroundContext()
+        let merged = Notes(NSManagedObjectContext.didMergeChangesObjectIDsNotification, of: other)
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        let note = try #require(saved.list.first)
+        #expect(note.userInfo?[NSInsertedObjectIDsKey] as? Set<NSManagedObjectID> == [ann.objectID])
+        other.mergeChanges(fromContextDidSave: note)
+        #expect(merged.list.count == 1)
+    }
+
+    @Test("willSaveObjectsNotification")
+    func willSave() throws {
+        let notes = Notes(NSManagedObjectContext.willSaveObjectsNotification, of: context)
+        Library.person("Ann", in: context)
+        try context.save()
+        #expect(notes.list.count == 1)
+    }
+
+    @Test("Notification.Name.NSPersistentStoreRemoteChange")
+    func remoteChange() {
+        #expect(Notification.Name.NSPersistentStoreRemoteChange.rawValue == "NSPersistentStoreRemoteChangeNotification")
+    }
+
+    @Test("mergeChanges(fromContextDidSave:)")
+    func merging() throws {
+        let other = container.newBackgroundContext()
+        let ann = Library.person("Ann", 1, in: context)
+        try context.save()
+        let same = try #require(other.object(with: ann.objectID) as? Person)
+        #expect(same.age == 1)
+        let notes = Notes(.NSManagedObjectContextDidSave, of: context)
+        ann.age = 2
+        try context.save()
+        #expect(same.age == 1)
+        other.mergeChanges(fromContextDidSave: try #require(notes.list.first))
+        #expect(same.age == 2)
+    }
+
+    @Test("automaticallyMergesChangesFromParent")
+    func automaticMerging() throws {
+        context.automaticallyMergesChangesFromParent = true
+        let ann = Library.person("Ann", 1, in: context)
+        try context.save()
+        try changeElsewhere(ann.objectID, age: 9)
+        #expect(ann.age == 9)
+    }
+
+    @Test("context.obtainPermanentIDs")
+    func permanentIdentities() throws {
+        let ann = Library.person("Ann", in: context)
+        #expect(ann.objectID.isTemporaryID)
+        try context.obtainPermanentIDs(for: [ann])
+        #expect(!ann.objectID.isTemporaryID)
+    }
+
+    @Test("managedObjectID(forURIRepresentation:)")
+    func uri() throws {
+        let ann = Library.person("Ann", in: context)
+        try context.save()
+        let uri = ann.objectID.uriRepresentation()
+        #expect(uri.scheme == "x-coredata")
+        #expect(container.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri) == ann.objectID)
+    }
+
+    @Test("context.delete without try")
+    func delete() throws {
+        let ann = Library.person("Ann", in: context)
+        let post = Post(context: context)
+        post.author = ann
+        try context.save()
+        context.delete(ann)
+        try context.save()
+        #expect(try context.count(for: NSFetchRequest<Post>(entityName: "Post")) == 0)
+        #expect(ann.calls.contains("prepareForDeletion"))
+    }
+
+    @Test("error: (error as NSError).code == NSValidationMissingMandatoryPropertyError / NSDetailedErrors")
+    func validationErrors() throws {
+        let nameless = Person(context: context)
+        do {
+            try context.save()
+            Issue.record("saved")
+        } catch {
+            #expect((error as NSError).code == NSValidationMissingMandatoryPropertyError)
+            #expect((error as NSError).domain == NSCocoaErrorDomain)
+            #expect((error as NSError).userInfo[NSValidationKeyErrorKey] as? String == "name")
+            #expect((error as? CocoaError)?.code == .validationMissingMandatoryProperty)
+        }
+        _ = Person(context: context)
+        let error = #expect(throws: NSError.self) { try context.save() }
+        #expect(error?.code == NSValidationMultipleErrorsError)
+        #expect((error?.userInfo[NSDetailedErrorsKey] as? [NSError])?.count == 2)
+        context.delete(nameless)
+    }
+
+    @Test("CocoaError.Code.persistentStoreIncompatibleVersionHash")
+    func incompatible() throws {
+        let folder = try ScratchFolder()
+        let url = URL(fileURLWithPath: folder.path).appendingPathComponent("Library.sqlite")
+        let old = try Library.container(at: url)
+        try old.persistentStoreCoordinator.remove(old.persistentStoreCoordinator.persistentStores[0])
+        let changed = Library.model { person, _ in person.properties.append(Library.attribute("nickname", .string)) }
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: changed)
+        let error = #expect(throws: NSError.self) {
+            try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
+        }
+        #expect(error.flatMap { ($0 as any Error as? CocoaError)?.code } == .persistentStoreIncompatibleVersionHash)
+    }
+}

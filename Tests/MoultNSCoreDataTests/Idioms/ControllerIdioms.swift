@@ -1,0 +1,113 @@
+import MoultNSCoreData
+import Testing
+
+@Suite struct ControllerIdioms {
+    let container: NSPersistentContainer
+    var context: NSManagedObjectContext { container.viewContext }
+
+    init() throws { container = try Library.container() }
+
+    final class Recorder: NSObject, NSFetchedResultsControllerDelegate {
+        var lines: [String] = []
+
+        func controllerWillChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
+            lines.append("will")
+        }
+        func controllerDidChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
+            lines.append("did")
+        }
+        func controller(
+            _ controller: NSFetchedResultsController<NSFetchRequestResult>, didChange anObject: Any,
+            at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
+        ) {
+            let name = (anObject as? Person)?.name ?? "?"
+            lines.append(
+                "\(type) \(name) \(indexPath.map { [$0[0], $0[1]] } ?? []) \(newIndexPath.map { [$0[0], $0[1]] } ?? [])"
+            )
+        }
+        func controller(
+            _ controller: NSFetchedResultsController<NSFetchRequestResult>,
+            didChange sectionInfo: NSFetchedResultsSectionInfo, atSectionIndex sectionIndex: Int,
+            for type: NSFetchedResultsChangeType
+        ) {
+            lines.append("section \(type) \(sectionInfo.name) \(sectionIndex)")
+        }
+    }
+
+    private func controller(sections: String? = nil) -> NSFetchedResultsController<Person> {
+        let request = NSFetchRequest<Person>(entityName: "Person")
+        request.sortDescriptors =
+            [sections, "name"].compactMap { $0.map { NSSortDescriptor(key: $0, ascending: true) } }
+        return NSFetchedResultsController(
+            fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: sections, cacheName: nil)
+    }
+
+    @Test("NSFetchedResultsController")
+    func changes() throws {
+        let ann = Library.person("Ann", in: context)
+        let cid = Library.person("Cid", in: context)
+        try context.save()
+        let controller = controller()
+        let recorder = Recorder()
+        controller.delegate = recorder
+        try controller.performFetch()
+        #expect(controller.fetchedObjects == [ann, cid])
+        #expect(controller.object(at: IndexPath(indexes: [0, 1])) === cid)
+        #expect(controller.indexPath(forObject: cid) == IndexPath(indexes: [0, 1]))
+
+        let bob = Library.person("Bob", in: context)
+        try context.save()
+        #expect(recorder.lines == ["will", "insert Bob [] [0, 1]", "did"])
+        recorder.lines = []
+        bob.age = 4
+        context.processPendingChanges()
+        #expect(recorder.lines == ["will", "update Bob [0, 1] [0, 1]", "did"])
+        recorder.lines = []
+        ann.name = "Zoe"
+        context.processPendingChanges()
+        #expect(recorder.lines == ["will", "move Zoe [0, 0] [0, 2]", "did"])
+        recorder.lines = []
+        context.delete(bob)
+        context.processPendingChanges()
+        #expect(recorder.lines == ["will", "delete Bob [0, 0] []", "did"])
+        #expect(controller.fetchedObjects?.map(\.name) == ["Cid", "Zoe"])
+    }
+
+    @Test("NSFetchedResultsController with sections")
+    func sections() throws {
+        for (name, age) in [("Ann", 1), ("Bob", 2), ("Cid", 1)] as [(String, Int16)] {
+            Library.person(name, age, in: context)
+        }
+        try context.save()
+        let controller = controller(sections: "age")
+        let recorder = Recorder()
+        controller.delegate = recorder
+        try controller.performFetch()
+        #expect(controller.sections?.map(\.name) == ["1", "2"])
+        #expect(controller.sections?.map(\.numberOfObjects) == [2, 1])
+        Library.person("Dora", 3, in: context)
+        context.processPendingChanges()
+        #expect(recorder.lines == ["will", "section insert 3 2", "insert Dora [] [2, 0]", "did"])
+    }
+
+    @Test("a controller follows what another context saves")
+    func merged() throws {
+        context.automaticallyMergesChangesFromParent = true
+        let controller = controller()
+        try controller.performFetch()
+        let other = container.newBackgroundContext()
+        Library.person("Eve", in: other)
+        try other.save()
+        #expect(controller.fetchedObjects?.map(\.name) == ["Eve"])
+    }
+
+    @Test("a controller needs sort descriptors")
+    func unsorted() async {
+        await #expect(processExitsWith: .failure) {
+            let container = try Library.container()
+            _ = NSFetchedResultsController(
+                fetchRequest: NSFetchRequest<Person>(entityName: "Person"),
+                managedObjectContext: container.viewContext, sectionNameKeyPath: nil, cacheName: nil)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import MoultNSCoreData
+import TestSupport
+import Testing
+
+@Suite struct ModelIdioms {
+    let folder: ScratchFolder
+    let url: URL
+
+    init() throws {
+        folder = try ScratchFolder()
+        url = URL(fileURLWithPath: folder.path).appendingPathComponent("Library.sqlite")
+    }
+
+    @Test("model in code: NSEntityDescription(); e.name=; e.properties =")
+    func inCode() {
+        let model = Library.model()
+        #expect(Set(model.entitiesByName.keys) == ["Person", "Post"])
+        #expect(model.entityVersionHashesByName["Person"]?.count == 32)
+    }
+
+    @Test("a model in use cannot be changed")
+    func frozen() async {
+        await #expect(processExitsWith: .failure) {
+            let model = Library.model()
+            _ = NSPersistentStoreCoordinator(managedObjectModel: model)
+            model.entities[0].name = "Other"
+        }
+    }
+
+    @Test("NSAttributeDescription.type = .string / .defaultValue / isOptional / allowsExternalBinaryDataStorage / …")
+    func attribute() throws {
+        let model = Library.model { person, _ in
+            person.attributesByName["photo"]?.allowsExternalBinaryDataStorage = true
+            person.attributesByName["age"]?.defaultValue = 18
+        }
+        let context = try Library.container(model).viewContext
+        #expect(Library.person("Ann", 18, in: context).value(forKey: "age") as? Int == 18)
+        #expect(Person(context: context).age == 18)
+    }
+
+    @Test("NSDerivedAttributeDescription()")
+    func derived() throws {
+        let model = Library.model { person, _ in
+            let folded = NSDerivedAttributeDescription()
+            folded.name = "searchName"
+            folded.type = .string
+            folded.derivationExpression = NSExpression(format: "canonical:(name)")
+            person.properties.append(folded)
+        }
+        let container = try Library.container(model, at: url)
+        let ann = Library.person("ANN", in: container.viewContext)
+        try container.viewContext.save()
+        #expect(ann.value(forKey: "searchName") as? String == "ann")
+    }
+
+    @Test("derived attribute that counts a relationship")
+    func derivedCount() throws {
+        let model = Library.model { person, _ in
+            let count = NSDerivedAttributeDescription()
+            count.name = "postCount"
+            count.type = .integer32
+            count.derivationExpression = NSExpression(format: "posts.@count")
+            person.properties.append(count)
+        }
+        let container = try Library.container(model, at: url)
+        let ann = Library.person("Ann", in: container.viewContext)
+        ann.addToPosts(Post(context: container.viewContext))
+        try container.viewContext.save()
+        #expect(ann.value(forKey: "postCount") as? Int == 1)
+    }
+
+    @Test("NSFetchIndexDescription / uniquenessConstraints / NSFetchIndexElementDescription")
+    func indexes() throws {
+        let model = Library.model { person, _ in
+            let age = person.attributesByName["age"]!
+            person.indexes = [
+                NSFetchIndexDescription(
+                    name: "byAge", elements: [NSFetchIndexElementDescription(property: age, collationType: .binary)])
+            ]
+            person.uniquenessConstraints = [["name"]]
+        }
+        _ = try Library.container(model, at: url)
+        let indexes = try SQLiteShell.rows(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'ZPERSON'", of: url)
+        #expect(indexes.contains { $0.contains("byAge") } && indexes.contains { $0.contains("UNIQUE") })
+    }
+
+    @Test("NSManagedObjectModel.mergedModel(from:) / init(contentsOf:) / (byMerging:)")
+    func merged() {
+        #expect(NSManagedObjectModel.mergedModel(from: nil) == nil)
+        let one = NSManagedObjectModel()
+        let note = NSEntityDescription()
+        note.name = "Note"
+        note.properties = [Library.attribute("text", .string)]
+        one.entities = [note]
+        let both = NSManagedObjectModel(byMerging: [one, Library.model()])
+        #expect(Set(both?.entities.compactMap(\.name) ?? []) == ["Note", "Person", "Post"])
+    }
+
+    @Test("NSManagedObjectModel(contentsOf:) optional")
+    func contents() throws {
+        #expect(NSManagedObjectModel(contentsOf: URL(fileURLWithPath: "/nowhere.momd")) == nil)
+        let source = url.deletingLastPathComponent().appendingPathComponent("Small.xcdatamodel")
+        try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
+        let text = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+              <entity name="Note"><attribute name="text" attributeType="String" optional="YES"/></entity>
+            </model>
+            """
+        try text.write(to: source.appendingPathComponent("contents"), atomically: true, encoding: .utf8)
+        let model = try #require(NSManagedObjectModel(contentsOf: source))
+        #expect(model.entitiesByName["Note"]?.attributesByName["text"]?.type == .string)
+    }
+
+    @Test("entityVersionHashesByName / versionIdentifiers / isConfiguration(withName:compatibleWithStoreMetadata:)")
+    func versions() throws {
+        let model = Library.model()
+        model.versionIdentifiers = ["7"]
+        let container = try Library.container(model, at: url)
+        let metadata = container.persistentStoreCoordinator.metadata(
+            for: container.persistentStoreCoordinator.persistentStores[0])
+        #expect(metadata[NSStoreModelVersionIdentifiersKey] as? [String] == ["7"])
+        #expect(metadata[NSStoreModelVersionHashesKey] as? [String: Data] == model.entityVersionHashesByName)
+        #expect(model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+        let other = Library.model { _, post in post.properties.append(Library.attribute("rating", .double)) }
+        #expect(!other.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+    }
+
+    @Test("m.versionChecksum")
+    func checksum() {
+        #expect(Library.model().versionChecksum == Library.model().versionChecksum)
+        #expect(Data(base64Encoded: Library.model().versionChecksum)?.count == 32)
+    }
+}

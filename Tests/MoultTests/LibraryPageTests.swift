@@ -1,0 +1,172 @@
+import Foundation
+import Moult
+import TestSupport
+import Testing
+
+// The code blocks of Documentation/Library.md, compiled and run. A test compares the page with this file.
+
+@Suite struct LibraryPageTests {
+    private let forum: ForumStore
+    private let project: Project
+    private var store: String { forum.path }
+    private var models: String { forum.models }
+    private var rules: String { forum.rules }
+    private var folder: String { forum.folder.path }
+
+    init() throws {
+        forum = try ForumStore()
+        project = try Project(models: forum.models)
+    }
+
+    @Test func `a project is opened, and takes rules and what may be lost`() throws {
+        var project = try Project(models: models)
+        print(project.versionNames, project.currentVersionName ?? "none")
+        try project.addRules(contentsOf: rules)
+        project.registry.acceptedLosses = ["User.avatar"]
+        #expect(project.versionNames == ["Forum", "Forum 2", "Forum 3"])
+        #expect(project.currentVersionName == "Forum 3")
+        #expect(project.registry.rules.count == 4)
+    }
+
+    @Test func `a store is looked at, and a path of versions is checked`() async throws {
+        let status = try await project.status(of: store)
+        if status.state == .behind { print("\(status.versionsBehind ?? 0) behind \(status.target ?? "")") }
+        #expect(status.state == .behind && status.versionsBehind == 2 && status.target == "Forum 3")
+        for issue in project.pathIssues(from: "Forum", to: "Forum 3") { print(issue.message, issue.remedy) }
+        #expect(project.pathIssues().isEmpty)
+        #expect(
+            project.pathIssues(from: "Forum 0", to: "Forum 9").map(\.code)
+                == ["source-not-supported", "target-not-supported"])
+    }
+
+    @Test func `a plan is kept, a rehearsal changes nothing, and the kept plan is run`() async throws {
+        let before = try forum.bytes()
+        let posts = try forum.sql("SELECT count(*), sum(Z_PK), group_concat(ZTEXT) FROM ZPOST")
+        let plan = try await project.plan(for: store, to: "Forum 3")
+        for edge in plan.edges { print(edge.from, edge.to, edge.sentences) }
+        for loss in plan.losses { print(loss.sentence) }
+        if let refusal = plan.refusal { print(refusal.message, refusal.remedy) }
+        let kept = try StorePlan(json: plan.json)
+        print(kept == plan, kept)
+        #expect(kept == plan && plan.versionNames == ["Forum", "Forum 2", "Forum 3"])
+        let rehearsal = try await project.rehearse(store).report
+        print(rehearsal.duration, rehearsal.spaceNeeded, rehearsal.losses)
+        #expect(rehearsal.outcome == .rehearsed && rehearsal.rows > 0)
+        #expect(try forum.bytes() == before)
+        let migration = project.migrate(store, following: kept)
+        for await progress in migration.progress {
+            print(progress.phase, progress.fraction, progress.timeLeft ?? .zero)
+        }
+        let report = try await migration.report
+        print(report.outcome, report.backup?.name ?? "no backup", report.duration)
+        for loss in report.losses { print(loss.sentence) }
+        #expect(report.outcome == .migrated && report.backup?.version == "Forum")
+        #expect(try forum.sql("SELECT count(*), sum(Z_PK), group_concat(ZBODY) FROM ZPOST") == posts)
+    }
+
+    @Test func `a store is migrated into another file`() async throws {
+        let before = try forum.bytes()
+        let copied = try await project.migrate(store, into: folder + "/newest.sqlite").report
+        print(copied.outcome, copied.from, copied.to)
+        #expect(try forum.bytes() == before)
+        #expect(try SQLiteShell.run(folder + "/newest.sqlite", "SELECT count(*) FROM ZTOPIC") == "6\n")
+    }
+
+    @Test func `options say where backups are`() async throws {
+        var options = RunOptions()
+        options.backupFolder = folder + "/backups"
+        options.retention = RetentionPolicy(keepAllDays: 14, keepWeeklyDays: 60, minimumCount: 5)
+        options.patience = .seconds(10)
+        let report = try await project.migrate(store, options: options).report
+        #expect(report.backup?.folder.hasPrefix(folder + "/backups/") == true)
+    }
+
+    @Test func `calls with a budget end with the migrated store`() async throws {
+        var hurried = RunOptions()
+        hurried.budget = .seconds(20)
+        var outcome = MigrationReport.Outcome.paused
+        while outcome == .paused { outcome = try await project.migrate(store, options: hurried).report.outcome }
+        #expect(outcome == .migrated)
+        #expect(try await project.status(of: store).state == .current)
+    }
+
+    @Test func `what a migration puts off is done later`() async throws {
+        var deferring = RunOptions()
+        deferring.defersWork = true
+        print(try await project.migrate(store, options: deferring).report.deferredWork)
+        let finished = try await project.finish(store, within: .seconds(20)).report
+        print(finished.done, finished.left, finished.isFinished)
+        #expect(finished.isFinished)
+        #expect(try await project.status(of: store).pendingWork.isEmpty)
+    }
+
+    @Test func `a store is checked`() async throws {
+        let validation = try await project.validate(store)
+        print(validation.isSound, validation.rowCounts)
+        for finding in validation.findings + validation.rules { print(finding.code, finding.place, finding.message) }
+        #expect(validation.isSound && validation.version == "Forum" && validation.rowCounts["Post"] == 6)
+        let fixes = try await project.applyFixes(to: store, isRehearsal: true).report
+        print(fixes.fixed, fixes.quarantined, fixes.left.map(\.code))
+        let diagnosis = try await project.diagnose(store)
+        for finding in diagnosis.findings { print(finding.message, finding.remedy) }
+        #expect(diagnosis.version == "Forum")
+        _ = try forum.sql("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Post'")
+        let repair = try await project.repair(store, only: [.dangling, .keyCounters], isRehearsal: true).report
+        for fault in repair.faults { print(fault.place, fault.count, fault.rule.remedy) }
+        #expect(repair.faults.map(\.rule) == [.keyCounters] && repair.run == nil)
+        #expect(try forum.sql("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Post'") == "1")
+        let salvage = try await project.salvage(store, into: folder + "/saved.sqlite")
+        print(salvage.rows, salvage.isWhole, salvage.notes)
+        #expect(try SQLiteShell.run(salvage.store, "SELECT count(*) FROM ZPOST") == "6\n")
+    }
+
+    @Test func `a store goes back, and backups are made, carried and restored`() async throws {
+        _ = try await project.migrate(store).report
+        let rollback = try await project.rollback(store).report
+        print(rollback.restored.version, rollback.saved?.name ?? "")
+        #expect(rollback.restored.version == "Forum" && rollback.saved?.version == "Forum 3")
+        #expect(try forum.sql("SELECT count(*) FROM ZTHREAD") == "6")
+        let backup = try await project.backUp(store).report
+        try await project.verify(backup)
+        try await project.export(backup, to: folder + "/forum.tar")
+        _ = try await project.restore(backup, to: store).report
+        for backup in try await project.backups(of: store) { print(backup.name, backup.version, backup.createdAt) }
+        let imported = try await project.importBackup(folder + "/forum.tar", for: store)
+        let removed = try await project.pruneBackups(of: store, keeping: RetentionPolicy(minimumCount: 10))
+        print(imported.name, removed.count)
+        #expect(FileManager.default.fileExists(atPath: folder + "/forum.tar"))
+        #expect(imported.version == "Forum" && removed.isEmpty)
+    }
+
+    @Test func `history, log and logger tell what was done`() async throws {
+        var project = project
+        let lines = Lines()
+        print(try await project.recover(store))
+        project.logger = { line in print(line) }
+        project.logger = { line in lines.add(line) }
+        _ = try await project.migrate(store).report
+        #expect(try await project.history(of: store).map(\.result) == [.done])
+        #expect(lines.all.first?.message == "Migrating from version Forum to version Forum 3")
+        #expect(lines.all.last?.message == "The store is of version Forum 3")
+        #expect(
+            try await project.log(of: store).contains { $0.hasSuffix("Forum to Forum 3") || $0.contains("completed") })
+        for run in try await project.history(of: store) {
+            print(run.operation, run.from, run.to, run.result, run.duration)
+        }
+        print(try await project.log(of: store).suffix(3))
+    }
+
+    @Test func `an error has a code and a remedy`() async throws {
+        do {
+            _ = try await project.plan(for: store, to: "Forum 4")
+        } catch let error as MigrationError where error.code == .noPath {
+            print(error.message, error.place, error.remedy)
+        }
+        await #expect(throws: MigrationError.self) { _ = try await project.plan(for: store, to: "Forum 4") }
+    }
+
+    @Test func `every code block of the page is in this file`() throws {
+        let page = try DocumentationPage("Library.md")
+        #expect(page.blocks.count == 24 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
+    }
+}

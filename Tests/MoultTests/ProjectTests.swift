@@ -1,0 +1,191 @@
+import Dispatch
+import Foundation
+import Moult
+import TestSupport
+import Testing
+
+@Suite struct ProjectTests {
+    private let forum: ForumStore
+    private let project: Project
+
+    init() throws {
+        forum = try ForumStore()
+        project = try Project(models: forum.models)
+    }
+
+    @Test func `a run that is cancelled leaves the store as it was`() async throws {
+        let before = try forum.bytes()
+        var project = project
+        // The run waits at its first line until it was cancelled.
+        let gate = DispatchSemaphore(value: 0)
+        project.logger = { _ in
+            gate.wait()
+            gate.signal()
+        }
+        let migration = project.migrate(forum.path)
+        migration.cancel()
+        gate.signal()
+        let error = await #expect(throws: MigrationError.self) { _ = try await migration.report }
+        #expect(error?.code == .cancelled)
+        #expect(try forum.bytes() == before)
+    }
+
+    @Test func `progress never goes back and ends when the run is done`() async throws {
+        let migration = project.migrate(forum.path)
+        var fractions: [Double] = []
+        var last: RunProgress.Phase?
+        for await progress in migration.progress {
+            fractions.append(progress.fraction)
+            last = progress.phase
+        }
+        #expect(fractions == fractions.sorted() && fractions.last == 1 && last == .done)
+        #expect(try await migration.report.outcome == .migrated)
+    }
+
+    @Test func `a kept plan is refused when the store has changed`() async throws {
+        let plan = try await project.plan(for: forum.path, to: "Forum 3")
+        _ = try await project.migrate(forum.path, to: "Forum 2").report
+        let error = await #expect(throws: MigrationError.self) {
+            _ = try await project.migrate(forum.path, following: plan).report
+        }
+        #expect(error?.code == .planStale)
+        let other = try await project.plan(for: forum.path, to: "Forum 3")
+        #expect(other != plan)
+        #expect(other.versionNames == ["Forum 2", "Forum 3"])
+    }
+
+    @Test func `a text that is no plan is refused`() {
+        for text in ["", "{}", "{\"format\": 1}", "[1]"] {
+            let error = #expect(throws: MigrationError.self) { try StorePlan(json: text) }
+            #expect(error?.code == .usage)
+        }
+    }
+
+    @Test func `the plan has the statements and the losses that the store shows`() async throws {
+        let plan = try await project.plan(for: forum.path, withSQL: true)
+        #expect(plan.sql.contains { $0.contains("ZTOPIC") })
+        #expect(plan.rowCounts["Post"] == 6 && plan.passes == 1 && plan.refusal == nil)
+        #expect(plan.description.hasPrefix("Forum → Forum 2 → Forum 3\n"))
+    }
+
+    @Test func `options that exclude each other are refused before anything is done`() async throws {
+        var options = RunOptions()
+        options.budget = .seconds(5)
+        options.stopsAtEachVersion = true
+        let before = try forum.bytes()
+        let error = await #expect(throws: MigrationError.self) {
+            _ = try await project.migrate(forum.path, options: options).report
+        }
+        #expect(error?.code == .usage)
+        #expect(try forum.bytes() == before)
+    }
+
+    @Test func `each version can be a commit of its own, and a backup of each is listed`() async throws {
+        var options = RunOptions()
+        options.stopsAtEachVersion = true
+        let report = try await project.migrate(forum.path, options: options).report
+        #expect(report.from == "Forum" && report.to == "Forum 3")
+        #expect(try await project.backups(of: forum.path).map(\.version) == ["Forum", "Forum 2"])
+        _ = try await project.rollback(forum.path, to: "Forum").report
+        #expect(try forum.sql("SELECT count(*) FROM ZTHREAD") == "6")
+        #expect(try await project.history(of: forum.path).map(\.operation) == ["migrate", "migrate", "rollback"])
+    }
+
+    @Test func `a store without a file is an error with its code`() async throws {
+        let error = await #expect(throws: MigrationError.self) {
+            _ = try await project.migrate(forum.folder.path + "/none.sqlite").report
+        }
+        #expect(error?.code == .fileNotFound)
+    }
+
+    @Test func `rules of the app are findings with the rule's name`() async throws {
+        var project = project
+        try project.addRules(contentsOf: forum.rules)
+        _ = try forum.sql("UPDATE ZUSER SET ZNAME = '' WHERE Z_PK = 2")
+        let report = try await project.validate(forum.path)
+        let broken = try #require(report.rules.first { $0.code == "namelessUser" })
+        #expect(broken.severity == .warning && broken.place == "User" && broken.keys == [2])
+        let rehearsal = try await project.applyFixes(to: forum.path, isRehearsal: true).report
+        #expect(rehearsal.fixed == 1 && rehearsal.run == nil)
+        #expect(try forum.sql("SELECT ZNAME FROM ZUSER WHERE Z_PK = 2") == "")
+        let fixed = try await project.applyFixes(to: forum.path).report
+        #expect(fixed.fixed == 1 && fixed.backup != nil && !fixed.left.contains { $0.code == "namelessUser" })
+        #expect(try forum.sql("SELECT ZNAME FROM ZUSER WHERE Z_PK = 2") == "(unknown)")
+    }
+
+    // MARK: - Into another file
+
+    private var newest: String { forum.folder.path + "/newest.sqlite" }
+
+    @Test func `what another program has in the log is in the new store, and the old one is as it was`() async throws {
+        let app = try SQLiteProcess(forum.path)
+        defer { app.end() }
+        try app.run("PRAGMA journal_mode = WAL; UPDATE ZPOST SET ZTEXT = 'in the log' WHERE Z_PK = 1;")
+        let files = ["", "-wal"].map { URL(fileURLWithPath: forum.path + $0) }
+        let before = try files.map { try Data(contentsOf: $0) }
+        try #require(!before[1].isEmpty)
+        let report = try await project.migrate(forum.path, into: newest).report
+        #expect(report.outcome == .migrated && report.to == "Forum 3" && report.backup == nil)
+        #expect(try files.map { try Data(contentsOf: $0) } == before)
+        #expect(!FileManager.default.fileExists(atPath: forum.path + ".moult"))
+        #expect(try SQLiteShell.run(newest, "SELECT ZBODY FROM ZPOST WHERE Z_PK = 1") == "in the log\n")
+        #expect(try SQLiteShell.run(newest, "PRAGMA integrity_check") == "ok\n")
+        #expect(try await project.validate(newest).isSound)
+        #expect(try await project.history(of: newest).map(\.id) == [report.run])
+    }
+
+    @Test func `external data comes along, and what is there is not replaced`() async throws {
+        let file = "/.forum_SUPPORT/_EXTERNAL_DATA/AAAAAAAA"
+        let folder = forum.folder.path
+        let parent = URL(fileURLWithPath: folder + file).deletingLastPathComponent()
+        try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+        try Data("picture".utf8).write(to: URL(fileURLWithPath: folder + file))
+        let report = try await project.migrate(forum.path, into: newest, to: "Forum 2").report
+        #expect(report.to == "Forum 2")
+        let copied = folder + "/.newest_SUPPORT/_EXTERNAL_DATA/AAAAAAAA"
+        #expect(try String(contentsOfFile: copied, encoding: .utf8) == "picture")
+        let made = try Data(contentsOf: URL(fileURLWithPath: newest))
+        for path in [newest, forum.path] {
+            let error = await #expect(throws: MigrationError.self) {
+                _ = try await project.migrate(forum.path, into: path).report
+            }
+            #expect(error?.code == .usage)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: newest)) == made)
+    }
+
+    @Test func `a log that lies at the new path is not taken for the new store's`() async throws {
+        try Data("stale".utf8).write(to: URL(fileURLWithPath: newest + "-wal"))
+        let error = await #expect(throws: MigrationError.self) {
+            _ = try await project.migrate(forum.path, into: newest).report
+        }
+        #expect(error?.code == .usage)
+        #expect(!FileManager.default.fileExists(atPath: newest))
+    }
+
+    @Test(arguments: [true, false])
+    func `what a dead process left of a new store is removed`(byRecovery: Bool) async throws {
+        let folder = forum.folder.path
+        // A process that died when the external data had their name, and the store had not.
+        let part = folder + "/newest.sqlite.99999-00000000-abcdefgh.part"
+        for made in [part, folder + "/.newest_SUPPORT/_EXTERNAL_DATA"] {
+            try FileManager.default.createDirectory(atPath: made, withIntermediateDirectories: true)
+        }
+        try Data("support".utf8).write(to: URL(fileURLWithPath: part + "/moving"))
+        if byRecovery {
+            #expect(try await project.recover(newest) == .undone)
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(names.filter { $0.contains("newest") } == [])
+        } else {
+            #expect(try await project.migrate(forum.path, into: newest).report.outcome == .migrated)
+            #expect(!FileManager.default.fileExists(atPath: part))
+        }
+    }
+
+    @Test func `a store of the version already is copied`() async throws {
+        let report = try await project.migrate(forum.path, into: newest, to: "Forum").report
+        #expect(report.outcome == .nothingToDo)
+        let query = ".sha3sum --schema"
+        #expect(try SQLiteShell.run(newest, query) == SQLiteShell.run(forum.path, query))
+    }
+}
