@@ -43,7 +43,7 @@ extension Benchmarks {
         try rounds { round in
             let moult = {
                 let copy = try store.copy("moult")
-                let result = try Command.child("migrate", copy, change).run()
+                let result = try Command.child("migrate", copy, change, "--normalise").run()
                 whole.append(result.seconds)
                 for member in try result.json.members ?? [] {
                     if case .double(let seconds) = member.value { phases[member.key, default: []].append(seconds) }

@@ -14,7 +14,8 @@ enum ChildWork {
         switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
         case ("migrate", let store?, let change?):
             try migrate(
-                store, change, inPlace: arguments.contains("--in-place"), isDeferred: arguments.contains("--deferred"))
+                store, change, inPlace: arguments.contains("--in-place"), isDeferred: arguments.contains("--deferred"),
+                normalises: arguments.contains("--normalise"))
         case ("budget", let work?, let store?):
             let rest = arguments.dropFirst(3)
             try BudgetWork.run(rest.first ?? "", store, work == "call" ? Double(rest.last ?? "") ?? 0 : nil)
@@ -32,11 +33,14 @@ enum ChildWork {
     }
 
     /// Everything `moult migrate` does, from the look at the store to the history's entry.
-    private static func migrate(_ store: String, _ name: String, inPlace: Bool, isDeferred: Bool) throws {
+    private static func migrate(
+        _ store: String, _ name: String, inPlace: Bool, isDeferred: Bool, normalises: Bool
+    ) throws {
         let change = try BenchmarkModel.change(named: name)
         let begun = Clock.now
         var options = PreparedMigration.Options(answers: change.answers)
         options.defersWork = isDeferred
+        options.normalises = normalises
         let prepared = try PreparedMigration(store, versions: change.versions, options: options)
         guard let migration = try prepared.migration(inPlace: inPlace) else { return }
         try run(migration, on: store, since: begun)

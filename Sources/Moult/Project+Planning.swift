@@ -34,8 +34,7 @@ extension Project {
             let losses = try prepared.foreseenLosses()
             let obstacle = try prepared.refusal(inPlace: options.isInPlace)
             let script =
-                try withSQL && obstacle == nil
-                ? prepared.bound.map { try StoreScript($0, inPlace: options.isInPlace) } : nil
+                try withSQL && obstacle == nil ? prepared.script(inPlace: options.isInPlace) : nil
             let report = PlanReport(
                 prepared, script: script, losses: losses,
                 refusal: obstacle ?? losses.first { $0.fate == .refused }?.refusal)
@@ -57,6 +56,7 @@ extension Project {
             stopsAtEachVersion: options.stopsAtEachVersion, isExperimental: options.isExperimental,
             allowsCloudKit: options.allowsCloudKit)
         preparation.defersWork = options.defersWork
+        preparation.normalises = options.normalises
         preparation.comparesStores = options.comparesStores
         preparation.continuesEarlierCall = options.budget != nil
         return try PreparedMigration(store, versions: versions, to: version, options: preparation)

@@ -25,6 +25,9 @@ package struct PreparedMigration: Sendable {
         /// Change the store in place at once, and leave what takes long for ``Migrator/finishDeferred(_:versions:_:_:)``,
         /// where no row has to be written; otherwise all is done at once, on a copy.
         package var defersWork = false
+        /// Whether every table whose text changes is made anew, with its columns in the order of a new store; otherwise
+        /// it stays where it can.
+        package var normalises = false
         /// Write version hashes that are not certain.
         package var isExperimental: Bool
         /// Migrate a store that is mirrored to CloudKit, the careful way.
@@ -68,7 +71,7 @@ package struct PreparedMigration: Sendable {
     package var stopsAtEachVersion: Bool { options.stopsAtEachVersion && plan.edges.count > 1 }
     /// Whether the rows were not read, because an earlier call read them (``Options/continuesEarlierCall``).
     let continuesEarlierCall: Bool
-    let options: Options
+    private(set) var options: Options
     let versions: ModelVersions
     let system: any System
     let ruleLog = RuleLog()
@@ -164,6 +167,24 @@ package struct PreparedMigration: Sendable {
         return withRulesBefore(migration, bound)
     }
 
+    /// The same with every changed table made anew, for a run that ends in time: rows that are filled in can be divided,
+    /// a column that SQLite drops cannot.
+    var normalised: PreparedMigration {
+        var prepared = self
+        prepared.options.normalises = true
+        return prepared
+    }
+
+    /// What becomes of each table in the first pass; empty if there is nothing to do, or it is put off.
+    package var tableWays: [TableWay] {
+        get throws { try bound?.tableWays(normalises: options.normalises) ?? [] }
+    }
+
+    /// The statements of the first pass; nil if there is nothing to do.
+    package func script(inPlace: Bool = false) throws -> StoreScript? {
+        try bound.map { try StoreScript($0, inPlace: inPlace, normalises: options.normalises) }
+    }
+
     /// What ``migration(inPlace:)`` throws before anything is done; nil if the migration can begin.
     package func refusal(inPlace: Bool = false) throws -> MigrationError? {
         do {
@@ -204,7 +225,8 @@ package struct PreparedMigration: Sendable {
             accepting: options.registry.acceptedLosses)
         try losses.refuse(unlessReadIn: ledger.reads(forPass: position))
         var migration = try Migration(
-            bound, on: store, from: pass.older.name, workingCopy: workingCopy, inPlace: inPlace, system: system)
+            bound, on: store, from: pass.older.name, workingCopy: workingCopy, inPlace: inPlace,
+            normalises: options.normalises, system: system)
         if case .none = pass.work { migration.leavesSchema() }
         if !options.comparesStores { migration.verifyPagesOnly() }
         migration.metadataEntries = options.metadataEntries

@@ -28,6 +28,7 @@ package struct PlanReport: Sendable {
     }
 
     private var plan: MigrationPlan { prepared.plan }
+    private var ways: [TableWay] { (try? prepared.tableWays) ?? [] }
     private var findings: [Finding] {
         prepared.storeFindings + plan.findings + (prepared.bound?.rowFindings ?? [])
             + losses.compactMap(\.finding)
@@ -45,7 +46,8 @@ package struct PlanReport: Sendable {
             .init("losesData", .bool(!plan.losses.isEmpty || !losses.isEmpty)),
             .init("losses", .array(losses.map(\.document))),
             .init("entities", .array(rowCounts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
-            .init("bytes", .integer(prepared.size)), .init("findings", .array(findings.map(\.document))),
+            .init("tables", .array(ways.map(\.document))), .init("bytes", .integer(prepared.size)),
+            .init("findings", .array(findings.map(\.document))),
             .init("binding", prepared.bound?.binding.document ?? .null),
             .init("deferral", prepared.deferral?.document ?? .null),
             .init("longestUnit", prepared.longestUnit?.document ?? .null),
@@ -71,6 +73,8 @@ package struct PlanReport: Sendable {
         for edge in plan.edges {
             lines += [""] + edge.lines(style: style)
         }
+        let changed = ways.filter { $0.kind != .unchanged }
+        if !changed.isEmpty { lines += [""] + changed.map(\.sentence.printable) }
         if let deferral = prepared.deferral { lines += [""] + deferral.lines(style: style) }
         if let unit = prepared.longestUnit {
             lines += [
@@ -89,6 +93,12 @@ package struct PlanReport: Sendable {
             }
         }
         return lines
+    }
+}
+
+extension TableWay {
+    fileprivate var document: JSONValue {
+        ["name": .string(table), "way": .string(kind.rawValue), "sentence": .string(sentence)]
     }
 }
 

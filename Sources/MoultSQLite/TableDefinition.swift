@@ -79,6 +79,9 @@ extension TableDefinition.Part {
         }
     }
 
+    /// Its tokens, with every name as it is without quotes.
+    package var meaning: [String] { tokens.map { $0.isLiteral ? $0.text : $0.name } }
+
     /// What stands in the first parentheses of a constraint, by name.
     package var names: [String] {
         tokens.drop { $0.text != "(" }.dropFirst().prefix { $0.text != ")" }.filter { $0.text != "," }.map(\.name)

@@ -75,7 +75,8 @@ package struct StoreVerifier {
 
     // MARK: - The catalogue
 
-    /// The tables, indexes and triggers are those of a fresh store, word for word.
+    /// The tables, indexes and triggers are those of a fresh store, word for word; the columns of a table may have
+    /// another order, for everyone asks for them by name.
     private func objects() throws -> [Finding] {
         let present = Dictionary(
             try connection.catalogue(schema: schema).entries.map { ("\($0.kind.rawValue) \($0.name)", $0.sql) },
@@ -86,7 +87,7 @@ package struct StoreVerifier {
                     "schema-missing", .error, place: object.name, "The \(object.kind) \(object.name) is missing.",
                     "Migrate the store again, or restore a backup.")
             }
-            guard sql == object.sql else {
+            guard sql == object.sql || object.kind == "table" && sql?.defines(thatOf: object.sql) == true else {
                 return finding(
                     "schema-differs", .warning, place: object.name,
                     "The \(object.kind) \(object.name) is not as a fresh store has it: "
@@ -316,5 +317,16 @@ package struct StoreVerifier {
         _ code: String, _ severity: Finding.Severity, place: String, _ message: String, _ remedy: String
     ) -> Finding {
         Finding(code: code, severity: severity, place: place, message: message, remedy: remedy)
+    }
+}
+
+extension String {
+    /// Whether two CREATE TABLE statements have the same columns, by name and declared type, and the same constraints.
+    fileprivate func defines(thatOf other: String) -> Bool {
+        guard hasPrefix("CREATE TABLE "), other.hasPrefix("CREATE TABLE "), let one = TableDefinition(self),
+            let two = TableDefinition(other)
+        else { return false }
+        return one.options == two.options && one.parts.count == two.parts.count
+            && Set(one.parts.map(\.meaning)) == Set(two.parts.map(\.meaning))
     }
 }

@@ -46,6 +46,55 @@ extension FaultCases {
         return trial
     }
 
+    /// Two versions of which every table stays: columns are added, dropped, renamed and filled, an index is made again, and
+    /// every row gets another number.
+    package static func alterable() throws -> ModelVersions {
+        let first = try KillableVersions.make().versions[0]
+        var model = first.model
+        try model.updateEntity("Author") { $0.attributes.append(.init(name: "motto", type: .string)) }
+        try model.updateEntity("Link") { $0.attributes.removeAll { $0.name == "place" } }
+        try model.updateEntity("Item") {
+            $0.attributes.removeAll { $0.name == "rate" }
+            $0.attributes.append(.init(name: "grade", type: .double, renamingIdentifier: "rate"))
+            $0.attributes.append(
+                .init(name: "score", type: .integer32, isOptional: false, defaultValue: .integer(1), isIndexed: true))
+        }
+        model = try ManagedObjectModel(entities: model.entities + [EntityDescription(name: "Aardvark")])
+        return ModelVersions(versions: [first, ModelVersion(names: ["2"], model: model)])
+    }
+
+    /// In one transaction on the store itself.
+    static func altered(isWAL: Bool) throws -> FaultCase {
+        try ofItems("altered, \(isWAL ? "rows in the WAL" : "rollback journal")", isWAL: isWAL, normalises: false)
+    }
+
+    static var rebuilt: FaultCase {
+        get throws { try ofItems("rebuilt on a copy", isWAL: true, normalises: true) }
+    }
+
+    private static func ofItems(_ name: String, isWAL: Bool, normalises: Bool) throws -> FaultCase {
+        let versions = try alterable()
+        var options = PreparedMigration.Options()
+        options.normalises = normalises
+        var trial = FaultCase(name) { store in
+            try makeItems(at: store, isWAL: isWAL)
+        } run: { [options] store, system in
+            try migrate(store, versions, system, options)
+        }
+        trial.contents = { store in
+            // Whichever of its two names the column has.
+            let rate = try lines(store, "SELECT name FROM pragma_table_info('ZITEM') WHERE name IN ('ZRATE', 'ZGRADE')")
+            return try lines(
+                store,
+                """
+                SELECT Z_PK, ZNAME, \(rate.joined()), hex(ZDATA) FROM ZITEM ORDER BY 1; \
+                SELECT Z_PK, ZITEM FROM ZLINK ORDER BY 1; SELECT Z_PK, ZNAME FROM ZAUTHOR ORDER BY 1; \
+                SELECT Z_UUID FROM Z_METADATA
+                """)
+        }
+        return trial
+    }
+
     static var inPlace: FaultCase {
         get throws {
             let first = try KillableVersions.make().versions[0]

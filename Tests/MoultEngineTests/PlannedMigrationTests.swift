@@ -102,7 +102,7 @@ struct PlannedMigrationTests {
             try SQLiteShell.run(path, "SELECT sql FROM sqlite_master WHERE name = 'ZUSER'")
                 == "CREATE TABLE ZUSER ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR , \"ZAGE\" INTEGER)\n"
         )
-        // What was altered in place is made as new by the next migration on a copy.
+        // What was altered in place is altered again.
         let next = ModelVersions(
             versions: [
                 versions.versions[1],

@@ -60,7 +60,7 @@ struct StageTests {
         #expect(try SQLiteShell.run(path, "SELECT count(*), count(ZAIRCRAFT) FROM ZFLIGHTDATA") == "36|36\n")
         #expect(
             try SQLiteShell.run(path, "SELECT group_concat(name) FROM pragma_table_info('ZAIRCRAFT')")
-                == "Z_PK,Z_ENT,Z_OPT,ZFLIGHT,ZNAME\n")
+                == "Z_PK,Z_ENT,Z_OPT,ZNAME,ZFLIGHT\n")
         #expect(try FlightVersions.witness(#require(outcome.backup).store) == before)
         let fractions = seen.withLock { $0.map(\.fraction) }
         #expect(fractions == fractions.sorted())

@@ -6,7 +6,8 @@ extension StoreScript.Statement {
         let starts: [Kind: [String]] = [
             .createTable: ["CREATE TABLE", "CREATE VIRTUAL TABLE"], .renameTable: ["ALTER TABLE"],
             .dropTable: ["DROP TABLE"], .dropView: ["DROP VIEW"], .addColumn: ["ALTER TABLE"],
-            .renameColumn: ["ALTER TABLE"], .createIndex: ["CREATE INDEX", "CREATE UNIQUE INDEX"],
+            .renameColumn: ["ALTER TABLE"], .dropColumn: ["ALTER TABLE"],
+            .createIndex: ["CREATE INDEX", "CREATE UNIQUE INDEX"],
             .dropIndex: ["DROP INDEX"], .createTrigger: ["CREATE TRIGGER"], .dropTrigger: ["DROP TRIGGER"],
             .fill: ["INSERT", "CREATE TABLE main.\"Z_MOULT_PAIRS"], .update: ["UPDATE"], .delete: ["DELETE"],
             .metadata: ["INSERT", "UPDATE", "DELETE"],

@@ -20,6 +20,9 @@ public struct RunOptions: Sendable {
     public var stopsAtEachVersion = false
     /// Whether to change the store itself in one transaction, after its backup; refused unless only the schema changes.
     public var isInPlace = false
+    /// Whether every table that changes is rebuilt, with its columns in the order of a new store. Otherwise a table stays
+    /// where it can, and new columns are at its end.
+    public var normalises = false
     /// Whether to change the schema at once and leave what takes long for ``Project/finish(_:within:options:)``.
     public var defersWork = false
     /// The time that one call may take; nil for as long as it takes. A call that runs out of it reports
@@ -60,6 +63,8 @@ public struct RunOptions: Sendable {
                 ("budget", other.0)
             } else if isInPlace, stopsAtEachVersion {
                 ("isInPlace", "stopsAtEachVersion")
+            } else if isInPlace, normalises {
+                ("isInPlace", "normalises")
             } else {
                 nil
             }

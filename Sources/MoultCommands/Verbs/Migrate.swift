@@ -7,8 +7,13 @@ import MoultSystem
 
 extension Verb {
     static let migrate = Verb(
-        "migrate", "Migrate a store: backed up, changed on a copy, verified, then committed.",
+        "migrate", "Migrate a store: backed up, changed, verified, then committed.",
         discussion: """
+            Each table changes in the cheapest safe way; moult plan says which. If every table stays, the store itself
+            is changed in one transaction, next to its backup. Otherwise a copy is changed, and its pages are copied back
+            in one transaction. Either way every row is compared with the backup before the commit. With --normalise
+            every table that changes is rebuilt, with its columns in the order of a new store.
+
             If interrupted at any moment, the store is the complete old one or the complete new one. With --dry-run
             everything is done and verified on a copy in a scratch folder; the store and its folder are unchanged.
 
@@ -42,8 +47,8 @@ extension Verb {
     ) { try migrate($0, $1) }
 
     static let migrateOptions: [Option] = [
-        .model, .target, .dryRun, .stops, .budget, .answers, .mapping, .plan, .inPlace, .deferred, .frugal, .makeRoom,
-        .again, .acceptLosses,
+        .model, .target, .dryRun, .stops, .budget, .answers, .mapping, .plan, .inPlace, .normalise, .deferred, .frugal,
+        .makeRoom, .again, .acceptLosses,
         .cloudKit,
         .experimental,
         .backups,

@@ -19,13 +19,16 @@ extension Verb {
             --model may name another store. The plan then goes from the model inside STORE to the model inside that
             store. Without --model there is only the model inside STORE, so there is nothing to do.
 
+            The lines about tables say how each of them changes: altered in place, its rows updated, or rebuilt and why.
+            If no table is rebuilt, the store itself is changed in one transaction, next to its backup.
+
             If the migration would be refused, plan exits with the same code: 3 for a loss that --accept-losses has to
             declare, for rows that do not fit the new version, or for --in-place if rows have to be written.
             """,
         operands: [.store],
         options: [
-            .model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .deferred, .cloudKit, .experimental,
-            .acceptLosses, values, .order,
+            .model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .normalise, .deferred, .cloudKit,
+            .experimental, .acceptLosses, values, .order,
         ],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
@@ -36,9 +39,8 @@ extension Verb {
         let losses = try prepared.foreseenLosses()
         let obstacle = try prepared.refusal(inPlace: invocation[.inPlace])
         let refusal = obstacle ?? losses.first { $0.fate == .refused }?.refusal
-        let script = try prepared.bound.flatMap { bound in
-            invocation[showsSQL] && obstacle == nil ? try StoreScript(bound, inPlace: invocation[.inPlace]) : nil
-        }
+        let script =
+            invocation[showsSQL] && obstacle == nil ? try prepared.script(inPlace: invocation[.inPlace]) : nil
         let report = PlanReport(
             prepared, script: script, losses: losses, refusal: refusal, withValues: invocation[values])
         console.print(report.document) { report.lines(style: $0) }
@@ -58,6 +60,8 @@ extension Option {
         "mapping", "PATH", "A mapping model (.xcmappingmodel, .cdm) to use, or a folder of them.", completes: .files)
     static let inPlace = flag(
         "in-place", "Change the store itself in one transaction, after its backup; only for schema changes.")
+    static let normalise = flag(
+        "normalise", "Rebuild every table that changes, with its columns in the order of a new store.")
     static let cloudKit = flag("cloudkit", "Allow the migration of a store that is mirrored to CloudKit.")
 }
 
@@ -73,6 +77,7 @@ extension Invocation {
 
     /// The versions of the model and all that the arguments say of a migration, but for the store.
     func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
+        if self[.inPlace], self[.normalise] { throw wrong("--in-place and --normalise exclude each other.") }
         if self[.inPlace], self[.stops] { throw wrong("--in-place and --stop-at-each-version exclude each other.") }
         let versions = try versionsOnTheWay(console)
         try versions.checkReleased()
@@ -91,6 +96,7 @@ extension Invocation {
             stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
         options.defersWork = self[.deferred]
+        options.normalises = self[.normalise]
         options.continuesEarlierCall = self[value: .budget] != nil
         return (versions, options)
     }

@@ -20,7 +20,7 @@ extension Migrator {
         _ observer: MigrationObserver = .none
     ) throws -> BudgetOutcome {
         let started = started ?? system.monotonicNanoseconds
-        guard let migration = try prepared.migration() else {
+        guard let migration = try prepared.normalised.migration() else {
             try healed(prepared.store)
             return .nothingToDo
         }
@@ -35,7 +35,7 @@ extension Migrator {
         {
             return outcome
         }
-        guard let again = try prepared.lookingAgain().migration() else { return .nothingToDo }
+        guard let again = try prepared.lookingAgain().normalised.migration() else { return .nothingToDo }
         return try run(again, on: prepared.store, limit, started, mayStartOver: true, observer)
             ?? .nothingToDo
     }
@@ -128,7 +128,7 @@ extension DeferredLimit {
 extension PreparedMigration {
     /// The unit that a budget has to have room for; nil if there is nothing to do, or nothing that can be done.
     package var longestUnit: MigrationUnit? {
-        (try? migration()).map { MigrationUnits($0, size: size, usesWAL: usesWAL).longest }
+        (try? normalised.migration()).map { MigrationUnits($0, size: size, usesWAL: usesWAL).longest }
     }
 
     /// The same, with every row looked at.

@@ -78,6 +78,12 @@ package struct Migration: Sendable {
         self.verify = verify
     }
 
+    /// Whether the store itself is changed next to its backup: every table stays, and no code runs.
+    var staysInStore: Bool {
+        script.place == .store && code.isEmpty && steps.isEmpty && checks.isEmpty && ruleLog == nil && next == nil
+            && newExternalFiles.isEmpty
+    }
+
     func writeMetadataEntries(_ connection: Connection) throws {
         guard !metadataEntries.isEmpty else { return }
         var metadata = try StoreMetadata(from: connection)

@@ -114,7 +114,11 @@ extension MigrationRun {
 
 extension MigrationRun {
     private func change() throws -> StoreBackup? {
-        guard let pace else { return try migration.script.isInPlace ? changeInPlace() : changeOnCopy() }
+        guard let pace else {
+            if migration.script.isInPlace { return try changeInPlace() }
+            // The backup is what the script reads, and what the rows are compared with.
+            return try migration.staysInStore && !options.isFrugal ? changeOnStore() : changeOnCopy()
+        }
         guard migration.script.isInPlace else { return try changeInPieces(pace) }
         return try pace.perform(units.whole) { try changeInPlace() }
     }
@@ -301,6 +305,36 @@ extension MigrationRun {
             bytes += backup.manifest.size
             observer.report(.backup, 1, bytes: bytes, "Made the backup \(backup.name)")
         }
+        try changeInOneTransaction()
+        return backup
+    }
+
+    /// One transaction on the store itself, next to the backup: the script reads it, and the rows are compared with it.
+    private func changeOnStore() throws -> StoreBackup? {
+        let draft = try measure(.backup) {
+            try backups.draft(
+                of: lock, version: migration.from, for: migration.reason, copyingExternalData: true, observer)
+        }
+        do {
+            let proof = BackgroundWork(isSequential: options.isSequential) { [system, path = draft.store] in
+                try BackupFolder.prove(path, system)
+            }
+            defer { _ = try? proof.wait() }
+            try FormatFunctions.register(on: lock.connection)
+            try WorkingCopy.limitMemory(of: lock.connection, options)
+            try lock.connection.attach(draft.store, as: "source")
+            defer { try? lock.connection.detach("source") }
+            var backup: StoreBackup?
+            try changeInOneTransaction { backup = try measure(.backup) { try finish(draft, proof) } }
+            return backup
+        } catch {
+            backups.discard(draft)
+            throw error
+        }
+    }
+
+    /// - Parameter changed: called when the script has run, before the new store is verified.
+    private func changeInOneTransaction(_ changed: () throws -> Void = {}) throws {
         let connection = lock.connection
         try connection.registerCoreDataStubs()
         for function in migration.functions { try connection.register(function) }
@@ -308,12 +342,13 @@ extension MigrationRun {
         try connection.execute("BEGIN IMMEDIATE")
         do {
             try measure(.change) { try runner.run(on: connection) }
+            try changed()
             try migration.settleLosses()
             try verify(migration, connection)
             guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
             journal.state = .committing
             journal.losses = migration.ledger.losses
-            journal.newChecksum = try StoreState(connection).checksum
+            journal.newChecksum = try distinctState(of: connection).checksum
             try journal.write(sidecar, system)
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
@@ -329,7 +364,15 @@ extension MigrationRun {
                 }
             }
         }
-        return backup
+        observer.report(.commit, 1, rows: observer.totalRows)
+    }
+
+    /// The state of the new store; a recovery tells it from the old one by its hashes, or by the number of its schema.
+    private func distinctState(of connection: Connection) throws -> StoreState {
+        let state = try StoreState(connection)
+        guard state.checksum == before.checksum, state.schemaVersion == before.schemaVersion else { return state }
+        try connection.execute("PRAGMA main.schema_version = \((state.schemaVersion &+ 1) & 0x7FFF_FFFF)")
+        return state
     }
 }
 

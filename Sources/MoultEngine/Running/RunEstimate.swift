@@ -51,6 +51,14 @@ extension RunEstimate {
             ])
             return
         }
+        if migration.staysInStore {
+            self.init([
+                .backup: size * WorkCost.backup, .change: work + max(0, size * WorkCost.proof - work),
+                .verify: size * (WorkCost.verify + WorkCost.soundness),
+                .commit: keepsNothing ? 0 : 1e-2 + work,
+            ])
+            return
+        }
         // Each further pass copies and verifies once more.
         let passes = 1 / max(migration.span.upperBound - migration.span.lowerBound, 0.01)
         let further = (passes - 1) * size * (WorkCost.copy + WorkCost.verify)
@@ -124,7 +132,7 @@ extension StoreScript.Statement {
         let secondsForEachRow =
             switch kind {
             case .fill: WorkCost.insert + bytes * WorkCost.write
-            case .update: WorkCost.update
+            case .update, .dropColumn: WorkCost.update
             // A table's pages become free.
             case .delete, .dropTable, .dropIndex, .dropTrigger, .dropView: WorkCost.drop
             case .createTable, .renameTable, .addColumn, .renameColumn, .createIndex, .createTrigger, .metadata:

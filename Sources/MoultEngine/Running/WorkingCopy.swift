@@ -36,21 +36,25 @@ final class WorkingCopy {
             try system.copy(source, to: path)
         }
         connection = try Connection(path, mode: .readWrite)
-        let kibibytes = max(options.cacheSize / 1024, 64)
         try connection.execute(
             """
             PRAGMA locking_mode = EXCLUSIVE;
             PRAGMA journal_mode = \(isKept ? "TRUNCATE" : "OFF");
             PRAGMA synchronous = OFF;
-            PRAGMA secure_delete = OFF;
-            PRAGMA temp_store = FILE;
-            PRAGMA main.cache_size = -\(kibibytes)
+            PRAGMA secure_delete = OFF
             """)
-        if let folder = options.temporaryFolder { try connection.setTemporaryFolder(folder) }
+        try Self.limitMemory(of: connection, options)
         try connection.registerCoreDataStubs()
         try FormatFunctions.register(on: connection)
         try connection.attach(source, as: "source")
         try connection.execute("PRAGMA source.cache_size = -2048")
+    }
+
+    /// What is too large for the cache is sorted in files.
+    static func limitMemory(of connection: Connection, _ options: MigrationOptions) throws {
+        let kibibytes = max(options.cacheSize / 1024, 64)
+        try connection.execute("PRAGMA temp_store = FILE; PRAGMA main.cache_size = -\(kibibytes)")
+        if let folder = options.temporaryFolder { try connection.setTemporaryFolder(folder) }
     }
 
     func close() { connection.close() }

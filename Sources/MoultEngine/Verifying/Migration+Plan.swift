@@ -13,13 +13,14 @@ extension Migration {
     ///   - from: the name of the version that made the store.
     ///   - workingCopy: the path of the copy that an earlier pass has made, next to which new external data may lie.
     ///   - inPlace: whether to change the store itself; a plan that puts work off does in any case.
+    ///   - normalises: whether a table whose text changes is made anew, with its columns in the order of a new store.
     /// - Throws: `dataConflict` if the rows do not fit the new version; `unsupported` if the plan cannot run in place.
     package init(
         _ plan: BoundPlan, on store: String, from: String, workingCopy: String? = nil, inPlace: Bool = false,
-        system: any System
+        normalises: Bool = true, system: any System
     ) throws {
         if let obstacle = plan.obstacle { throw obstacle }
-        let script = try StoreScript(plan, inPlace: inPlace)
+        let script = try StoreScript(plan, inPlace: inPlace, normalises: normalises)
         let external =
             workingCopy.map { ExternalStorage(ofWorkingCopy: $0, of: store) } ?? ExternalStorage(store: store)
         let functions = script.functions { name in
@@ -59,6 +60,11 @@ struct StoreVerification: Sendable {
     /// Its pages are checked on the other core while its rows are compared; both only read.
     func verify(_ connection: Connection) throws {
         let shape = StoreShape(of: plan)
+        // A second connection sees nothing of a transaction that has not ended.
+        guard !connection.isInTransaction else {
+            try refuse(StoreVerifier(connection, shape: shape).pages())
+            return try verify(connection, shape)
+        }
         let pages = BackgroundWork { [path = connection.path] in
             let second = try Connection(path, mode: .immutable)
             defer { second.close() }

@@ -136,18 +136,6 @@ extension DeferredLowering {
 }
 
 extension StoreLowering {
-    /// Whether the objects of a contribution have the property that a column is for.
-    fileprivate func isPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
-        switch role {
-        case .primaryKey, .entity, .optimisticLock: true
-        case .attribute(let entity, _), .toOne(let entity, _), .toOneEntity(let entity, _), .order(let entity, _):
-            has(entity, contribution)
-        case .inverselessToMany(let entity, let name), .inverselessOrder(let entity, let name):
-            isDestination(of: entity, name, contribution)
-        case .unknown: false
-        }
-    }
-
     /// NULL where an order column has no lists to order; nil where an order would have to be made.
     fileprivate func missingOrder(_ role: EntityTable.Column.Role, _ contribution: Contribution) -> ColumnSource? {
         let isEmpty =

@@ -150,9 +150,7 @@ struct DeferredLowering {
     /// For each ALTER TABLE SQLite parses the text of every object of the catalogue again: with thousands of entities
     /// that takes minutes, and the migration on a copy, which makes tables anew, takes seconds.
     func slowness(bytes: Int64) -> String? {
-        let altering = statements.filter { $0.sql.hasPrefix("ALTER TABLE") }.map { statement in
-            statement.sql.contains(" ADD COLUMN ") ? 12e-6 : statement.sql.contains(" RENAME COLUMN ") ? 90e-6 : 50e-6
-        }
+        let altering = statements.map(\.secondsForEachObject).filter { $0 > 0 }
         let objects = lowering.catalogue.entries.count
         let seconds = altering.reduce(0, +) * Double(objects)
         let rows = lowering.rowCounts.values.reduce(0.0) { $0 + Double($1) }

@@ -41,7 +41,7 @@ package struct StoreSnapshot: Sendable, Equatable {
         history = try Self.historyRows(connection, catalogue)
         historyKeys = try Self.historyKeys(connection, columns)
         file = try FileFacts(connection, header: header)
-        self.findings = findings + cache.findings + Self.findings(in: catalogue)
+        self.findings = findings + cache.findings
     }
 
     /// The version that the store carries itself.
@@ -150,16 +150,5 @@ extension StoreSnapshot {
             keys[table] = try connection.integer("SELECT max(Z_PK) FROM \(table.quotedName)")
         }
         return keys
-    }
-
-    private static func findings(in catalogue: Catalogue) -> [Finding] {
-        let altered = catalogue.tables.filter(\.wasAlteredInPlace).map(\.name)
-        guard !altered.isEmpty else { return [] }
-        return [
-            Finding(
-                code: "altered-in-place", severity: .note, place: altered.joined(separator: ", "),
-                message: "An earlier migration has altered these tables in place; "
-                    + "their columns are in another order than in a new store.")
-        ]
     }
 }

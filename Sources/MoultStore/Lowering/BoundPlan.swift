@@ -224,6 +224,21 @@ package struct BoundPlan: Sendable {
         }
     }
 
+    /// What becomes of each table of the new version; empty where work is put off.
+    ///
+    /// - Parameter normalises: whether the columns are to be in the order of a new store.
+    package func tableWays(normalises: Bool) throws -> [TableWay] {
+        guard !isDeferred else { return [] }
+        return try lowering(normalises: normalises).ways()
+    }
+
+    fileprivate func lowering(normalises: Bool) throws -> StoreLowering {
+        var lowering = try lowering
+        guard !normalises else { return lowering }
+        lowering.rebuilding = nil
+        return try lowering.cheapest()
+    }
+
     /// What stands in the way, as one error; nil where nothing does.
     package var obstacle: MigrationError? {
         let errors = rowFindings.filter { $0.severity == .error }
@@ -275,9 +290,11 @@ extension StoreScript {
     /// Lowers a bound plan to statements: on a copy of the store, or on the store itself. A plan that puts work off runs
     /// on the store itself in any case.
     ///
+    /// - Parameter normalises: whether a table whose text changes is made anew, with its columns in the order of a new
+    ///   store; otherwise it stays where it can.
     /// - Throws: `unsupported` where the plan cannot run in place, with every reason.
-    package init(_ plan: BoundPlan, inPlace: Bool = false) throws {
-        let lowering = try plan.lowering
+    package init(_ plan: BoundPlan, inPlace: Bool = false, normalises: Bool = true) throws {
+        let lowering = try plan.lowering(normalises: normalises || inPlace)
         var metadata = plan.metadata
         if plan.isDeferred {
             let deferred = DeferredLowering(lowering, isUndoing: plan.isUndoing)
@@ -288,7 +305,7 @@ extension StoreScript {
             self = try InPlaceLowering(lowering).script(
                 metadata: metadata.propertyList, modelCache: plan.modelCache)
         } else {
-            // Every table is made as a fresh store has it, so that nothing of earlier work is left.
+            // What an earlier migration has put off goes with the tables that have it.
             metadata.hasDeferredWork = false
             self = try lowering.script(metadata: metadata.propertyList, modelCache: plan.modelCache)
         }

@@ -20,15 +20,17 @@ extension StoreLowering {
         statements += makeOrders(tables, joins)
         statements += createIndexes(dropped: droppedIndexes(on: updated, kept: kept).map(\.name), kept: kept)
         statements += derivedUpdates()
-        statements += rebuildVirtualTables(tables) + rebuildSearch(tables)
-        statements += history.statements + cloudKitStatements()
+        let (virtual, cloudKit) = (rebuildVirtualTables(tables) + rebuildSearch(tables), cloudKitStatements())
+        statements += virtual + history.statements + cloudKit
         statements += primaryKeys()
         statements += identity(metadata: metadata, modelCache: modelCache)
         // An app's trigger may refuse what is written to Core Data's own tables, or ignore it.
         statements += createTriggers()
-        return StoreScript(
+        var script = StoreScript(
             statements: statements, historyColumns: history.columns,
             transforms: contributions.flatMap(\.values.functions))
+        if virtual.isEmpty, cloudKit.isEmpty, keepsTables(tables, joins) { script.place = .store }
+        return script
     }
 
     // MARK: - Tables
@@ -56,6 +58,7 @@ extension StoreLowering {
         switch change.kind {
         case .untouched: return []
         case .updated(let columns, let leaving):
+            let alter = alter(change)
             var statements: [StoreScript.Statement] = []
             if !leaving.isEmpty {
                 statements.append(
@@ -63,6 +66,7 @@ extension StoreLowering {
                         .delete, name, "DELETE FROM main.\(name.quotedName) WHERE Z_ENT IN (\(leaving.sqlList))",
                         "Leave out the rows of removed entities in \(name).", rows: reach(ofRows: name)))
             }
+            statements += alter.before
             if !columns.isEmpty {
                 let set = columns.map { column -> SQLText in "\(name: column.column) = \(column.source.sql)" }
                 let list = columns.map(\.column).joined(separator: ", ")
@@ -72,7 +76,7 @@ extension StoreLowering {
                         "Update \(list) of \(name).", rows: .counted(count),
                         keys: .init(table: "main.\(name.quotedName)", hasCondition: false)))
             }
-            return statements
+            return statements + alter.after
         case .rebuilt(let fills):
             return [.createTable(name, change.table.sql)] + fills.map { insert($0, into: name) }
         }
@@ -131,7 +135,8 @@ extension StoreLowering {
         let columns = Dictionary(
             updated.map { change -> (String, Set<String>) in
                 guard case .updated(let columns, _) = change.kind else { return (change.table.name, []) }
-                return (change.table.name, Set(columns.map { $0.column.uppercased() }))
+                let gone = change.alteration.dropped + change.alteration.renamed.map(\.from)
+                return (change.table.name, Set((columns.map(\.column) + gone).map { $0.uppercased() }))
             }, uniquingKeysWith: { $0.union($1) })
         return catalogue.entries.filter { entry in
             guard entry.kind == .index, let sql = entry.sql, kept.contains(entry.tableName),

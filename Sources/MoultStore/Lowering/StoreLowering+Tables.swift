@@ -7,7 +7,8 @@ struct TableChange {
     enum Kind: Hashable {
         /// No text and no value changes.
         case untouched
-        /// The text stays; these columns get new values, and rows of these source entity numbers leave.
+        /// The table stays: it may be altered, these columns get new values, and rows of these source entity numbers
+        /// leave.
         case updated(columns: [Assignment], leaving: [Int])
         /// The table is made anew, from the rows of these; empty where there are none.
         case rebuilt([Fill])
@@ -36,6 +37,10 @@ struct TableChange {
 
     let table: EntityTable
     let kind: Kind
+    /// What is altered of a table that stays.
+    let alteration: ColumnAlteration
+    /// Why a table with rows is made anew; nil where it is not.
+    let reason: RebuildReason?
     let contributions: [StoreLowering.Contribution]
     /// The order columns for which the source has no order, each with the key column that its lists hang on.
     let ordersToMake: [(order: String, key: String)]
@@ -57,8 +62,9 @@ extension StoreLowering {
         }
         var ordersToMake: [(order: String, key: String)] = []
         let fills = blocks.map { fill(table, from: $0.from, $0.members, &ordersToMake) }
+        let way = way(of: table, fills, contributions)
         return TableChange(
-            table: table, kind: kind(table, fills, contributions), contributions: contributions,
+            table: table, kind: way.kind, alteration: way.alteration, reason: way.reason, contributions: contributions,
             ordersToMake: ordersToMake)
     }
 
@@ -73,8 +79,9 @@ extension StoreLowering {
             {
                 ordersToMake.append((column.name, key))
             }
+            let common = commonColumn(column.role, values, members, in: from)
             return TableChange.Assignment(
-                column: column.name, source: byEntity(members, values.map { $0 ?? .null }))
+                column: column.name, source: common ?? byEntity(members, values.map { $0 ?? .null }))
         }
         return TableChange.Fill(
             source: from.name, columns: columns, condition: condition(members, in: from),
@@ -113,16 +120,45 @@ extension StoreLowering {
         destination.model.entity(entity).map { destination.model.isKind(contribution.destination, of: $0) } ?? false
     }
 
-    private func kind(
-        _ table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]
-    ) -> TableChange.Kind {
-        guard let fill = fills.first, fills.count == 1, fill.source == table.name,
-            catalogue.table(table.name)?.sql == table.sql, fill.shift == 0,
-            contributions.allSatisfy({ $0.values.condition == nil })
-        else { return .rebuilt(fills) }
-        let leaving = Set(source.numbers(inTable: fill.source)).subtracting(contributions.map(\.sourceNumber)).sorted()
-        let changed = fill.columns.filter { !$0.keepsColumn }
-        return changed.isEmpty && leaving.isEmpty ? .untouched : .updated(columns: changed, leaving: leaving)
+    /// The column that all members take which have the property, where the others had it no more before: what their
+    /// rows hold there is kept, as Core Data keeps it.
+    private func commonColumn(
+        _ role: EntityTable.Column.Role, _ values: [ColumnSource?], _ members: [Contribution], in from: EntityTable
+    ) -> ColumnSource? {
+        let pairs = zip(members, values)
+        let taken = Set(pairs.filter { isPart(role, of: $0.0) }.map(\.1))
+        guard taken.count == 1, case .column(let name)?? = taken.first,
+            let old = from.columns.first(where: { $0.name == name })?.role
+        else { return nil }
+        let others = members.filter { !isPart(role, of: $0) }
+        return others.allSatisfy { !wasPart(old, of: $0) } ? .column(name) : nil
+    }
+
+    /// Whether the objects that a contribution takes have the property that a column of the source is for.
+    private func wasPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
+        func isKind(of name: String) -> Bool {
+            source.model.entity(name).map { source.model.isKind(contribution.source, of: $0) } ?? true
+        }
+        switch role {
+        case .primaryKey, .entity, .optimisticLock, .unknown: return true
+        case .attribute(let entity, _), .toOne(let entity, _), .toOneEntity(let entity, _), .order(let entity, _):
+            return isKind(of: entity)
+        case .inverselessToMany(let entity, let name), .inverselessOrder(let entity, let name):
+            let relationship = source.model.entity(entity)?.relationship(name)
+            return isKind(of: relationship?.destinationEntityName ?? "")
+        }
+    }
+
+    /// Whether the objects of a contribution have the property that a column is for.
+    func isPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
+        switch role {
+        case .primaryKey, .entity, .optimisticLock: true
+        case .attribute(let entity, _), .toOne(let entity, _), .toOneEntity(let entity, _), .order(let entity, _):
+            has(entity, contribution)
+        case .inverselessToMany(let entity, let name), .inverselessOrder(let entity, let name):
+            isDestination(of: entity, name, contribution)
+        case .unknown: false
+        }
     }
 
     /// One expression for rows of several entities.

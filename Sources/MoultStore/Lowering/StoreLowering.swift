@@ -4,8 +4,9 @@ import MoultSQLite
 
 /// Lowers a mapping between two versions to the statements that carry a store from one layout to the other.
 ///
-/// A table whose text and values stay is not touched; one whose text stays is updated; every other is made anew with
-/// the text of a fresh store and filled from `source`, the unchanged backup, in one `INSERT … SELECT`. Keys are kept.
+/// Each table gets the cheapest safe way (``TableWay``): it is not touched, its columns are altered, its rows are
+/// updated, or it is made anew with the text of a fresh store and filled from `source`, the unchanged backup, in one
+/// `INSERT … SELECT`. Keys are kept.
 struct StoreLowering {
     /// The store as it is.
     let source: StoreLayout
@@ -21,6 +22,10 @@ struct StoreLowering {
     let keptObjects: KeptObjects
     /// What is missing of persistent history.
     let historyGaps: HistoryGaps
+
+    /// Why every table whose text changes is made anew, with its columns in the order of a new store; nil where it stays
+    /// if it can.
+    var rebuilding: RebuildReason? = .isNormalised
 
     /// Whether pairs of join tables are made for listed objects alone (``PartialScript``).
     var isPartial = false

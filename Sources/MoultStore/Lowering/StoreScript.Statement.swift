@@ -4,7 +4,7 @@ extension StoreScript {
     /// One SQL statement: what it does, to which table, from the rows of which, and the same in one sentence.
     package struct Statement: Sendable, Equatable {
         package enum Kind: Sendable, Hashable {
-            case createTable, renameTable, dropTable, dropView, addColumn, renameColumn
+            case createTable, renameTable, dropTable, dropView, addColumn, renameColumn, dropColumn
             case createIndex, dropIndex, createTrigger, dropTrigger
             /// New rows, new values in rows that are there, rows that leave.
             case fill, update, delete
@@ -102,6 +102,18 @@ extension StoreScript {
 // MARK: - Statements that change the catalogue
 
 extension StoreScript.Statement {
+    /// About how many seconds SQLite takes for each object of the catalogue, whose text it parses again.
+    var secondsForEachObject: Double {
+        switch kind {
+        case .addColumn: 12e-6
+        case .renameColumn: 90e-6
+        case .renameTable, .dropColumn: 50e-6
+        default: 0
+        }
+    }
+}
+
+extension StoreScript.Statement {
     static func createTable(_ name: String, _ sql: String) -> Self {
         .init(.createTable, name, sql, "Make the table \(name).")
     }
@@ -133,6 +145,12 @@ extension StoreScript.Statement {
             .renameColumn, table,
             "ALTER TABLE main.\(table.quotedName) RENAME COLUMN \(column.quotedName) TO \(other.quotedName)",
             sentence ?? "Rename the column \(column) of \(table) to \(other).")
+    }
+
+    static func dropColumn(_ column: String, of table: String, rows: StoreScript.RowCount) -> Self {
+        .init(
+            .dropColumn, table, "ALTER TABLE main.\(table.quotedName) DROP COLUMN \(column.quotedName)",
+            "Drop the column \(column) of \(table).", rows: rows)
     }
 
     static func createIndex(_ index: IndexDefinition, rows: StoreScript.RowCount = 0) -> Self {

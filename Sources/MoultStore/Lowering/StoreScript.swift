@@ -2,12 +2,23 @@ import MoultSQLite
 
 /// What will be done to a store, as statements: a bound plan lowered to SQL. Running it is the engine's business.
 ///
-/// The statements run in order, in one transaction, on a connection whose `main` is the working copy (or the store
-/// itself, when ``isInPlace``) and whose schema `source` is the unchanged backup of the store.
+/// The statements run in order, in one transaction, on a connection whose `main` is the working copy or the store
+/// itself (``Place``) and whose schema `source` is the unchanged backup of the store.
 package struct StoreScript: Sendable, Equatable {
     package var statements: [Statement]
-    /// Whether the script may run on the store itself: it touches the catalogue and the metadata only.
-    package var isInPlace: Bool
+    /// Where a script may run.
+    package enum Place: String, Sendable, Hashable {
+        /// On a working copy.
+        case copy
+        /// On the store itself, next to its backup, or on a working copy: every table stays.
+        case store
+        /// On the store itself: it touches the catalogue and the metadata only.
+        case catalogue
+    }
+
+    package var place: Place
+    /// Whether the script touches the catalogue and the metadata only, and runs on the store itself.
+    package var isInPlace: Bool { place == .catalogue }
     /// Whether it leaves behind what takes long.
     package var isDeferred = false
     /// Whether anything is lost at once, as an object of an app that has no place in the new version.
@@ -27,7 +38,7 @@ package struct StoreScript: Sendable, Equatable {
     ) {
         self.transforms = transforms
         self.statements = statements
-        self.isInPlace = isInPlace
+        place = isInPlace ? .catalogue : .copy
         self.historyColumns = historyColumns
     }
 }

@@ -25,7 +25,7 @@ struct CancellableKind: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     static let all: [CancellableKind] = [
-        inferred(isWAL: true), inferred(isWAL: false), inPlace, mapped, policy, staged(stops: false),
+        inferred(isWAL: true), inferred(isWAL: false), altered, inPlace, mapped, policy, staged(stops: false),
         staged(stops: true),
         undone, deferred, finished, rolledBack, restored, mended, putBack, rehearsed, backedUp,
     ]
@@ -52,6 +52,13 @@ extension CancellableKind {
         } run: { store, system, observer in
             try migrate(store, try KillableVersions.make(), system, observer)
         }
+    }
+
+    /// In one transaction on the store itself.
+    private static let altered = CancellableKind(name: "altered") {
+        try makeItems(at: $0, isWAL: true)
+    } run: { store, system, observer in
+        try migrate(store, try FaultCases.alterable(), system, observer)
     }
 
     private static let inPlace = CancellableKind(name: "in place") {

@@ -34,16 +34,21 @@ struct DeferredStore {
     /// The store alone, without what lies beside it.
     func copy() throws -> DeferredStore { try DeferredStore(copying: path) }
 
-    func prepared(_ versions: ModelVersions, to target: String? = nil, defers: Bool = true) throws -> PreparedMigration
-    {
+    /// - Parameter normalises: as a migration must be that finishing is compared with.
+    func prepared(
+        _ versions: ModelVersions, to target: String? = nil, defers: Bool = true, normalises: Bool = true
+    ) throws -> PreparedMigration {
         var options = PreparedMigration.Options()
         options.defersWork = defers
+        options.normalises = normalises
         return try PreparedMigration(path, versions: versions, to: target, options: options)
     }
 
     @discardableResult
-    func migrate(_ versions: ModelVersions, to target: String? = nil, defers: Bool = true) throws -> PreparedMigration {
-        let prepared = try prepared(versions, to: target, defers: defers)
+    func migrate(
+        _ versions: ModelVersions, to target: String? = nil, defers: Bool = true, normalises: Bool = true
+    ) throws -> PreparedMigration {
+        let prepared = try prepared(versions, to: target, defers: defers, normalises: normalises)
         _ = try Migrator().run(#require(try prepared.migration()), on: path)
         return prepared
     }
@@ -63,6 +68,21 @@ struct DeferredStore {
     func contents() throws -> [String] {
         #expect(try shell("PRAGMA integrity_check") == "ok\n")
         return try shell(".dump").split(separator: "\n").map(String.init).sorted()
+    }
+
+    /// The same but for the texts of the tables: every row by the names of its columns.
+    func values() throws -> [String] {
+        #expect(try shell("PRAGMA integrity_check") == "ok\n")
+        let tables = try shell(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%' ORDER BY 1")
+        let rows = try tables.split(separator: "\n").flatMap { table -> [String] in
+            let columns = try shell("SELECT name FROM pragma_table_info('\(table)') ORDER BY 1").split(separator: "\n")
+            let values = columns.map { "quote(\"\($0)\")" }.joined(separator: " || ',' || ")
+            let rows = try shell("SELECT '\(table) \(columns.joined(separator: " "))', \(values) FROM \"\(table)\"")
+            return rows.split(separator: "\n").map(String.init)
+        }
+        let objects = try shell("SELECT sql FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL")
+        return (rows + objects.split(separator: "\n").map(String.init)).sorted()
     }
 
     var isPending: Bool {

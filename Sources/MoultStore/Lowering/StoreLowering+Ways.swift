@@ -1,0 +1,177 @@
+import MoultModel
+import MoultSQLite
+
+/// How a table of the destination comes to be, the cheapest way that is safe.
+extension StoreLowering {
+    /// What becomes of a table, what is altered of it, and why it is made anew if it is.
+    typealias Way = (kind: TableChange.Kind, alteration: ColumnAlteration, reason: RebuildReason?)
+
+    func way(
+        of table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]
+    ) -> Way {
+        let none = ColumnAlteration()
+        guard !fills.isEmpty else { return (.rebuilt([]), none, nil) }
+        func rebuilt(_ reason: RebuildReason) -> Way { (.rebuilt(fills), none, reason) }
+        guard let fill = fills.first, fills.count == 1, fill.source == table.name else {
+            return rebuilt(.rowsMove(from: Set(fills.map(\.source)).sorted()))
+        }
+        guard fill.shift == 0 else { return rebuilt(.keysChange) }
+        guard contributions.allSatisfy({ $0.values.condition == nil }) else { return rebuilt(.rowsArePicked) }
+        let leaving = Set(source.numbers(inTable: fill.source)).subtracting(contributions.map(\.sourceNumber)).sorted()
+        if catalogue.table(table.name)?.sql == table.sql {
+            let changed = fill.columns.filter { !$0.keepsColumn }
+            let stays = changed.isEmpty && leaving.isEmpty
+            return (stays ? .untouched : .updated(columns: changed, leaving: leaving), none, nil)
+        }
+        if let reason = reasonToRebuild { return rebuilt(reason) }
+        switch alteration(of: table, fill.columns) {
+        case .failure(let obstacle): return rebuilt(obstacle.reason)
+        case .success(let (alteration, changed)):
+            let stays = alteration.isEmpty && changed.isEmpty && leaving.isEmpty
+            return (stays ? .untouched : .updated(columns: changed, leaving: leaving), alteration, nil)
+        }
+    }
+
+    /// Why every table whose text changes is made anew; nil where none has to be.
+    private var reasonToRebuild: RebuildReason? {
+        if let rebuilding { return rebuilding }
+        if source.tables.contains(where: { $0.columns.contains { DeferredName.isOne($0.name) } })
+            || !catalogue.leftoverTables.isEmpty
+        {
+            return .workIsPending
+        }
+        return mapping.entityMappings.lazy.compactMap(\.policy).first.map { .policyRuns($0) }
+    }
+
+    private struct Obstacle: Error { let reason: RebuildReason }
+
+    /// - Parameter assignments: what the columns of the new version are made of.
+    private func alteration(
+        of table: EntityTable, _ assignments: [TableChange.Assignment]
+    ) -> Result<(ColumnAlteration, changed: [TableChange.Assignment]), Obstacle> {
+        func refuse(_ reason: RebuildReason) -> Result<(ColumnAlteration, changed: [TableChange.Assignment]), Obstacle>
+        {
+            .failure(Obstacle(reason: reason))
+        }
+        guard let old = source.table(named: table.name), old.isPlain, table.isPlain else {
+            return refuse(.hasConstraints)
+        }
+        let types = Dictionary(old.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
+        let taken = Set(old.columns.map { $0.name.uppercased() })
+        let wanted = Dictionary(table.columns.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var alteration = ColumnAlteration()
+        var changed: [TableChange.Assignment] = []
+        var used: Set<String> = []
+        for assignment in assignments {
+            guard let column = wanted[assignment.column] else { continue }
+            if case .column(let from) = assignment.source, from == column.name || types[column.name] == nil,
+                types[from] != nil, used.insert(from).inserted
+            {
+                if let type = types[from], type != column.type {
+                    return refuse(.typeChanges(column: column.name, from: type, to: column.type))
+                }
+                if from != column.name { alteration.renamed.append(.init(from: from, to: column.name)) }
+            } else if let type = types[column.name] {
+                guard type == column.type else {
+                    return refuse(.typeChanges(column: column.name, from: type, to: column.type))
+                }
+                guard used.insert(column.name).inserted else { return refuse(.namesClash(column: column.name)) }
+                changed.append(assignment)
+            } else {
+                guard !taken.contains(column.name.uppercased()) else { return refuse(.namesClash(column: column.name)) }
+                alteration.added.append(column)
+                if assignment.source != .null { changed.append(assignment) }
+            }
+        }
+        alteration.dropped = old.columns.filter { $0.role != .primaryKey && !used.contains($0.name) }.map(\.name)
+        let left = taken.subtracting(alteration.dropped.map { $0.uppercased() })
+        if let clash = alteration.renamed.first(where: { left.contains($0.to.uppercased()) }) {
+            return refuse(.namesClash(column: clash.to))
+        }
+        guard old.columns.count + alteration.added.count <= StoreLayout.columnLimit else {
+            return refuse(.tooManyColumns)
+        }
+        guard alteration.dropped.count + (alteration.dropped.isEmpty || changed.isEmpty ? 0 : 1) <= 2 else {
+            return refuse(.writesTooOften)
+        }
+        let looksAround = !alteration.dropped.isEmpty || !alteration.renamed.isEmpty
+        if looksAround, let user = keptObjects.watcherOfColumns { return refuse(.isUsed(by: user)) }
+        return .success((alteration, changed))
+    }
+
+    /// The statements that alter a table, in two parts: before its rows get new values, and after.
+    ///
+    /// Columns are read by the names that they had, so that those get their new ones last.
+    func alter(_ change: TableChange) -> (before: [StoreScript.Statement], after: [StoreScript.Statement]) {
+        let name = change.table.name
+        let rows = rows(of: change.contributions.map(\.source.name))
+        return (
+            change.alteration.added.map { .addColumn($0.name, $0.type, to: name) },
+            change.alteration.dropped.map { .dropColumn($0, of: name, rows: .counted(rows)) }
+                + change.alteration.renamed.map { .renameColumn($0.from, to: $0.to, of: name) }
+        )
+    }
+
+    /// The same, but every table that changes is made anew where that takes less time: for each ALTER TABLE SQLite
+    /// parses the text of every object of the catalogue again.
+    func cheapest() throws -> StoreLowering {
+        guard rebuilding == nil else { return self }
+        let statements = try changes().flatMap { change in
+            let alter = alter(change)
+            return alter.before + alter.after
+        }
+        let objects = Double(catalogue.entries.count)
+        let seconds = statements.reduce(0) { $0 + $1.secondsForEachObject } * objects
+        let rows = rowCounts.values.reduce(0.0) { $0 + Double($1) }
+        guard seconds > max(objects * 1e-3 + rows * 5e-6, 1) else { return self }
+        var lowering = self
+        lowering.rebuilding = .altersTooOften(statements.count)
+        return lowering
+    }
+
+    // MARK: - The plan
+
+    /// What becomes of every table of the new version.
+    func ways() throws -> [TableWay] {
+        let present = Set(source.joinTables.map(\.name))
+        return try changes().map { TableWay($0) }
+            + joinChanges().map { TableWay($0, isNew: !present.contains($0.table.name)) }
+    }
+
+    /// Whether every table stays and no code of an app runs, so that the store itself can be changed.
+    func keepsTables(_ tables: [TableChange], _ joins: [JoinChange]) -> Bool {
+        let present = Set(source.joinTables.map(\.name))
+        return rebuilding == nil
+            && tables.allSatisfy { change in
+                if case .rebuilt(let fills) = change.kind { fills.isEmpty } else { true }
+            }
+            && joins.allSatisfy { TableWay($0, isNew: !present.contains($0.table.name)).kind != .rebuilt }
+            && mapping.entityMappings.allSatisfy { $0.policy == nil }
+            && contributions.allSatisfy { $0.values.functions.isEmpty }
+    }
+}
+
+extension EntityTable {
+    /// Whether its text has columns with a type and one primary key, and nothing else.
+    fileprivate var isPlain: Bool {
+        guard let definition = TableDefinition(sql), definition.options.isEmpty, constraints.isEmpty else {
+            return false
+        }
+        let key = column(.primaryKey)
+        return definition.parts.allSatisfy { part in
+            part.column != nil && !part.isGenerated
+                && part.words == (part.column == key ? ["PRIMARY", "KEY"] : [])
+        }
+    }
+}
+
+extension KeptObjects {
+    /// An object that SQLite reads again when a column is dropped or renamed: a view may not work at that moment, and
+    /// a name in quotes may be written anew.
+    fileprivate var watcherOfColumns: String? {
+        obstacles.first
+            ?? kept.first { entry in
+                entry.kind == .view || (entry.kind != .trigger && !entry.isVirtual && entry.sql?.contains("\"") == true)
+            }.map { "the \($0.kind.rawValue) \($0.name)" }
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// The way that each table takes to the next version, and what the sqlite3 shell says of the store afterwards.
+@Suite("Ways of tables") struct TableWayTests {
+    private static let note = EntityDescription(
+        name: "Note",
+        attributes: [
+            .init(name: "title", type: .string, isIndexed: true), .init(name: "size", type: .integer16),
+            .init(name: "rate", type: .double), .init(name: "text", type: .string),
+        ])
+
+    private static func versions(_ models: [[EntityDescription]]) throws -> ModelVersions {
+        ModelVersions(
+            versions: try models.enumerated().map {
+                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
+            })
+    }
+
+    private static func notes(_ change: (inout EntityDescription) -> Void) throws -> ModelVersions {
+        var changed = note
+        change(&changed)
+        return try versions([[note], [changed]])
+    }
+
+    private func ways(_ store: DeferredStore, _ versions: ModelVersions, normalises: Bool = false) throws -> [String] {
+        try store.prepared(versions, defers: false, normalises: normalises).tableWays.map(\.sentence)
+    }
+
+    /// One change, and what the plan says of the table.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let sentence: String
+        let isInStore: Bool
+        let change: @Sendable (inout EntityDescription) -> Void
+
+        init(
+            _ sentence: String, isInStore: Bool = true, _ change: @escaping @Sendable (inout EntityDescription) -> Void
+        ) {
+            (self.sentence, self.isInStore, self.change) = (sentence, isInStore, change)
+        }
+
+        var testDescription: String { sentence }
+    }
+
+    static let cases: [Case] = [
+        Case("ZNOTE is altered in place: adds ZMARK.") { $0.attributes.append(.init(name: "mark", type: .date)) },
+        Case("ZNOTE is altered in place: drops ZRATE.") { $0.removeAttribute("rate") },
+        Case("ZNOTE is altered in place: renames ZTITLE to ZHEADING.") {
+            $0.removeAttribute("title")
+            $0.attributes.append(
+                .init(name: "heading", type: .string, isIndexed: true, renamingIdentifier: "title"))
+        },
+        Case("ZNOTE is altered in place: adds ZMARK, drops ZRATE, renames ZTEXT to ZBODY.") {
+            $0.removeAttribute("rate")
+            $0.removeAttribute("text")
+            $0.attributes.append(.init(name: "body", type: .string, renamingIdentifier: "text"))
+            $0.attributes.append(.init(name: "mark", type: .date))
+        },
+        Case("ZNOTE is unchanged.") { $0.changeAttribute("size") { $0.type = .integer64 } },
+        Case("ZNOTE is altered in place: adds ZMARK. Its rows are updated: ZMARK gets new values.") {
+            $0.attributes.append(.init(name: "mark", type: .boolean, isOptional: false, defaultValue: .boolean(true)))
+        },
+        Case("Rows of ZNOTE are updated: ZSIZE gets new values.") {
+            $0.changeAttribute("size") { ($0.isOptional, $0.defaultValue) = (false, .integer(3)) }
+        },
+        Case("ZNOTE is rebuilt, because ZSIZE is declared INTEGER, and becomes FLOAT.", isInStore: false) {
+            $0.changeAttribute("size") { $0.type = .double }
+        },
+        Case(
+            "ZNOTE is rebuilt, because to drop its columns one by one would write all rows more often.",
+            isInStore: false
+        ) { note in for name in ["rate", "size", "text"] { note.removeAttribute(name) } },
+    ]
+
+    @Test("the plan says the cheapest way, and both ways leave the same values", arguments: cases)
+    func way(trial: Case) throws {
+        let versions = try Self.notes(trial.change)
+        let store = try DeferredStore(versions.versions[0])
+        let other = try store.copy()
+        #expect(try ways(store, versions) == [trial.sentence])
+        let prepared = try store.prepared(versions, defers: false, normalises: false)
+        let outcome = try Migrator().run(try #require(try prepared.migration()), on: store.path)
+        // Without a working copy there is no such phase.
+        #expect(outcome.seconds.contains { $0.phase == .copy } == !trial.isInStore)
+        try other.migrate(versions, defers: false, normalises: true)
+        #expect(try store.values() == other.values())
+        #expect(try StoreAudit(store.path, model: versions.versions[1].model).findings == [])
+        let backup = try #require(try Migrator().backups(of: store.path).list().last)
+        #expect(try SQLiteShell.run(backup.store, "PRAGMA integrity_check") == "ok\n")
+    }
+
+    @Test func `normalised, the columns stand as in a new store, also those that were appended before`() throws {
+        let mark = AttributeDescription(name: "mark", type: .string)
+        var (second, third) = (Self.note, Self.note)
+        second.attributes.append(mark)
+        third.attributes += [mark, .init(name: "aside", type: .string)]
+        let versions = try Self.versions([[Self.note], [second], [third]])
+        let store = try DeferredStore(versions.versions[0])
+        try store.migrate(versions, to: "2", defers: false, normalises: false)
+        let columns = "SELECT group_concat(name) FROM pragma_table_info('ZNOTE')"
+        #expect(try store.shell(columns) == "Z_PK,Z_ENT,Z_OPT,ZSIZE,ZRATE,ZTEXT,ZTITLE,ZMARK\n")
+        let sentence = "ZNOTE is rebuilt, because the columns were asked for in the order of a new store."
+        #expect(try ways(store, versions, normalises: true) == [sentence])
+        try store.migrate(versions, defers: false, normalises: true)
+        #expect(try store.shell(columns) == "Z_PK,Z_ENT,Z_OPT,ZSIZE,ZRATE,ZASIDE,ZMARK,ZTEXT,ZTITLE\n")
+    }
+
+    @Test func `an entity that sorts first renumbers the rows, and the table stays`() throws {
+        let versions = try Self.versions([[Self.note], [Self.note, EntityDescription(name: "Author")]])
+        let store = try DeferredStore(versions.versions[0])
+        #expect(
+            try ways(store, versions) == ["ZAUTHOR is made.", "Rows of ZNOTE are updated: Z_ENT gets new values."])
+        try store.migrate(versions, defers: false, normalises: false)
+        #expect(try store.shell("SELECT DISTINCT Z_ENT FROM ZNOTE") == "2\n")
+        #expect(
+            try store.shell("SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY ORDER BY 1") == "1|Author\n2|Note\n")
+    }
+
+    @Test func `what one entity of a hierarchy gets does not write the rows of another`() throws {
+        let animal = EntityDescription(name: "Animal", attributes: [.init(name: "name", type: .string)])
+        var cat = EntityDescription(
+            name: "Cat", superentityName: "Animal", attributes: [.init(name: "lives", type: .integer16)])
+        let dog = EntityDescription(
+            name: "Dog", superentityName: "Animal", attributes: [.init(name: "tail", type: .double)])
+        let before = [animal, cat, dog]
+        cat.attributes.append(.init(name: "purr", type: .string))
+        let versions = try Self.versions([before, [animal, cat, dog]])
+        let store = try DeferredStore(versions.versions[0])
+        // The new version does not know it.
+        _ = try store.shell(
+            "UPDATE ZANIMAL SET ZTAIL = 0.5 WHERE Z_ENT = 2 AND Z_PK = (SELECT min(Z_PK) FROM ZANIMAL WHERE Z_ENT = 2)")
+        #expect(try ways(store, versions) == ["ZANIMAL is altered in place: adds ZPURR."])
+        let rows = "SELECT Z_PK, Z_ENT, Z_OPT, ZNAME, ZLIVES, ZTAIL FROM ZANIMAL ORDER BY 1"
+        let before2 = try store.shell(rows)
+        try store.migrate(versions, defers: false, normalises: false)
+        #expect(try store.shell(rows) == before2)
+        #expect(try store.shell("SELECT count(*), count(ZPURR) FROM ZANIMAL").hasSuffix("|0\n"))
+    }
+
+    @Test(arguments: ["VIEW v AS SELECT ZTEXT FROM ZNOTE", "INDEX app ON ZNOTE (\"ZSIZE\")"])
+    func `an object of the app that SQLite would read again has the table rebuilt, and stays`(object: String) throws {
+        let versions = try Self.notes { $0.removeAttribute("rate") }
+        let store = try DeferredStore(versions.versions[0])
+        _ = try store.shell("CREATE \(object)")
+        #expect(try ways(store, versions).first?.hasPrefix("ZNOTE is rebuilt, because the ") == true)
+        try store.migrate(versions, defers: false, normalises: false)
+        #expect(try store.shell("SELECT sql FROM sqlite_master WHERE name IN ('v', 'app')") == "CREATE \(object)\n")
+    }
+
+    @Test func `many columns in many tables are not altered one by one`() throws {
+        let entities = (0..<200).map { EntityDescription(name: "Entity\($0)") }
+        let changed = entities.map { entity in
+            EntityDescription(name: entity.name, attributes: (0..<5).map { .init(name: "value\($0)", type: .date) })
+        }
+        let store = try DeferredStore(Self.versions([entities]).versions[0], rows: 0)
+        let reason = "because SQLite would read every table and index 1,000 times to alter them one by one."
+        let ways = try ways(store, Self.versions([entities, changed]))
+        #expect(ways.allSatisfy { $0.hasSuffix(reason) }, "\(ways.prefix(2))")
+    }
+
+    @Test(
+        "what a statement does wrong is found before the commit, and the store is as it was",
+        arguments: [
+            "UPDATE main.ZNOTE SET ZTITLE = 'x' WHERE Z_PK = 1", "DELETE FROM main.ZNOTE WHERE Z_PK = 2",
+            "ALTER TABLE main.ZNOTE ADD COLUMN ZSTRANGE INTEGER", "UPDATE main.ZNOTE SET Z_ENT = 9",
+        ])
+    func wrong(sql: String) throws {
+        let versions = try Self.notes { $0.attributes.append(.init(name: "mark", type: .string)) }
+        let store = try DeferredStore(versions.versions[0])
+        let before = try store.contents()
+        let prepared = try store.prepared(versions, defers: false, normalises: false)
+        var migration = try #require(try prepared.migration())
+        #expect(migration.staysInStore)
+        migration.script.statements.append(.init(.update, "ZNOTE", sql, "Does something wrong."))
+        let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: store.path) }
+        #expect(error?.code == .verificationFailed)
+        #expect(try store.contents() == before)
+        // The same run without the fault succeeds.
+        try store.migrate(versions, defers: false, normalises: false)
+    }
+
+    @Test func `a frugal run changes a copy, and keeps no backup`() throws {
+        let versions = try Self.notes { $0.attributes.append(.init(name: "mark", type: .string)) }
+        let store = try DeferredStore(versions.versions[0])
+        let prepared = try store.prepared(versions, defers: false, normalises: false)
+        let outcome = try Migrator(options: MigrationOptions(isFrugal: true)).run(
+            try #require(try prepared.migration()), on: store.path)
+        #expect(outcome.backup == nil && outcome.seconds.contains { $0.phase == .copy })
+    }
+}
+
+extension EntityDescription {
+    fileprivate mutating func removeAttribute(_ name: String) { attributes.removeAll { $0.name == name } }
+
+    fileprivate mutating func changeAttribute(_ name: String, _ change: (inout AttributeDescription) -> Void) {
+        for index in attributes.indices where attributes[index].name == name { change(&attributes[index]) }
+    }
+}
