@@ -23,8 +23,8 @@ import Testing
     /// Members of a class that starts on line 1, and what is said of them on line 2.
     @Test(arguments: [
         (
-            "let title: String",
-            "2:1 'title' is a let, which a store cannot fill: declare it as var, or mark it @Transient"
+            "let title = \"\"",
+            "2:1 warning: 'title' is a let with a value, which no store keeps: declare it as var, or mark it @Transient"
         ),
         (
             "lazy var title = \"\"",
@@ -69,12 +69,12 @@ import Testing
     }
 
     @Test func `a let is fixed by an editor`() {
-        let expansion = MacroExpansion("@Model final class Note {\nlet title: String\ninit() {} }")
+        let expansion = MacroExpansion("@Model final class Note {\nlet title = \"\"\ninit() {} }")
         #expect(expansion.fixes == ["declare it as var"])
     }
 
     @Test func `every fault of a model is said at once`() {
-        let expansion = MacroExpansion("@Model final class Note {\nlet a: Int\nvar description = 1\nlazy var b = 2\n}")
+        let expansion = MacroExpansion("@Model final class Note {\nlet a = 1\nvar description = 1\nlazy var b = 2\n}")
         #expect(expansion.diagnostics.map { $0.prefix(3) } == ["2:1", "3:5", "4:10", "1:20"].map { $0.prefix(3) })
     }
 

@@ -55,7 +55,9 @@ extension ManagedObjectContext {
                 .unknownKey, "The model has no entity \(entityName).", place: entityName,
                 remedy: "It has: \(coordinator.managedObjectModel.entities.map(\.name).joined(separator: ", ")).")
         }
-        return coordinator.objects.stores(holding: entityName)
+        let stores = coordinator.objects.stores(holding: entityName)
+        guard !stores.isEmpty else { throw coordinator.objects.noStore(holding: entityName) }
+        return stores
     }
 }
 

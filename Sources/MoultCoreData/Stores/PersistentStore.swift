@@ -38,7 +38,20 @@ public final class PersistentStore: @unchecked Sendable {
         identifier = store.identifier
         isReadOnly = store.isReadOnly
         self.options = options
-        entry = Mutex(store.path.isEmpty ? nil : OpenStores.Entry(store.path))
+        entry = Mutex(nil)
+        if !store.path.isEmpty { entry.withLock { $0 = OpenStores.Entry(store.path, self) } }
+    }
+
+    /// Whether the store can be closed without a loss; false while it is being opened.
+    var canRetire: Bool { store.coordinator?.canRetire(store) ?? false }
+
+    /// Closes the store, so that this process can migrate it.
+    ///
+    /// - Returns: false, and the store stays open, where unsaved changes would be lost.
+    func retire() -> Bool {
+        guard let coordinator = store.coordinator, coordinator.retire(store) else { return false }
+        entry.withLock { $0 = nil }
+        return true
     }
 
     package func close() {

@@ -148,8 +148,8 @@ extension StoreOpening {
     ) throws -> (Migrator, PreparedMigration)? {
         let path = try system.resolve(path)
         if OpenStores.shared.contains(path) {
-            try checkOpenStore(path)
-            return nil
+            guard try isBehind(openStore: path) else { return nil }
+            guard OpenStores.shared.retire(path) else { throw unsaved(path) }
         }
         var engine = MigrationOptions(patience: max(options.busyTimeout, 0))
         if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
@@ -190,16 +190,26 @@ extension StoreOpening {
         return position < target
     }
 
-    /// A store that this process has open already is looked at through SQLite, and cannot be migrated.
-    private func checkOpenStore(_ path: String) throws {
+    /// Looks at a store that this process has open already, through SQLite.
+    ///
+    /// - Throws: what is wrong with its version, before whoever has it open is disturbed.
+    private func isBehind(openStore path: String) throws -> Bool {
         let connection = try Connection(path, mode: .readOnly, busyTimeout: options.busyTimeout)
         defer { connection.close() }
         guard let hashes = try StoreMetadata(from: connection).hashes, !hashes.fits(try modelVersion().hashes) else {
-            return
+            return false
         }
-        throw MigrationError(
-            .locked, "The store is of another version of the model, and it is open in this process.", place: path,
-            remedy: "Remove it from its coordinator; then it can be migrated.")
+        let snapshot = try StoreSnapshot(connection)
+        var registry = description?.migrationRegistry ?? MigrationRegistry()
+        try checkMayMigrate(path, snapshot, versions(for: snapshot, addingStagesTo: &registry))
+        return true
+    }
+
+    private func unsaved(_ path: String) -> MigrationError {
+        MigrationError(
+            .locked,
+            "The store is of another version of the model, and a context of this process has unsaved changes in it.",
+            place: path, remedy: "Save them or roll them back; then the store can be migrated.")
     }
 
     /// The versions to go through, and in what is registered what their stages name.

@@ -37,10 +37,13 @@ public struct SwiftDataConfiguration: Sendable {
         return ModelConfiguration(schema: schema, url: url, cloudKitDatabase: mirror)
     }
 
+    /// - Parameter plan: in place of ``migrationPlan``.
     /// - Throws: what making a ``ModelContainer`` throws.
-    public func makeContainer(url: URL? = nil, isStoredInMemoryOnly: Bool = false) throws -> ModelContainer {
+    public func makeContainer(
+        migrationPlan plan: (any SchemaMigrationPlan.Type)? = nil, url: URL? = nil, isStoredInMemoryOnly: Bool = false
+    ) throws -> ModelContainer {
         try ModelContainer(
-            for: schema, migrationPlan: migrationPlan,
+            for: schema, migrationPlan: plan ?? migrationPlan,
             configurations: modelConfiguration(url: url, isStoredInMemoryOnly: isStoredInMemoryOnly))
     }
 }

@@ -42,6 +42,12 @@ public final class ModelContext {
         set { objects.transactionAuthor = newValue }
     }
 
+    /// Always nil: there is no undo, and Linux has no `UndoManager`. Setting nil is allowed, as apps do to save time.
+    public var undoManager: Never? {
+        get { nil }
+        set {}
+    }
+
     // MARK: - Inserting and deleting
 
     /// Takes in a model and every model that it leads to. The next save makes rows of them, or, where their unique

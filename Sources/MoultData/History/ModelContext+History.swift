@@ -30,7 +30,7 @@ extension ModelContext {
         let byStore = Dictionary(grouping: doomed, by: \.storeIdentifier)
         try SwiftDataError.translating {
             try objects.perform {
-                for store in graph.stack.coordinator.stores {
+                for store in try graph.stack.coordinator.usableStores() {
                     try store.deleteHistory((byStore[store.identifier.uuidString] ?? []).map(\.transactionIdentifier))
                 }
             }
@@ -54,7 +54,7 @@ private struct HistoryReading {
 
     /// Those that may be wanted, in the order of their saves.
     func transactions(_ wanted: WantedHistory) throws -> [DefaultHistoryTransaction] {
-        let stores = graph.stack.coordinator.stores
+        let stores = try graph.stack.coordinator.usableStores()
         let records = try SwiftDataError.translating {
             try graph.objects.perform {
                 try stores.map { store in

@@ -1,3 +1,5 @@
+public import MoultCoreData
+
 // One function for each kind of property; the compiler takes the one that fits the property's type. SwiftData draws the
 // same line: a property of any other type does not compile.
 

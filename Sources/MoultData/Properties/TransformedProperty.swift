@@ -1,4 +1,5 @@
 import Foundation
+public import MoultCoreData
 import MoultModel
 
 /// A property whose values a ``ValueTransformer`` turns into data: `@Attribute(.transformable(by:))`.
@@ -10,7 +11,7 @@ public struct _TransformedProperty<Value>: _ModelProperty {
         var found: ValueTransformer? {
             switch self {
             case .type(let type): type.init()
-            case .name(let name): ValueTransformer.registered(forName: name)?.init()
+            case .name(let name): ValueTransformer.registered(name)
             }
         }
 
@@ -28,7 +29,7 @@ public struct _TransformedProperty<Value>: _ModelProperty {
     public func read(_ key: String, of backing: any BackingData) -> Value {
         var data: Data?
         if case .transformable(let bytes)? = backing.attribute(key)?.fitted(to: .transformable) { data = Data(bytes) }
-        if let value = transformer.found?.reverseTransformedValue(data) as? Value { return value }
+        if let value = transformer.found?.value(of: data) as? Value { return value }
         if let none = Optional<Any>.none as? Value {
             if data != nil { backing._noteUnreadable(key) }
             return none
@@ -49,12 +50,12 @@ public struct _TransformedProperty<Value>: _ModelProperty {
     /// Whether the transformer turns the stored data back into a value of the type.
     public func canRead(_ value: AttributeValue) -> Bool {
         guard case .transformable(let bytes) = value.fitted(to: .transformable) else { return false }
-        return transformer.found?.reverseTransformedValue(Data(bytes)) is Value
+        return transformer.found?.value(of: Data(bytes)) is Value
     }
 
     /// A value of the type made of nothing, or what the transformer makes of empty data.
     public var blank: Value? {
-        StandIn.value(of: Value.self) ?? transformer.found?.reverseTransformedValue(Data()) as? Value
+        StandIn.value(of: Value.self) ?? transformer.found?.value(of: Data()) as? Value
     }
 
     /// A transformable attribute, optional where the type is.
@@ -76,12 +77,23 @@ public struct _TransformedProperty<Value>: _ModelProperty {
                 remedy: "Register it with ValueTransformer.setValueTransformer(_:forName:) before models are made.")
         }
         if Optional<Any>.none is Value, case Optional<Any>.none = value as Any? { return nil }
-        guard let transformed = found.transformedValue(value) else { return nil }
+        guard let transformed = found.data(of: value) else { return nil }
         guard let data = transformed as? Data else {
             throw MigrationError(
                 .wrongType, "\(transformer.name) made a \(type(of: transformed)), not Data, of a \(Value.self).",
                 place: transformer.name, remedy: "Return Data from transformedValue(_:).")
         }
         return .transformable([UInt8](data))
+    }
+}
+
+// A transformer makes the data with `transformedValue(_:)`; one that archives, the other way round, as in Core Data.
+extension ValueTransformer {
+    fileprivate func data(of value: Any?) -> Any? {
+        self is NSSecureUnarchiveFromDataTransformer ? reverseTransformedValue(value) : transformedValue(value)
+    }
+
+    fileprivate func value(of data: Data?) -> Any? {
+        self is NSSecureUnarchiveFromDataTransformer ? transformedValue(data) : reverseTransformedValue(data)
     }
 }

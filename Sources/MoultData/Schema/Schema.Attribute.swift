@@ -1,3 +1,4 @@
+public import MoultCoreData
 import MoultModel
 
 extension Schema {

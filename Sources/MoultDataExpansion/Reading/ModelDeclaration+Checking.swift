@@ -28,7 +28,7 @@ extension ModelDeclaration {
             guard binding.initializer == nil, !binding.startsAsNil else { return nil }
             return Diagnostic(node: transient, message: ModelDiagnostic.transientWithoutValue(property: property))
         }
-        if variable.bindingSpecifier.tokenKind == .keyword(.let) {
+        if variable.bindingSpecifier.tokenKind == .keyword(.let), binding.initializer != nil {
             return Diagnostic(
                 node: variable.bindingSpecifier, message: ModelDiagnostic.constant(property: property),
                 fixIt: .replace(

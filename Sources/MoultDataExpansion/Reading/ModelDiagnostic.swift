@@ -17,8 +17,13 @@ enum ModelDiagnostic: DiagnosticMessage {
     case inverseOnBothSides(property: String, inverse: String)
     case constraintNotOfKeyPaths(macro: String)
 
-    /// SwiftData compiles observers and never calls them.
-    var severity: DiagnosticSeverity { if case .observers = self { .warning } else { .error } }
+    /// SwiftData compiles observers and never calls them; it compiles such a constant and does not keep it.
+    var severity: DiagnosticSeverity {
+        switch self {
+        case .observers, .constant: .warning
+        default: .error
+        }
+    }
 
     var diagnosticID: MessageID {
         MessageID(domain: "MoultData", id: "\(self)".prefix { $0 != "(" }.description)
@@ -33,7 +38,7 @@ enum ModelDiagnostic: DiagnosticMessage {
         case .noInitializer(let model):
             "@Model requires an initializer be provided for '\(model)'"
         case .constant(let property):
-            "'\(property)' is a let, which a store cannot fill: declare it as var, or mark it @Transient"
+            "'\(property)' is a let with a value, which no store keeps: declare it as var, or mark it @Transient"
         case .lazy(let property):
             "'\(property)' is lazy, which a store cannot fill: give it a plain value, or mark it @Transient"
         case .observers(let property):

@@ -11,13 +11,18 @@ struct PersistedProperty {
     /// Whether its type may be a model, or a collection of models, as far as its source tells.
     let mayBeModel: Bool
 
-    /// Nil for what is not kept: computed, static, lazy, transient and constant properties.
+    /// Whether it is a `let`, which an initialiser sets: read once, when a context makes the object.
+    let isConstant: Bool
+
+    /// Nil for what is not kept: computed, static, lazy and transient properties, and constants with a value.
     init?(_ variable: VariableDeclSyntax) {
-        guard variable.isInstanceStored, variable.bindingSpecifier.tokenKind == .keyword(.var),
+        guard variable.isInstanceStored,
             variable.attribute(named: "Transient") == nil, !variable.has(.lazy),
             let binding = variable.bindings.first, variable.bindings.count == 1,
             let pattern = binding.pattern.as(IdentifierPatternSyntax.self)
         else { return nil }
+        isConstant = variable.bindingSpecifier.tokenKind == .keyword(.let)
+        guard !isConstant || binding.initializer == nil else { return nil }
         name = pattern.identifier.identifier?.name ?? pattern.identifier.text
         initialValue = binding.initializer?.value.trimmed
         attribute = variable.attribute(named: "Attribute")
@@ -41,7 +46,7 @@ struct PersistedProperty {
     var spelling: String { Keyword.isReserved(name) ? "`\(name)`" : name }
 
     /// How values of the property are read and written: what the model has chosen once.
-    func access(in model: String) -> String { "\(model).\(choiceName)" }
+    func access(in model: String) -> String { "\(model).\(isConstant ? "_$Constants." : "")\(choiceName)" }
 
     var choiceName: String { "_$kept_\(name)" }
 

@@ -37,6 +37,6 @@ struct ModelActorMacro: MemberMacro, ExtensionMacro {
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
         guard declaration.is(ActorDeclSyntax.self) else { return [] }
-        return [try ExtensionDeclSyntax("extension \(type.trimmed): MoultData.ModelActor {}")]
+        return [try ExtensionDeclSyntax("extension \(type.trimmed): MoultData._ModelActor {}")]
     }
 }

@@ -28,8 +28,8 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
             let isAskedFor = initializer.body != nil && ModelDeclaration(model).mayLeadToModels
             return isAskedFor ? ["@_ModelInitializer"] : []
         }
-        guard let variable = member.as(VariableDeclSyntax.self), PersistedProperty(variable) != nil else { return [] }
-        return ["@_PersistedProperty"]
+        let property = member.as(VariableDeclSyntax.self).flatMap(PersistedProperty.init)
+        return property.map { !$0.isConstant } ?? false ? ["@_PersistedProperty"] : []
     }
 
     static func expansion(
@@ -70,6 +70,6 @@ extension DeclGroupSyntax {
 
 extension TypeSyntax {
     fileprivate var isPersistentModel: Bool {
-        ["PersistentModel", "MoultData.PersistentModel"].contains(trimmedDescription)
+        ["PersistentModel", "MoultData.PersistentModel", "SwiftData.PersistentModel"].contains(trimmedDescription)
     }
 }

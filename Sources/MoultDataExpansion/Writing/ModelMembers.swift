@@ -20,6 +20,7 @@ struct ModelMembers {
         // A class without an initialiser or properties of its own inherits its parent's.
         let initializer = parent != nil && !model.hasInitializer && model.properties.isEmpty ? [] : [initializer]
         return backing + observing + [persistentBackingData, ownValues] + initializer + [properties] + metadata
+            + choices
     }
 
     private var access: String { model.access(isOverridable: false) }
@@ -45,17 +46,34 @@ struct ModelMembers {
             """
     }
 
+    private var constants: [PersistedProperty] { model.properties.filter(\.isConstant) }
+
+    /// How constants are kept. Those that can be set have a peer that says it.
+    private var choices: [DeclSyntax] {
+        let lines = constants.map { "\n    static let \($0.choiceName) = \($0.choice(in: model.name))" }
+        return lines.isEmpty ? [] : ["private enum _$Constants {\(raw: lines.joined())\n}"]
+    }
+
+    /// What a constant holds is written when a context asks: its initialisation has no accessor.
     private var ownValues: DeclSyntax {
         let inherited = parent == nil ? "" : "super._$ownValues + "
+        let written = constants.map { property in
+            "\(property.access(in: model.name)).write(\(property.spelling), \"\(property.name)\", to: _$backingData)\n    "
+        }
+        let lines = written.isEmpty ? "" : written.joined() + "return "
         return """
             \(raw: overridable)var _$ownValues: [MoultData.OwnValues] {
-                \(raw: inherited)[_$backingData].compactMap { $0 as? MoultData.OwnValues }
+                \(raw: lines)\(raw: inherited)[_$backingData].compactMap { $0 as? MoultData.OwnValues }
             }
             """
     }
 
     private var initializer: DeclSyntax {
-        let kept = model.properties.map { "_\($0.name) = MoultData._Kept()" }
+        let kept = model.properties.map { property in
+            property.isConstant
+                ? "\(property.spelling) = \(property.access(in: model.name)).read(\"\(property.name)\", of: backingData)"
+                : "_\(property.name) = MoultData._Kept()"
+        }
         let rest = parent == nil ? [] : ["super.init(backingData: backingData)"]
         let lines = (kept + rest + ["_$backingData = backingData"]).joined(separator: "\n    ")
         return """

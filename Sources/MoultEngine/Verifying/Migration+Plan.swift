@@ -153,8 +153,21 @@ struct StoreVerification: Sendable {
         }
         let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }
         for (code, all) in Dictionary(grouping: violations, by: \.finding.code).sorted(by: { $0.key < $1.key }) {
-            if all.reduce(0, { $0 + $1.count }) > old[code, default: 0] { try refuse(all.map(\.finding)) }
+            guard all.reduce(0, { $0 + $1.count }) > old[code, default: 0] else { continue }
+            if code == "required-missing" { throw missing(all.map(\.finding)) }
+            try refuse(all.map(\.finding))
         }
+    }
+
+    /// Nothing that is inferred leaves a required value out; the code of a stage may.
+    private func missing(_ findings: [Finding]) -> MigrationError {
+        MigrationError(
+            .dataConflict,
+            "The code of the migration left out required values. "
+                + findings.prefix(5).map(\.message).joined(separator: " "),
+            place: findings.first?.place ?? "",
+            remedy: "The store is unchanged. Set the values in the code, delete the objects before the change, or give "
+                + "the properties default values.")
     }
 
     private func refuse(_ findings: [Finding]) throws {

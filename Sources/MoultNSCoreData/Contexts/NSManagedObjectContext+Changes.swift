@@ -62,6 +62,11 @@ extension NSManagedObjectContext {
     }
 
     func insertNew(_ entityName: String) -> NSManagedObject {
+        if let migration {
+            return orRaise("NSEntityDescription.insertNewObject(forEntityName: \"\(entityName)\")") {
+                try migration.insert(entityName)
+            }
+        }
         let made = makeBase(entityName)
         let object = made.face
         show(object, of: made)

@@ -45,7 +45,9 @@ extension NSManagedObjectContext {
                 .unknownKey, "The model has no entity \(entityName).", place: entityName,
                 remedy: "Correct the name of the entity.")
         }
-        return coordinator.objects.stores(holding: entityName)
+        let stores = coordinator.objects.stores(holding: entityName)
+        guard !stores.isEmpty else { throw coordinator.objects.noStore(holding: entityName) }
+        return stores
     }
 }
 

@@ -40,7 +40,8 @@ extension NSManagedObjectContext {
 
     private func results<Result>(_ request: NSFetchRequest<Result>) throws -> [Any] {
         try cocoaErrors {
-            try base.inTurn { graph in
+            if let migration { return try migration.fetch(try objectFetch(request), in: self) }
+            return try base.inTurn { graph in
                 let fetch = try objectFetch(request)
                 switch request.resultType {
                 case .managedObjectIDResultType: return try graph.fetchIDs(fetch)

@@ -21,6 +21,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     private var saves: (any NSObjectProtocol)?
     /// Keeps the coordinator while the context does.
     private var standing: (coordinator: NSPersistentStoreCoordinator?, parent: NSManagedObjectContext?)
+    /// The running migration whose objects the context has.
+    weak var migration: MigrationFace?
     /// Whether an object is being made whose face comes later.
     var isMakingObject = false
     /// Objects with changes since the last save, which may have values of their own.
@@ -115,9 +117,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         get { base.automaticallyMergesChangesFromParent }
         set { base.automaticallyMergesChangesFromParent = newValue }
     }
-    /// Unavailable: Foundation has no `UndoManager` on Linux.
-    @available(*, unavailable, message: "Foundation has no UndoManager on Linux; use a child context, or rollback()")
-    open var undoManager: Never? { nil }
+    /// Always nil: there is no undo, and Linux has no `UndoManager`. Setting nil is allowed, as apps do to save time.
+    open var undoManager: Never? {
+        get { nil }
+        set {}
+    }
     /// Unavailable: Foundation has no `UndoManager` on Linux.
     @available(*, unavailable, message: "Foundation has no UndoManager on Linux; use a child context, or rollback()")
     open func undo() {}

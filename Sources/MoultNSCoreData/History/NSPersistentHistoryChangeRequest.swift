@@ -64,7 +64,7 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         }
         return try context.base.inTurn { _ in
             var found: [NSPersistentHistoryTransaction] = []
-            for store in coordinator.base.persistentStores.map(\.store) {
+            for store in try coordinator.base.objects.usableStores() {
                 let number = token?.numbers[store.identifier.uuidString]
                 switch bound {
                 case .after(let moment):

@@ -125,7 +125,3 @@ open class NSPropertyMapping: NSObject {
 
     var value: PropertyMapping { PropertyMapping(name ?? "", valueExpression?.expression) }
 }
-
-/// Unavailable: the policies of MoultCoreData have other signatures.
-@available(*, unavailable, message: "use an NSCustomMigrationStage, or EntityMigrationPolicy of MoultCoreData")
-open class NSEntityMigrationPolicy: NSObject {}

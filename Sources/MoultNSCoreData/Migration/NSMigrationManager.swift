@@ -9,6 +9,10 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     public let sourceModel: NSManagedObjectModel
     /// The version that it is migrated to.
     public let destinationModel: NSManagedObjectModel
+    /// Notes of the policies for one another.
+    open var userInfo: [AnyHashable: Any]?
+    /// The migration that policies are called for; used on its thread only.
+    var running: MigrationFace?
     private let state = Mutex((progress: Float(0), isCancelled: false))
 
     /// A manager between two versions.
@@ -64,6 +68,17 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         }
         description.migrationRegistry.register(
             mapping: mapping.value, from: "the source model", to: "the destination model")
+        for name in Set(mapping.entityMappings.compactMap(\.entityMigrationPolicyClassName)) {
+            guard let type = NSClassFromString(name) as? NSEntityMigrationPolicy.Type else {
+                throw MigrationError(
+                    .usage, "There is no class \(name) that is an NSEntityMigrationPolicy.", place: name,
+                    remedy: "Set entityMigrationPolicyClassName to NSStringFromClass of the policy.")
+            }
+            let made = PolicyType(type: type)
+            description.migrationRegistry.register(
+                policy: { [self] in PolicyBridge(made.type.init(), self) }, named: name)
+        }
+        defer { running = nil }
         description.migrationProgress = { [weak self] progress in
             self?.state.withLock { $0.progress = Float(progress.fractionCompleted) }
         }
@@ -76,3 +91,5 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         state.withLock { $0.progress = 1 }
     }
 }
+
+private struct PolicyType: @unchecked Sendable { let type: NSEntityMigrationPolicy.Type }

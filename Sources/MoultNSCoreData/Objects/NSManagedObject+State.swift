@@ -6,6 +6,7 @@ extension NSManagedObject {
     /// Changes once: when the first save makes a temporary one permanent.
     public var objectID: NSManagedObjectID {
         if let base { return base.objectID }
+        if let migrated { return migrated.objectID }
         return NSManagedObjectID(temporary: 0, entityName: entityIfDetached?.name ?? "")
     }
     /// The identity.

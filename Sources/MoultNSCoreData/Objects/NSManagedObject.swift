@@ -12,6 +12,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult, Identifiable {
     private let record: ManagedKey?
     private var detachedEntity: NSEntityDescription?
     private var detached: [String: Any] = [:]
+    /// The values of an object that a running migration has.
+    var migrated: MigratedValues?
 
     /// Called by the context.
     public required init(_ handle: NSManagedObjectHandle) {
@@ -84,6 +86,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult, Identifiable {
             record.note(key)
             return nil
         }
+        if let migrated { return migrated.value(forKey: key) }
         guard let base else { return detached[key] }
         return orRaise("\(type(of: self)).value(forKey: \"\(key)\")") {
             do {
@@ -97,6 +100,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult, Identifiable {
 
     /// Sets a value by a name of the model.
     open func setValue(_ value: Any?, forKey key: String) {
+        if let migrated {
+            orRaise("\(type(of: self)).setValue(_:forKey: \"\(key)\")") { try migrated.setValue(value, forKey: key) }
+            return
+        }
         guard let base else {
             detached[key] = value
             return
@@ -112,6 +119,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult, Identifiable {
         if let record {
             record.note(keyPath)
             return nil
+        }
+        if migrated != nil {
+            return keyPath.split(separator: ".").reduce(self) { owner, key in
+                (owner as? NSManagedObject)?.value(forKey: String(key)) as Any
+            }
         }
         return orRaise("\(type(of: self)).value(forKeyPath: \"\(keyPath)\")") {
             publicValue(try base?.value(forKeyPath: keyPath))

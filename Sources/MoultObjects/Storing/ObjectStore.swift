@@ -26,6 +26,8 @@ package final class ObjectStore {
     package let system: any System
 
     let connection: Connection
+    /// The coordinator that the store was added to.
+    package internal(set) weak var coordinator: ObjectCoordinator?
     /// Writes rows in the transaction that is open.
     let writer: RowWriter
     let externalData: (String) throws -> [UInt8]?

@@ -110,8 +110,7 @@ extension MigrationManager {
     public func sourceObjects(
         _ entityName: String, where format: String? = nil, _ arguments: ExpressionValue..., limit: Int = 0
     ) throws -> [SourceObject] {
-        let fetch = try Self.fetch(entityName, format, arguments, limit)
-        return try sources.store.fetchSnapshots(fetch).map(sources.object)
+        try sourceObjects(Self.fetch(entityName, format, arguments, limit))
     }
 
     /// The objects of the new version that fulfil a condition, as far as they are made.
@@ -120,7 +119,16 @@ extension MigrationManager {
     public func destinationObjects(
         _ entityName: String, where format: String? = nil, _ arguments: ExpressionValue..., limit: Int = 0
     ) throws -> [DestinationObject] {
-        let fetch = try Self.fetch(entityName, format, arguments, limit)
+        try destinationObjects(Self.fetch(entityName, format, arguments, limit))
+    }
+
+    /// The objects of the old version that a fetch finds.
+    package func sourceObjects(_ fetch: ObjectFetch) throws -> [SourceObject] {
+        try sources.store.fetchSnapshots(fetch).map(sources.object)
+    }
+
+    /// The objects of the new version that a fetch finds, as far as they are made.
+    package func destinationObjects(_ fetch: ObjectFetch) throws -> [DestinationObject] {
         try writeAll()
         return try destinationStore.fetchIDs(fetch).map {
             try object(ObjectReference(entityName: $0.entityName, primaryKey: $0.key))

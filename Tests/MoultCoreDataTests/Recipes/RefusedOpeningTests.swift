@@ -128,18 +128,27 @@ import Testing
         #expect(error.coreData?.number == 134090)
     }
 
-    @Test func `a store that this process has open already is not migrated`() throws {
+    @Test func `a store that this process has open is migrated when nothing unsaved would be lost`() throws {
         let store = try TestStore()
         try store.populate()
         let first = try store.container(Library.first())
-        let error = try #require(throws: MigrationError.self) { try store.container(Library.second()) }
-        #expect(error.code == .locked)
-        // A second container of the same version is welcome.
+        // A second container of the same version disturbs nobody.
         let second = try store.container(Library.first())
-        #expect(try second.viewContext.count(for: FetchRequest<ManagedObject>(entityName: "Book")) == 10)
-        try first.close()
-        try second.close()
-        try store.container(Library.second()).close()
+        let (books, context) = (FetchRequest<ManagedObject>(entityName: "Book"), second.viewContext)
+        #expect(try context.count(for: books) == 10)
+        _ = try context.insertNewObject(forEntityName: "Book")
+        let unsaved = try #require(throws: MigrationError.self) { try store.container(Library.second()) }
+        #expect(unsaved.code == .locked && unsaved.message.contains("unsaved changes"))
+        #expect(try first.viewContext.count(for: books) == 10)
+        context.rollback()
+        let third = try store.container(Library.second())
+        #expect(try third.viewContext.count(for: books) == 10)
+        for container in [first, second] {
+            let closed = try #require(throws: MigrationError.self) { try container.viewContext.count(for: books) }
+            #expect(closed.code == .storeAhead && closed.remedy.contains("made last"))
+            try container.close()
+        }
+        try third.close()
     }
 
     @Test func `an unknown option is an error that names the known ones`() throws {

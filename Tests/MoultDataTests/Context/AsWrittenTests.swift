@@ -30,6 +30,21 @@ enum SingleV2: VersionedSchema {
     }
 }
 
+@Model final class Ticket {
+    @Attribute(.unique) let id: UUID
+    let price: Double
+    let place: Place
+    var isUsed = false
+
+    struct Place: Codable { var row: Int }
+
+    init(id: UUID, price: Double, place: Place = Place(row: 3)) {
+        self.id = id
+        self.price = price
+        self.place = place
+    }
+}
+
 /// SwiftData code as people write it.
 @Suite struct AsWrittenTests {
     typealias Reading = SingleV2.Reading
@@ -68,6 +83,19 @@ enum SingleV2: VersionedSchema {
         context.insert(M(level: 2))
         try context.save()
         #expect(try context.fetch(FetchDescriptor<M>(predicate: #Predicate { $0.level > 1 })).count == 1)
+    }
+
+    @Test func `a let that an initialiser sets is kept`() throws {
+        let id = UUID()
+        do {
+            let context = ModelContext(try ModelContainer(for: Ticket.self, configurations: .init(url: url)))
+            context.insert(Ticket(id: id, price: 12))
+            try context.save()
+        }
+        #expect(try SQLiteShell.run(url.path, "SELECT hex(ZID), ZPRICE FROM ZTICKET").hasSuffix("|12.0\n"))
+        let context = ModelContext(try ModelContainer(for: Ticket.self, configurations: .init(url: url)))
+        let found = try context.fetch(FetchDescriptor<Ticket>(predicate: #Predicate { $0.id == id }))
+        #expect(found.map(\.id) == [id] && found.map(\.price) == [12] && found.first?.place.row == 3)
     }
 
     @Test func `a URL that is no file's is refused`() throws {

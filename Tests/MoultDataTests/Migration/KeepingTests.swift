@@ -10,7 +10,7 @@ import Testing
 @testable import MoultEngine
 
 @Suite struct KeepingTests {
-    private final class Log: MigrationLogger {
+    private final class Log: MigrationLogging {
         let lines = Mutex<[String]>([])
         let durations = Mutex<[TimeInterval]>([])
 

@@ -119,7 +119,7 @@ import Testing
         #expect(try losses(of: other) == ["Habit 2 byCode", "Habit.note 3 removed"])
     }
 
-    private final class Logger: MigrationLogger {
+    private final class Logger: MigrationLogging {
         let losses = Mutex<[MigrationLoss]>([])
         func logMigrationStart(from: String, to: String) {}
         func logMigrationSuccess(from: String, to: String, duration: TimeInterval) {}

@@ -92,4 +92,78 @@ import Testing
         description.setOption(manager, forKey: NSPersistentStoreStagedMigrationManagerOptionKey)
         #expect(description.options[NSPersistentStoreStagedMigrationManagerOptionKey] === manager)
     }
+
+    @Test("NSEntityMigrationPolicy with insertNewObject, associate and destinationContext")
+    func policy() throws {
+        do {
+            let container = try Library.container(at: url)
+            let bob = Library.person("Bob", 20, in: container.viewContext)
+            let post = Post(context: container.viewContext)
+            post.title = "One"
+            post.author = bob
+            Library.person("Bob", 21, in: container.viewContext)
+            Library.person("", 1, in: container.viewContext)
+            try container.viewContext.save()
+            let coordinator = container.persistentStoreCoordinator
+            try coordinator.remove(coordinator.persistentStores[0])
+        }
+        let manager = NSMigrationManager(sourceModel: Library.model(), destinationModel: newer())
+        let mapping = try NSMappingModel.inferredMappingModel(
+            forSourceModel: manager.sourceModel, destinationModel: manager.destinationModel)
+        for entity in mapping.entityMappings where entity.sourceEntityName == "Person" {
+            entity.entityMigrationPolicyClassName = NSStringFromClass(NamePolicy.self)
+            entity.mappingType = .customEntityMappingType
+        }
+        let copy = url.deletingLastPathComponent().appendingPathComponent("Split.sqlite")
+        try manager.migrateStore(
+            from: url, sourceType: NSSQLiteStoreType, options: nil, with: mapping, toDestinationURL: copy,
+            destinationType: NSSQLiteStoreType, destinationOptions: nil)
+        #expect(
+            try SQLiteShell.rows("SELECT ZNAME, ZAGE, ZNICKNAME FROM ZPERSON ORDER BY ZNAME", of: copy)
+                == ["ANN|30|of 0", "BOB|20|of 1"])
+        #expect(
+            try SQLiteShell.rows("SELECT ZTITLE, ZNAME FROM ZPOST JOIN ZPERSON ON ZAUTHOR = ZPERSON.Z_PK", of: copy)
+                == ["One|BOB"])
+        #expect(manager.userInfo?["people"] as? [String] == ["ANN", "BOB"])
+        #expect(manager.userInfo?["sources"] as? Int ?? 0 >= 2)
+    }
+}
+
+/// Splits a name, as in Core Data's guide to migrations.
+final class NamePolicy: NSEntityMigrationPolicy {
+    private var seen: [String: NSManagedObject] = [:]
+
+    override func createDestinationInstances(
+        forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+    ) throws {
+        guard mapping.sourceEntityName == "Person", let name = sInstance.value(forKey: "name") as? String else {
+            return try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
+        }
+        if name.isEmpty { return }
+        if let known = seen[name] {
+            manager.associate(sourceInstance: sInstance, withDestinationInstance: known, for: mapping)
+            return
+        }
+        let context = manager.destinationContext
+        let new = NSEntityDescription.insertNewObject(forEntityName: "Person", into: context)
+        new.setValue(name.uppercased(), forKey: "name")
+        new.setValue(sInstance.value(forKey: "age"), forKey: "age")
+        new.setValue("of \((sInstance.value(forKey: "posts") as? NSSet)?.count ?? 0)", forKey: "nickname")
+        manager.associate(sourceInstance: sInstance, withDestinationInstance: new, for: mapping)
+        seen[name] = new
+    }
+
+    override func createRelationships(
+        forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+    ) throws {
+        try super.createRelationships(forDestination: dInstance, in: mapping, manager: manager)
+        let sources = manager.sourceInstances(
+            forEntityMappingName: mapping.name, destinationInstances: [dInstance])
+        manager.userInfo = ["sources": (manager.userInfo?["sources"] as? Int ?? 0) + sources.count]
+    }
+
+    override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {
+        let people = try manager.destinationContext.fetch(NSFetchRequest<NSManagedObject>(entityName: "Person"))
+        manager.userInfo?["people"] = people.compactMap { $0.value(forKey: "name") as? String }.sorted()
+    }
 }

@@ -20,7 +20,8 @@ extension ResolvedPlan {
         let given = answers(about: edge)
         let inference = try TransformInference(
             from: older, to: newer, edge.transforms, answers: given, history: history,
-            asksAboutRenames: !edge.isCustom, drops: { [plan = self] in plan.isLeftToCode($0, edge) })
+            asksAboutRenames: !edge.isCustom, judgesLater: edge.code.will != nil,
+            drops: { [plan = self] in plan.isLeftToCode($0, edge) })
         reportClassNames(edge, inference)
         for question in inference.questions where question.property != nil || question.kind != .rename {
             if edge.isCustom, question.kind == .conversion {

@@ -17,6 +17,13 @@ public struct BackupManager: Sendable {
     /// The backups of the store at a URL; nothing is read or written yet.
     public init(storeAt url: URL) { self.url = url }
 
+    /// The backups of `default.store` in the program's own folder; in the code of a stage, those of the store that is
+    /// being migrated.
+    public init() { url = Self.migrating ?? ModelConfiguration().url }
+
+    /// The store whose stage has its code running on this thread.
+    @TaskLocal static var migrating: URL?
+
     /// One backup: a whole store in a folder of its own.
     public struct Backup: Sendable, Hashable, Identifiable {
         /// The name of its folder: time, version and number.
@@ -34,11 +41,18 @@ public struct BackupManager: Sendable {
         public var id: String { name }
     }
 
-    /// Copies the store as it was last saved. Saves of this process wait in the meantime.
+    /// Copies the store as it was last saved. Saves of this process wait in the meantime. In the code of a stage it
+    /// returns the backup that the migration has made.
     ///
-    /// - Throws: `locked` if another process has the store.
+    /// - Throws: `locked` if another process has the store; `backupNotFound` in a migration that makes no backup.
     @discardableResult
     public func createBackup() throws -> Backup {
+        if url == Self.migrating {
+            if let made = try backups().last { return made }
+            throw MigrationError(
+                .backupNotFound, "The migration makes no backup.", place: url.path,
+                remedy: "Copy the store before it is opened.")
+        }
         if try PersistentStoreCoordinator.isOpen(url) { return Backup(try Migrator().backUpOpen(url.path)) }
         let version = try currentVersion()
         return Backup(try Migrator().backUp(url.path, version: version))

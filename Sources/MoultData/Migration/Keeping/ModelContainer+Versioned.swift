@@ -12,7 +12,7 @@ extension ModelContainer {
     /// - Throws: what making a container throws.
     public static func makeContainer(
         migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil, isCloudKitEnabled: Bool = false,
-        logger: (any MigrationLogger)? = nil, onProgress: @escaping @Sendable (MigrationProgress) -> Void,
+        logger: (any MigrationLogging)? = nil, onProgress: @escaping @Sendable (MigrationProgress) -> Void,
         isCancelled: (@Sendable () -> Bool)? = nil
     ) throws -> ModelContainer {
         try makeVersionedContainer(
@@ -23,7 +23,7 @@ extension ModelContainer {
     /// The same, with the models that the app works with; they must be those of a version of the plan.
     public static func makeVersionedContainer(
         schema: Schema, migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil,
-        isCloudKitEnabled: Bool = false, logger: (any MigrationLogger)? = nil,
+        isCloudKitEnabled: Bool = false, logger: (any MigrationLogging)? = nil,
         onProgress: @escaping @Sendable (MigrationProgress) -> Void, isCancelled: (@Sendable () -> Bool)? = nil
     ) throws -> ModelContainer {
         let mirror: ModelConfiguration.CloudKitDatabase = isCloudKitEnabled ? .automatic : .none
@@ -48,7 +48,7 @@ extension ModelContainer {
     /// The same, told only the part that is done, 0 to 1, and what has just been done, in one sentence.
     public static func makeContainer(
         migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil, isCloudKitEnabled: Bool = false,
-        logger: (any MigrationLogger)? = nil, onProgress: (@Sendable (Double, String?) -> Void)? = nil,
+        logger: (any MigrationLogging)? = nil, onProgress: (@Sendable (Double, String?) -> Void)? = nil,
         isCancelled: (@Sendable () -> Bool)? = nil
     ) throws -> ModelContainer {
         try makeVersionedContainer(
@@ -59,11 +59,25 @@ extension ModelContainer {
     /// The same, with the models that the app works with; they must be those of a version of the plan.
     public static func makeVersionedContainer(
         schema: Schema, migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil,
-        isCloudKitEnabled: Bool = false, logger: (any MigrationLogger)? = nil,
+        isCloudKitEnabled: Bool = false, logger: (any MigrationLogging)? = nil,
         onProgress: (@Sendable (Double, String?) -> Void)? = nil, isCancelled: (@Sendable () -> Bool)? = nil
     ) throws -> ModelContainer {
         try makeVersionedContainer(
             schema: schema, migrationPlan: plan, url: url, isCloudKitEnabled: isCloudKitEnabled, logger: logger,
             onProgress: { now in onProgress?(now.fractionCompleted, now.message) }, isCancelled: isCancelled)
     }
+}
+
+/// Opens a store with a version of a plan: makes it, or migrates it.
+///
+/// - Parameters:
+///   - url: nil for `default.store` in the program's own folder.
+///   - isCloudKitEnabled: accepted, and without effect: see ``ModelConfiguration/CloudKitDatabase``.
+/// - Throws: what making a ``ModelContainer`` throws.
+public func makeVersionedContainer(
+    schema: any VersionedSchema.Type, migrationPlan: any SchemaMigrationPlan.Type, url: URL? = nil,
+    isCloudKitEnabled: Bool = false
+) throws -> ModelContainer {
+    try SwiftDataConfiguration(schema: schema, isCloudKitEnabled: isCloudKitEnabled)
+        .makeContainer(migrationPlan: migrationPlan, url: url)
 }

@@ -15,7 +15,7 @@ package struct StoreOpener {
     /// Asked often; true ends a migration with the error `cancelled`, and the store as it was.
     package var isCancelled: (@Sendable () -> Bool)?
     /// Told of a migration's start and end.
-    var logger: (any MigrationLogger)?
+    var logger: (any MigrationLogging)?
     var system: any System = POSIXSystem()
     /// Nil without a plan.
     private var plan: ResolvedPlan?

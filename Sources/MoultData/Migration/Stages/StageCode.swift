@@ -1,4 +1,5 @@
 import MoultObjects
+import MoultSystem
 
 /// The code of one side of a custom stage, with the models that it knows.
 struct StageCode: @unchecked Sendable {
@@ -11,8 +12,17 @@ struct StageCode: @unchecked Sendable {
         let container = ModelContainer(ModelStack(schema, coordinator, []))
         try withExtendedLifetime(container) {
             let context = ModelContext(container)
-            try body(context)
+            try BackupManager.$migrating.withValue(coordinator.migratedStore) { try body(context) }
             try context.save()
         }
+    }
+}
+
+extension ObjectCoordinator {
+    /// The store of whose working copy the coordinator has the objects.
+    fileprivate var migratedStore: URL? {
+        let path = stores.first?.path ?? ""
+        guard let sidecar = path.range(of: "\(Path.sidecarEnding)/", options: .backwards) else { return nil }
+        return URL(fileURLWithPath: String(path[..<sidecar.lowerBound]))
     }
 }

@@ -21,14 +21,16 @@ struct TransformInference {
     /// - Parameters:
     ///   - asksAboutRenames: whether a removed thing that resembles an added one is a question.
     ///   - drops: whether the values of a property whose type changes are left to the code before the change.
+    ///   - judgesLater: whether code runs before the change that may delete the objects that would lack a value.
     /// - Throws: `usage` if an answer fits no question that the versions have.
     init(
         from older: ModelVersion, to newer: ModelVersion, _ transforms: [ModelTransform] = [], answers: [Answer],
-        history: RenamingHistory, asksAboutRenames: Bool, drops: @escaping (Question) -> Bool = { _ in false }
+        history: RenamingHistory, asksAboutRenames: Bool, judgesLater: Bool = false,
+        drops: @escaping (Question) -> Bool = { _ in false }
     ) throws {
         self.drops = drops
         self.older = try Self.relaxed(older, transforms)
-        self.newer = try Self.relaxedForCode(newer, transforms)
+        self.newer = try Self.relaxedForCode(newer, transforms, everywhere: judgesLater)
         self.transforms = transforms
         self.history = history
         self.answers = answers
@@ -76,17 +78,18 @@ extension TransformInference {
     }
 
     /// The newer version, in which nothing that has no default is required: the code gives it.
-    private static func relaxedForCode(_ version: ModelVersion, _ transforms: [ModelTransform]) throws -> ModelVersion {
+    private static func relaxedForCode(
+        _ version: ModelVersion, _ transforms: [ModelTransform], everywhere: Bool
+    ) throws -> ModelVersion {
         var model = version.model
+        if everywhere {
+            for entity in model.entities { try model.updateEntity(entity.name) { $0.leaveToCode() } }
+        }
         for transform in transforms where model.entity(transform.newName) != nil {
             try model.updateEntity(transform.newName) { entity in
                 entity.forgetConstraints()
                 if transform.oldName != transform.newName { entity.renamingIdentifier = transform.oldName }
-                for position in entity.attributes.indices { entity.attributes[position].leaveToCode() }
-                for position in entity.relationships.indices {
-                    entity.relationships[position].isOptional = true
-                    entity.relationships[position].minCount = 0
-                }
+                entity.leaveToCode()
             }
         }
         return ModelVersion(names: version.names, model: model)
@@ -102,6 +105,15 @@ extension AttributeDescription {
 }
 
 extension EntityDescription {
+    /// Has nothing that has no default be required.
+    fileprivate mutating func leaveToCode() {
+        for position in attributes.indices { attributes[position].leaveToCode() }
+        for position in relationships.indices {
+            relationships[position].isOptional = true
+            relationships[position].minCount = 0
+        }
+    }
+
     fileprivate mutating func forgetConstraints() {
         (uniquenessConstraints, fetchIndexes, compoundIndexes) = ([], [], [])
     }

@@ -22,9 +22,7 @@ extension ObjectContext {
 
     private func storeForNew(_ object: Object) throws -> ObjectStore {
         if let store = coordinator.stores(holding: object.entityName).first { return store }
-        throw MigrationError(
-            .usage, "No open store contains \(object.entityName).", place: object.identity.description,
-            remedy: "Add a store whose configuration has the entity.")
+        throw coordinator.noStore(holding: object.entityName)
     }
 
     /// Puts new identities in the place of temporary ones, here and in every child context.

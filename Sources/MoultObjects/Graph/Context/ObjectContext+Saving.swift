@@ -104,9 +104,7 @@ extension ObjectContext {
         if let assigned = assignedStores[object.identity] { return assigned }
         if !object.identity.isTemporary { return try coordinator.store(of: object.identity) }
         if let store = coordinator.stores.first(where: { $0.shape(of: object.entityName) != nil }) { return store }
-        throw MigrationError(
-            .usage, "No open store contains \(object.entityName).", place: object.identity.description,
-            remedy: "Add a store whose configuration has the entity.")
+        throw coordinator.noStore(holding: object.entityName)
     }
 
     /// No relationship may lead from one store into another.

@@ -14,6 +14,8 @@ package final class ObjectCoordinator: @unchecked Sendable {
     package let model: ManagedObjectModel
     package let lock = RecursiveLock()
     private var openStores: [ObjectStore] = []
+    /// The stores that were closed for a migration.
+    private var retiredStores: [ObjectStore] = []
     private var shapes: [String: EntityShape] = [:]
     private var observers = SaveObservers()
     private var contexts: [WeakContext] = []
@@ -26,6 +28,16 @@ package final class ObjectCoordinator: @unchecked Sendable {
     }
 
     package var stores: [ObjectStore] { lock.withLock { openStores } }
+
+    /// The open stores.
+    ///
+    /// - Throws: `storeAhead` if one was closed for a migration.
+    package func usableStores() throws -> [ObjectStore] {
+        try lock.withLock {
+            if let store = retiredStores.first { throw MigrationError.retired(store) }
+            return openStores
+        }
+    }
 
     /// The shape that all objects of an entity have; nil for an entity that the model has not.
     package func shape(of entityName: String) -> EntityShape? {
@@ -57,18 +69,40 @@ package final class ObjectCoordinator: @unchecked Sendable {
                 }
             }
             openStores.append(store)
+            store.coordinator = self
         }
     }
 
     /// Takes a store away; objects of it that are not faults keep their values and cannot be saved.
     package func remove(_ store: ObjectStore) throws {
         try lock.withLock {
+            if retiredStores.contains(where: { $0 === store }) { return }
             guard openStores.contains(where: { $0 === store }) else {
                 throw MigrationError(
                     .usage, "The store \(store.path) belongs to another coordinator.", place: store.path,
                     remedy: "Remove it from the coordinator to which it was added.")
             }
             openStores.removeAll { $0 === store }
+            store.coordinator = nil
+        }
+    }
+
+    /// Whether no context over the stores has anything to save, and none is at work in this one.
+    package func canRetire(_ store: ObjectStore) -> Bool {
+        lock.withLock { !store.connection.isInTransaction && !liveContexts.contains(where: \.holdsChanges) }
+    }
+
+    /// Closes a store that this process is about to migrate. Objects of it keep the values that were read; whatever else
+    /// is asked of them throws `storeAhead`.
+    ///
+    /// - Returns: false, and nothing is done, where unsaved changes would be lost.
+    package func retire(_ store: ObjectStore) -> Bool {
+        lock.withLock {
+            guard canRetire(store) else { return false }
+            openStores.removeAll { $0 === store }
+            retiredStores.append(store)
+            store.close()
+            return true
         }
     }
 
@@ -103,6 +137,21 @@ package final class ObjectCoordinator: @unchecked Sendable {
 
     /// The contexts that stand directly on the stores.
     var liveContexts: [ObjectContext] { contexts.compactMap(\.context) }
+}
+
+extension ObjectContext {
+    /// Whether it, or a context over it, has anything to save.
+    fileprivate var holdsChanges: Bool { hasChanges || children.contains { $0.context?.holdsChanges ?? false } }
+}
+
+extension MigrationError {
+    fileprivate static func retired(_ store: ObjectStore) -> MigrationError {
+        MigrationError(
+            .storeAhead,
+            "The store was closed here, because this process has opened it with another version of the model.",
+            place: store.path,
+            remedy: "Use the container that was made last, and fetch the objects again.")
+    }
 }
 
 struct WeakContext { weak var context: ObjectContext? }
@@ -154,9 +203,16 @@ extension ObjectCoordinator: ObjectSource {
         guard model.entity(fetch.entityName) != nil else { throw noEntity(fetch.entityName) }
         let stores = stores(holding: fetch.entityName)
         guard stores.isEmpty else { return stores }
-        throw MigrationError(
-            .usage, "No open store contains \(fetch.entityName).", place: fetch.entityName,
-            remedy: "Add a store whose configuration has the entity.")
+        throw noStore(holding: fetch.entityName)
+    }
+
+    /// Why no store is open that holds objects of an entity.
+    package func noStore(holding entityName: String) -> MigrationError {
+        let retired = lock.withLock { retiredStores.first { $0.shape(of: entityName) != nil } }
+        return retired.map(MigrationError.retired)
+            ?? MigrationError(
+                .usage, "No open store contains \(entityName).", place: entityName,
+                remedy: "Add a store whose configuration has the entity.")
     }
 
     func noEntity(_ name: String) -> MigrationError {
@@ -165,7 +221,7 @@ extension ObjectCoordinator: ObjectSource {
             remedy: "Use one of: \(model.entities.map(\.name).joined(separator: ", ")).")
     }
 
-    /// - Throws: `usage` for an object of a store that is not open here.
+    /// - Throws: `usage` for an object of a store that is not open here; `storeAhead` if it was closed for a migration.
     private func byStore(_ ids: [ObjectID]) throws -> [(ObjectStore, [ObjectID])] {
         if openStores.count == 1, let only = openStores.first,
             ids.allSatisfy({ $0.store == only.identifier })
@@ -185,6 +241,7 @@ extension ObjectCoordinator: ObjectSource {
 
     func store(of id: ObjectID) throws -> ObjectStore {
         if let store = openStores.first(where: { $0.identifier == id.store }) { return store }
+        if let store = retiredStores.first(where: { $0.identifier == id.store }) { throw MigrationError.retired(store) }
         throw MigrationError(
             .objectGone, "\(id) is of a store that is not open here.", place: id.description,
             remedy: "Add its store, or use the context that the object came from.")

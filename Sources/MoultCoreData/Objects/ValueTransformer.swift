@@ -1,6 +1,4 @@
 import Foundation
-import MoultCoreData
-import MoultModel
 import Synchronization
 
 /// The name of a ``ValueTransformer``.
@@ -24,7 +22,7 @@ open class ValueTransformer: NSObject {
     private struct Unchecked<Value>: @unchecked Sendable { let value: Value }
 
     /// A transformer.
-    public override init() {}
+    public required override init() {}
 
     /// Keeps a transformer under a name, for the attributes that name it.
     open class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName) {
@@ -36,7 +34,8 @@ open class ValueTransformer: NSObject {
     @available(*, unavailable, message: "keep the transformer that you register")
     public convenience init?(forName name: NSValueTransformerName) { return nil }
 
-    static func registered(_ name: String?) -> ValueTransformer? {
+    /// The transformer of a name; without one, the one that archives.
+    package static func registered(_ name: String?) -> ValueTransformer? {
         let name = name ?? NSValueTransformerName.secureUnarchiveFromDataTransformerName.rawValue
         if let found = named.withLock({ $0[name] }) { return found.value }
         return name == NSValueTransformerName.secureUnarchiveFromDataTransformerName.rawValue
@@ -78,41 +77,5 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     /// The archive of a value; nil for one that cannot be archived.
     open override func reverseTransformedValue(_ value: Any?) -> Any? {
         value.flatMap { try? NSKeyedArchiver.archivedData(withRootObject: $0, requiringSecureCoding: true) }
-    }
-}
-
-/// Lets a coordinator use the ``ValueTransformer`` that is registered when a value is asked for.
-///
-/// Core Data's direction: a transformer makes the data with `transformedValue(_:)`, and the value of it with
-/// `reverseTransformedValue(_:)`; a ``NSSecureUnarchiveFromDataTransformer`` the other way round.
-struct TransformerBridge: AttributeTransformer {
-    let name: String?
-
-    init(_ name: String?) { self.name = name }
-
-    func data(from value: Any) throws -> Data {
-        let found = try transformer()
-        let isReversed = found is NSSecureUnarchiveFromDataTransformer
-        let made = isReversed ? found.reverseTransformedValue(value) : found.transformedValue(value)
-        if let data = made as? Data { return data }
-        throw MigrationError(
-            .wrongType, "The transformer \(name ?? "NSSecureUnarchiveFromData") makes no data of a \(type(of: value)).",
-            place: name ?? "", remedy: "Return Data from transformedValue(_:).")
-    }
-
-    func value(from data: Data) throws -> Any {
-        let found = try transformer()
-        let isReversed = found is NSSecureUnarchiveFromDataTransformer
-        if let value = isReversed ? found.transformedValue(data) : found.reverseTransformedValue(data) { return value }
-        throw MigrationError(
-            .wrongType, "The transformer \(name ?? "NSSecureUnarchiveFromData") makes no value of the stored data.",
-            place: name ?? "", remedy: "Add the class of the value to allowedTopLevelClasses of the transformer.")
-    }
-
-    private func transformer() throws -> ValueTransformer {
-        if let found = ValueTransformer.registered(name) { return found }
-        throw MigrationError(
-            .wrongType, "No transformer named \(name ?? "") is registered.", place: name ?? "",
-            remedy: "Call ValueTransformer.setValueTransformer(_:forName:) before values are read.")
     }
 }

@@ -1,0 +1,89 @@
+import Foundation
+import MoultData
+import TestSupport
+import Testing
+
+/// A container of a later version over a store that an older one of this process still has.
+@Suite struct OlderContainerTests {
+    enum Before {
+        @Model final class Note {
+            var title: String
+            init(title: String) { self.title = title }
+        }
+    }
+
+    enum After {
+        @Model final class Note {
+            var title: String
+            var isPinned = false
+            init(title: String) { self.title = title }
+        }
+    }
+
+    private let folder: ScratchFolder
+    private let configuration: ModelConfiguration
+
+    init() throws {
+        folder = try ScratchFolder()
+        configuration = ModelConfiguration(url: URL(fileURLWithPath: folder.path + "/notes.store"))
+    }
+
+    @Test func `the store is migrated, and the older container says so`() throws {
+        let older = try ModelContainer(for: Before.Note.self, configurations: configuration)
+        let context = ModelContext(older)
+        let note = Before.Note(title: "one")
+        context.insert(note)
+        try context.save()
+
+        let newer = try ModelContainer(for: After.Note.self, configurations: configuration)
+        let found = try ModelContext(newer).fetch(FetchDescriptor<After.Note>())
+        #expect(found.map(\.title) == ["one"] && found.map(\.isPinned) == [false])
+
+        #expect(note.title == "one")
+        let refusals: [() throws -> Void] = [
+            { _ = try context.fetch(FetchDescriptor<Before.Note>()) },
+            { _ = try context.fetchCount(FetchDescriptor<Before.Note>()) },
+            { _ = try ModelContext(older).fetchIdentifiers(FetchDescriptor<Before.Note>()) },
+            { try context.delete(model: Before.Note.self) },
+            {
+                note.title = "changed"
+                try context.save()
+            },
+            {
+                let context = ModelContext(older)
+                context.insert(Before.Note(title: "new"))
+                try context.save()
+            },
+            { _ = try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>()) },
+            { try older.erase() },
+        ]
+        for (number, refused) in refusals.enumerated() {
+            let error = #expect(throws: MigrationError.self, "\(number)") { try refused() }
+            #expect(error?.remedy.contains("the container that was made last") == true, "\(number) \(error as Any)")
+        }
+        let again = try ModelContext(newer).fetch(FetchDescriptor<After.Note>())
+        #expect(again.map(\.title) == ["one"])
+    }
+
+    @Test func `unsaved changes refuse the migration until they are saved`() throws {
+        let older = try ModelContainer(for: Before.Note.self, configurations: configuration)
+        let context = ModelContext(older)
+        context.insert(Before.Note(title: "one"))
+        let error = #expect(throws: SwiftDataError.self) {
+            try ModelContainer(for: After.Note.self, configurations: configuration)
+        }
+        #expect(error?.message.contains("unsaved changes") == true)
+        try context.save()
+        let newer = try ModelContainer(for: After.Note.self, configurations: configuration)
+        #expect(try ModelContext(newer).fetchCount(FetchDescriptor<After.Note>()) == 1)
+    }
+
+    @Test func `a container of the same version leaves the older one as it is`() throws {
+        let older = try ModelContainer(for: Before.Note.self, configurations: configuration)
+        let newer = try ModelContainer(for: Before.Note.self, configurations: configuration)
+        let context = ModelContext(newer)
+        context.insert(Before.Note(title: "one"))
+        try context.save()
+        #expect(try ModelContext(older).fetchCount(FetchDescriptor<Before.Note>()) == 1)
+    }
+}
