@@ -26,10 +26,25 @@ package struct Lint: Sendable {
         return findings(rules.map { rule in (rule, matches(of: rule, in: subject)) }, &places)
     }
 
+    /// What one version has wrong by itself. A released version stays as it is, so that its correction belongs in the
+    /// next one.
+    private func matches(_ check: (LintVersion) -> [LintMatch], in subject: LintSubject) -> [LintMatch] {
+        subject.openVersions.reversed().flatMap { version in
+            let matches = check(version)
+            guard subject.isReleased(version.checksum) else { return matches }
+            return matches.map { match in
+                var match = match
+                match.remedy = "\(version.name) is released, so add a new version and correct it there. \(match.remedy)"
+                match.edit = nil
+                return match
+            }
+        }
+    }
+
     private func matches(of rule: LintRule, in subject: LintSubject) -> [LintMatch] {
         switch rule.check {
         case .model(let check): check(subject)
-        case .version(let check): subject.openVersions.reversed().flatMap(check)
+        case .version(let check): matches(check, in: subject)
         case .step(let check): subject.openSteps.flatMap(check)
         case .release(let check): subject.releases.flatMap { check($0, subject) }
         }
@@ -47,6 +62,9 @@ package struct Lint: Sendable {
     ) -> [LintFinding] {
         var seen: Set<[String]> = []
         var found: [LintFinding] = []
+        let edits = Dictionary(
+            grouping: matches.flatMap(\.matches).filter { $0.edit != nil }, by: \.element
+        ).mapValues { $0.compactMap(\.edit) }
         for (rule, matches) in matches {
             for match in matches {
                 // The newest version stands for the older ones that say the same.
@@ -55,7 +73,11 @@ package struct Lint: Sendable {
                     rule.code, isOfOneVersion ? "" : match.version, match.entity ?? "", match.member ?? "",
                     match.message,
                 ]
-                if seen.insert(key).inserted { found.append(places.finding(match, of: rule)) }
+                guard seen.insert(key).inserted else { continue }
+                var joined = match
+                // Whichever of several start tags is pasted, it has every correction.
+                joined.edit = match.edit?.joined(with: edits[match.element] ?? [])
+                found.append(places.finding(joined, of: rule))
             }
         }
         return found.enumerated().sorted { left, right in

@@ -11,7 +11,7 @@ enum InferRules {
                 question, step,
                 remedy: "If it was \(names), set the renaming identifier: elementID=\"\(old.escapedForXML)\". If it is "
                     + "new, run moult answer MODEL \(choice(question, .new)).",
-                edit: .init(("elementID", old)))
+                edit: .init(("elementID", old), isConditional: true))
         }
     }
 
