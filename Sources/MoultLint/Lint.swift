@@ -5,10 +5,19 @@ package struct Lint: Sendable {
     package var profiles: Set<LintRule.Profile>
     /// Codes of rules to leave out.
     package var ignored: Set<String>
+    /// By the code of a rule, in place of its own severity.
+    package var severities: [String: Finding.Severity]
+    /// The losses that the app has declared: no finding.
+    package var acceptedLosses: AcceptedLosses
 
-    package init(profiles: Set<LintRule.Profile> = [], ignored: Set<String> = []) {
+    package init(
+        profiles: Set<LintRule.Profile> = [], ignored: Set<String> = [], severities: [String: Finding.Severity] = [:],
+        acceptedLosses: AcceptedLosses = .none
+    ) {
         self.profiles = profiles
         self.ignored = ignored
+        self.severities = severities
+        self.acceptedLosses = acceptedLosses
     }
 
     /// The rules that apply.
@@ -50,6 +59,13 @@ package struct Lint: Sendable {
         }
     }
 
+    /// Whether a finding is about a loss that the app has declared.
+    private func isDeclared(_ match: LintMatch, _ rule: LintRule) -> Bool {
+        guard rule.isOfLoss, let entity = match.entity else { return false }
+        return acceptedLosses.contains(
+            MigrationLoss(match.member == nil ? .rows : .values, .removed, entity: entity, property: match.member))
+    }
+
     /// The references of model files that cannot be read because of them; empty if the cause is another.
     package func brokenReferences(inModelAt path: String) -> [LintFinding] {
         guard let rule = rules.first(where: { $0.code == LintRule.brokenReference.code }) else { return [] }
@@ -73,8 +89,9 @@ package struct Lint: Sendable {
                     rule.code, isOfOneVersion ? "" : match.version, match.entity ?? "", match.member ?? "",
                     match.message,
                 ]
-                guard seen.insert(key).inserted else { continue }
+                guard seen.insert(key).inserted, !isDeclared(match, rule) else { continue }
                 var joined = match
+                joined.severity = severities[rule.code] ?? match.severity
                 // Whichever of several start tags is pasted, it has every correction.
                 joined.edit = match.edit?.joined(with: edits[match.element] ?? [])
                 found.append(places.finding(joined, of: rule))

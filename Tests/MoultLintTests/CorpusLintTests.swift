@@ -46,6 +46,22 @@ struct CorpusLintTests {
         }
     }
 
+    @Test("the longest model has the findings that were judged one by one, and no others")
+    func judged() throws {
+        let (path, bundle) = try #require(Self.models.max { $0.bundle.versions.count < $1.bundle.versions.count })
+        try #require(bundle.versions.count == 117)
+        let table = try String(
+            contentsOf: packageRoot.appendingPathComponent("Documentation/JudgedFindings.md"), encoding: .utf8)
+        let judged = table.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map { row in
+            row.components(separatedBy: " | ").prefix(3).joined(separator: " ").dropFirst(2)
+        }
+        let found = Lint().findings(in: try LintSubject(bundle), path: path).map {
+            "\($0.rule.code) \($0.version) \($0.place)"
+        }
+        #expect(judged.count == found.count)
+        #expect(judged.map(String.init).sorted() == found.sorted())
+    }
+
     @Test("between two commits of a model, a version with equal bytes is never called edited")
     func releasedVersions() throws {
         // `owner__name/@commit/…/Model.xcdatamodeld`: commits of one repository, by the bundle's name.

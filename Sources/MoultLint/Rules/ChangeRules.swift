@@ -90,7 +90,8 @@ enum ChangeRules {
                     step.newer.name, entity.name, relationship.name,
                     "\(step.words): The join table of \(place) and \(entity.name).\(other.name) is named after one of the "
                         + "two. The properties of \(entity.name) change, so Core Data may name it after the other one.",
-                    remedy: "Migrate a store with Moult, open it with Core Data, and fetch both relationships before the "
+                    remedy:
+                        "Migrate a store with Moult, open it with Core Data, and fetch both relationships before the "
                         + "release. To be certain of the name, add the properties to another entity.")
             }
         }

@@ -145,7 +145,8 @@ extension LintRule {
                 Moult keeps the name that the store has. In the plan, this is the finding `join-name-uncertain`.
                 """,
             onDevice: "If the names differ, the app fails when it fetches one of the two relationships.",
-            remedy: "Migrate a store with Moult, open it with Core Data, and fetch both relationships before the release.",
+            remedy:
+                "Migrate a store with Moult, open it with Core Data, and fetch both relationships before the release.",
             failing: LintExample(from: follows, to: follows(rating: true)),
             corrected: LintExample(from: follows, to: follows), check: .step(ChangeRules.joinNames)),
     ]

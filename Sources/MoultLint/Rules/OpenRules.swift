@@ -126,7 +126,8 @@ enum OpenRules {
     /// The bundle has several versions, named its current one when it was released, and names none now.
     private static func noLongerNamed(_ release: LintRelease, _ subject: LintSubject) -> LintMatch? {
         guard let current = release.currentName, release.versions.count > 1, subject.currentName == nil,
-            subject.versions.count > 1, !subject.readerFindings.contains(where: { $0.code == "current-version-missing" })
+            subject.versions.count > 1,
+            !subject.readerFindings.contains(where: { $0.code == "current-version-missing" })
         else { return nil }
         return LintMatch(
             "", nil, nil,
