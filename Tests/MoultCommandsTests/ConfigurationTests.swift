@@ -144,6 +144,14 @@ struct ConfigurationTests {
         let lock = try String(contentsOfFile: moult.folder.path + "/moult.lock", encoding: .utf8)
         #expect(lock.contains("\"Forum.xcdatamodeld\": \"Forum 3\""))
         #expect(try moult("init").exit == 3)
+        // The lock knows the current version.
+        let marker = moult.folder.path + "/Forum.xcdatamodeld/.xccurrentversion"
+        let current = try String(contentsOfFile: marker, encoding: .utf8)
+        try current.replacing("Forum 3", with: "Forum 2").write(toFile: marker, atomically: true, encoding: .utf8)
+        let back = try moult("lock", "--check")
+        #expect(back.exit == 1 && back.output.contains("The current version is Forum 2"), "\(back)")
+        #expect(try moult("lint", "--json").output.contains("OPEN004"))
+        try current.write(toFile: marker, atomically: true, encoding: .utf8)
         try FileManager.default.removeItem(atPath: moult.folder.path + "/moult.json")
         let again = try moult("init")
         #expect(again.exit == 0 && again.output.contains("stays as it is"), "\(again)")
