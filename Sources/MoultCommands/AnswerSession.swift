@@ -59,6 +59,9 @@ struct AnswerSession {
     mutating func record(_ text: String, _ invocation: Invocation) throws {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let place = parts.first ?? text
+        if let choice = parts.dropFirst().first, choice.hasPrefix("value:") {
+            return try recordValue(String(choice.dropFirst("value:".count)), of: place, invocation)
+        }
         var asked = questions.filter { $0.place == place }
         if asked.isEmpty {
             asked = try settled(answers.removing { $0.place == place && isOnTheWay($0) }).questions
@@ -78,6 +81,35 @@ struct AnswerSession {
         guard let answer = question.answers.first(where: { $0.choice == parts.dropFirst().first }) else {
             let choices = question.answers.map(\.choice).joined(separator: ", ")
             throw invocation.wrong("The answer to \(question.place) is one of: \(choices).")
+        }
+        try add(answer)
+    }
+
+    /// Gives a required attribute without a default value one for the objects that exist.
+    private mutating func recordValue(_ text: String, of place: String, _ invocation: Invocation) throws {
+        let others = answers.removing { $0.place == place && isOnTheWay($0) }
+        let edges = try MigrationPath(
+            versions, from: range.lowerBound, to: range.upperBound, answers: others, registered: registered
+        ).edges.filter { edge in
+            guard case .open(_, let refusals) = edge.means else { return false }
+            return refusals.contains { $0.reason == .requiredWithoutDefault && $0.place == place }
+        }
+        guard let edge = edges.first, edges.count == 1 else {
+            throw invocation.wrong(
+                edges.isEmpty
+                    ? "\(place) needs no value: it is no new required attribute without a default value."
+                    : "Several versions need a value for \(place). Select one with --from and --to.")
+        }
+        let (older, newer) = (edge.from, edge.to)
+        let names = place.split(separator: ".", maxSplits: 1).map(String.init)
+        guard let model = versions.position(named: newer).map({ versions.versions[$0].model }),
+            let entity = names.first.flatMap(model.entity),
+            let attribute = names.last.flatMap({ model.attribute($0, of: entity) })
+        else { throw invocation.wrong("\(newer) has no attribute \(place).") }
+        let answer = Answer(
+            from: older, to: newer, entity: entity.name, property: attribute.name, is: .value, value: text)
+        guard answer.value(for: attribute) != nil else {
+            throw invocation.wrong("The text is no value of type \(attribute.type.name), which \(place) has.")
         }
         try add(answer)
     }
@@ -188,6 +220,7 @@ extension Answer {
         case .new: "it starts empty or with its default; the \(what) of \(candidates) are not copied"
         case .keep: "the old \(what) are kept"
         case .drop: "the old \(what) are lost"
+        case .value: "the objects that exist get this value"
         }
     }
 }

@@ -14,13 +14,14 @@ extension Invocation {
         return registry.models == nil ? nil : AnswersFile.nameInFolder
     }
 
-    /// The recorded answers: of the file that `--answers` names, otherwise of the one next to the model, where there is
-    /// one.
+    /// The recorded answers: of the file that `--answers` names, otherwise of the one that is configured or next to the
+    /// model, where there is one.
     ///
     /// - Throws: `fileNotFound` where `--answers` names nothing; `usage` for a file that holds no answers.
     func answers() throws -> Answers {
         guard let path = answersPath else { return .none }
-        if self[value: .answers] == nil, try !POSIXSystem().exists(path) { return .none }
+        let isNamed = self[value: .answers] != nil && !isConfigured(.answers)
+        if !isNamed, try !POSIXSystem().exists(path) { return .none }
         return try Answers(json: try POSIXSystem().read(path), place: path)
     }
 
@@ -53,7 +54,14 @@ extension Invocation {
     ) throws -> PreparedMigration {
         let store = try required(Operand.store)
         func prepared(_ options: PreparedMigration.Options) throws -> PreparedMigration {
-            try PreparedMigration(store, versions: versions, to: self[value: .target], options: options)
+            do {
+                return try PreparedMigration(store, versions: versions, to: self[value: .target], options: options)
+            } catch var error as MigrationError where error.code == .cannotInfer && error.needsValue {
+                error.remedy +=
+                    " To give a required attribute one value for the objects that exist, run moult answer "
+                    + "MODEL --set ENTITY.ATTRIBUTE=value:VALUE."
+                throw error
+            }
         }
         do {
             return try prepared(options)
@@ -80,4 +88,9 @@ extension Invocation {
         if let path = session.path { console.say("Recorded in \(path.printable).") }
         return session.answers
     }
+}
+
+extension MigrationError {
+    /// Whether a value for the objects that exist would help.
+    fileprivate var needsValue: Bool { message.contains("no default value for the") }
 }

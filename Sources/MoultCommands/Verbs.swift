@@ -3,15 +3,16 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        status, inspect, dump, hash, ddl, create, schema, compile, decompile, lock, lint, diff, answer, plan, migrate,
+        status, inspect, dump, hash, ddl, create, schema, compile, decompile, initialise, lock, lint, diff, changelog,
+        answer, plan, migrate,
         finish, resume, validate, repair, quarantine,
-        backup, rollback, salvage, downgrade, mirror, doctor, runs, log, test, completions,
+        backup, rollback, salvage, downgrade, mirror, doctor, runs, log, test, fixture, checklist, completions,
     ]
 
     /// Words that other tools use, and the verb that does this here.
     static let otherWords = [
         "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect",
-        "sql": "ddl", "export": "schema", "checksum": "hash", "init": "create", "new": "create", "compare": "diff",
+        "sql": "ddl", "export": "schema", "checksum": "hash", "new": "create", "setup": "init", "compare": "diff",
         "momc": "compile", "mapc": "compile",
         "upgrade": "migrate", "run": "migrate", "apply": "migrate", "undo": "rollback", "revert": "rollback",
         "restore": "backup", "fix": "repair", "recover": "salvage", "diagnose": "doctor", "bundle": "doctor",

@@ -5,10 +5,19 @@ package struct Lint: Sendable {
     package var profiles: Set<LintRule.Profile>
     /// Codes of rules to leave out.
     package var ignored: Set<String>
+    /// By the code of a rule, in place of its own severity.
+    package var severities: [String: Finding.Severity]
+    /// The losses that the app has declared: no finding.
+    package var acceptedLosses: AcceptedLosses
 
-    package init(profiles: Set<LintRule.Profile> = [], ignored: Set<String> = []) {
+    package init(
+        profiles: Set<LintRule.Profile> = [], ignored: Set<String> = [], severities: [String: Finding.Severity] = [:],
+        acceptedLosses: AcceptedLosses = .none
+    ) {
         self.profiles = profiles
         self.ignored = ignored
+        self.severities = severities
+        self.acceptedLosses = acceptedLosses
     }
 
     /// The rules that apply.
@@ -26,13 +35,35 @@ package struct Lint: Sendable {
         return findings(rules.map { rule in (rule, matches(of: rule, in: subject)) }, &places)
     }
 
+    /// What one version has wrong by itself. A released version stays as it is, so that its correction belongs in the
+    /// next one.
+    private func matches(_ check: (LintVersion) -> [LintMatch], in subject: LintSubject) -> [LintMatch] {
+        subject.openVersions.reversed().flatMap { version in
+            let matches = check(version)
+            guard subject.isReleased(version.checksum) else { return matches }
+            return matches.map { match in
+                var match = match
+                match.remedy = "\(version.name) is released, so add a new version and correct it there. \(match.remedy)"
+                match.edit = nil
+                return match
+            }
+        }
+    }
+
     private func matches(of rule: LintRule, in subject: LintSubject) -> [LintMatch] {
         switch rule.check {
         case .model(let check): check(subject)
-        case .version(let check): subject.openVersions.reversed().flatMap(check)
+        case .version(let check): matches(check, in: subject)
         case .step(let check): subject.openSteps.flatMap(check)
         case .release(let check): subject.releases.flatMap { check($0, subject) }
         }
+    }
+
+    /// Whether a finding is about a loss that the app has declared.
+    private func isDeclared(_ match: LintMatch, _ rule: LintRule) -> Bool {
+        guard rule.isOfLoss, let entity = match.entity else { return false }
+        return acceptedLosses.contains(
+            MigrationLoss(match.member == nil ? .rows : .values, .removed, entity: entity, property: match.member))
     }
 
     /// The references of model files that cannot be read because of them; empty if the cause is another.
@@ -47,6 +78,9 @@ package struct Lint: Sendable {
     ) -> [LintFinding] {
         var seen: Set<[String]> = []
         var found: [LintFinding] = []
+        let edits = Dictionary(
+            grouping: matches.flatMap(\.matches).filter { $0.edit != nil }, by: \.element
+        ).mapValues { $0.compactMap(\.edit) }
         for (rule, matches) in matches {
             for match in matches {
                 // The newest version stands for the older ones that say the same.
@@ -55,7 +89,12 @@ package struct Lint: Sendable {
                     rule.code, isOfOneVersion ? "" : match.version, match.entity ?? "", match.member ?? "",
                     match.message,
                 ]
-                if seen.insert(key).inserted { found.append(places.finding(match, of: rule)) }
+                guard seen.insert(key).inserted, !isDeclared(match, rule) else { continue }
+                var joined = match
+                joined.severity = severities[rule.code] ?? match.severity
+                // Whichever of several start tags is pasted, it has every correction.
+                joined.edit = match.edit?.joined(with: edits[match.element] ?? [])
+                found.append(places.finding(joined, of: rule))
             }
         }
         return found.enumerated().sorted { left, right in

@@ -18,8 +18,24 @@ struct LintMatch: Sendable {
     /// The XML attributes to set on the element of the place; nil removes one.
     struct Edit: Sendable {
         var attributes: [(name: String, value: String?)]
+        /// Whether it is right only if something is so that nobody knows, such as a rename. It is then left out of the
+        /// start tags of other findings.
+        var isConditional = false
 
-        init(_ attributes: (name: String, value: String?)...) { self.attributes = attributes }
+        init(_ attributes: (name: String, value: String?)..., isConditional: Bool = false) {
+            self.attributes = attributes
+            self.isConditional = isConditional
+        }
+
+        /// This edit, and those of other findings about the same element that do not contradict it.
+        func joined(with others: [Edit]) -> Edit {
+            var joined = self
+            for change in others.filter({ !$0.isConditional }).flatMap(\.attributes)
+            where !joined.attributes.contains(where: { $0.name == change.name }) {
+                joined.attributes.append(change)
+            }
+            return joined
+        }
     }
 
     init(
@@ -33,6 +49,9 @@ struct LintMatch: Sendable {
         self.remedy = remedy
         self.edit = edit
     }
+
+    /// The element that it is about.
+    var element: [String] { [version, entity ?? "", member ?? ""] }
 
     /// `Entity.property` taken apart.
     static func parts(of place: String) -> (entity: String?, member: String?) {

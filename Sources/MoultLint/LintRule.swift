@@ -69,6 +69,9 @@ package struct LintRule: Sendable {
         Category.allCases.first { code.hasPrefix($0.rawValue) } ?? .shape
     }
 
+    /// Whether its findings are losses, which an app can declare.
+    var isOfLoss: Bool { ["DATA001", "DATA002", "DATA003", "DATA004", "DATA005"].contains(code) }
+
     /// The page of the rule, relative to the folder of the documentation.
     package var page: String { "Lint/\(code).md" }
 }

@@ -134,7 +134,9 @@ struct AnswerVerbTests {
         #expect(asked.exit == 3 && asked.errors.contains("a rename loses subject"), "\(asked.errors)")
         let set = try moult("answer", "Forum.xcdatamodeld", "--to", "Forum 2", "--set", "Subject=rename:Thread")
         let plan = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
-        #expect(plan.exit == 0, "\(set.output)\(plan.errors)")
+        #expect(plan.exit == 3 && plan.errors.contains("Thread.subject"), "\(set.output)\(plan.errors)")
+        let accepted = try moult.run(Tool.path, ["plan", "forum.sqlite", "--accept-losses"] + model)
+        #expect(accepted.exit == 0, "\(accepted)")
         #expect(plan.output.contains("The attribute Subject.subject is removed"), "\(plan.output)")
         #expect(plan.output.contains("[attribute-removed]"), "\(plan.output)")
     }

@@ -36,7 +36,7 @@ struct DeferredVerbTests {
         let moult = try tool()
         let plan = try run(moult, "plan", "forum.sqlite", "--deferred", "--json").document["deferral"]
         #expect((plan as? [String: any Sendable])?["possible"] as? Bool == true)
-        let migrated = try run(moult, "migrate", "forum.sqlite", "--deferred")
+        let migrated = try run(moult, "migrate", "forum.sqlite", "--deferred", "--accept-losses")
         #expect(migrated.exit == 0 && migrated.output.contains("Drop the table ZTAG"), "\(migrated.errors)")
         let status = try run(moult, "status", "forum.sqlite", "--json").document
         let all = ["Z_DEFERRED_1_ZTAG", "ZAUTHOR", "ZITEM", "Z_Link_place"]
@@ -67,7 +67,7 @@ struct DeferredVerbTests {
         let moult = try tool()
         let store = moult.folder.path + "/forum.sqlite"
         let words = try SQLiteShell.run(store, "SELECT ZWORD FROM ZTAG ORDER BY Z_PK")
-        #expect(try run(moult, "migrate", "forum.sqlite", "--deferred").exit == 0)
+        #expect(try run(moult, "migrate", "forum.sqlite", "--deferred", "--accept-losses").exit == 0)
         let rollback = try run(moult, "rollback", "forum.sqlite")
         #expect(
             rollback.exit == 3 && rollback.errors.contains("--to 1") && rollback.errors.contains("moult downgrade "),

@@ -132,7 +132,7 @@ struct RecoveryVerbTests {
         }
         let made = try moult("create", "a b.sqlite", "--model", "App", "--version", "1", "--rows", "Item=3,Note=45")
         try #require(made.exit == 0, "\(made.errors)")
-        try #require(try moult("migrate", "a b.sqlite", "--model", "App").exit == 0)
+        try #require(try moult("migrate", "a b.sqlite", "--model", "App", "--accept-losses").exit == 0)
         let dry = try moult("downgrade", "a b.sqlite", "--to", "1", "--model", "App", "--dry-run", "--json").document
         let losses = try #require(dry["earlierLosses"] as? [[String: any Sendable]])
         #expect(losses.count == 1)

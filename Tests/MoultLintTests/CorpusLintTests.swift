@@ -46,7 +46,23 @@ struct CorpusLintTests {
         }
     }
 
-    @Test("between two commits of a model, a version with equal bytes is never called edited")
+    @Test("the longest model has the findings that were judged one by one, and no others")
+    func judged() throws {
+        let (path, bundle) = try #require(Self.models.max { $0.bundle.versions.count < $1.bundle.versions.count })
+        try #require(bundle.versions.count == 117)
+        let table = try String(
+            contentsOf: packageRoot.appendingPathComponent("Documentation/JudgedFindings.md"), encoding: .utf8)
+        let judged = table.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map { row in
+            row.components(separatedBy: " | ").prefix(3).joined(separator: " ").dropFirst(2)
+        }
+        let found = Lint().findings(in: try LintSubject(bundle), path: path).map {
+            "\($0.rule.code) \($0.version) \($0.place)"
+        }
+        #expect(judged.count == found.count)
+        #expect(judged.map(String.init).sorted() == found.sorted())
+    }
+
+    @Test("between two commits of a model, what the hashes prove is called edited or deleted, and nothing else")
     func releasedVersions() throws {
         // `owner__name/@commit/…/Model.xcdatamodeld`: commits of one repository, by the bundle's name.
         let commits = Dictionary(grouping: Self.all.filter { $0.contains("/@") }) { path in
@@ -69,6 +85,9 @@ struct CorpusLintTests {
                     if bytes[0] != nil, bytes[0] == bytes[1] {
                         #expect(!own.contains("OPEN001") && !own.contains("OPEN002"), "\(files)")
                     }
+                    // The hashes prove an edit, or that the version is gone; nothing else is one.
+                    let isGone = !newer.1.versions.contains { $0.hashes.checksum == version.hashes.checksum }
+                    #expect(own.contains { ["OPEN001", "OPEN002"].contains($0) } == isGone, "\(files)")
                     if own.contains("OPEN001") {
                         edited += 1
                         #expect(names.contains(version.name) && bytes[0] != bytes[1], "\(files)")

@@ -51,6 +51,37 @@ struct LockReleaseTests {
         #expect(try codes(renamed).contains("OPEN001"))
     }
 
+    @Test("the lock knows the current version, so that moving it back or no longer naming it is an error")
+    func currentVersion() throws {
+        let (folder, model) = try locked()
+        try ExampleModel.write([Self.v1, Self.v2], current: "App 2", to: model)
+        var lock = ModelLock()
+        try lock.pin(try ModelBundle(contentsOf: model))
+        #expect(lock.contents.contains("\"current\": {\n    \"App.xcdatamodeld\": \"App 2\"\n  }"), "\(lock.contents)")
+        try lock.contents.write(toFile: folder.path + "/moult.lock", atomically: true, encoding: .utf8)
+        #expect(try !codes(model).contains { $0.hasPrefix("OPEN") })
+        try ExampleModel.write([Self.v1, Self.v2], current: "App", to: model)
+        #expect(try codes(model).contains("OPEN004"))
+        try FileManager.default.removeItem(atPath: model + "/.xccurrentversion")
+        #expect(try codes(model).filter { $0.hasPrefix("OPEN") } == ["OPEN008"])
+        // A bundle that is renamed keeps its current version.
+        try ExampleModel.write([Self.v1, Self.v2], current: "App", to: model)
+        try FileManager.default.moveItem(atPath: model, toPath: folder.path + "/Store.xcdatamodeld")
+        #expect(try codes(folder.path + "/Store.xcdatamodeld").contains("OPEN004"))
+    }
+
+    @Test("a lock without the current version, as an older Moult wrote it, says nothing of it")
+    func lockWithoutCurrent() throws {
+        let (folder, model) = try locked()
+        defer { withExtendedLifetime(folder) {} }
+        let path = folder.path + "/moult.lock"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let start = try #require(text.range(of: ",\n  \"current\""))
+        try (text[..<start.lowerBound] + "\n}\n").write(toFile: path, atomically: true, encoding: .utf8)
+        try ExampleModel.write([Self.v1, Self.v2], current: "App", to: model)
+        #expect(try codes(model).filter { $0.hasPrefix("OPEN") } == ["OPEN003"])
+    }
+
     @Test("a lock that has another model only says nothing of this one")
     func otherModel() throws {
         let (folder, model) = try locked()

@@ -7,8 +7,12 @@ package struct Invocation: Sendable {
     package let path: String
     /// The code of the app whose tool this is.
     package let registry: MigrationRegistry
-    private let operands: [String: String]
-    private let values: [String: [String]]
+    private var operands: [String: String]
+    private var values: [String: [String]]
+    /// What `moult.json` says; nil if there is none, or the verb takes nothing of it.
+    var configuration: ProjectConfiguration?
+    /// The options and operands that are not from the command line.
+    private var configured: Set<String> = []
 
     /// Takes the arguments after a verb apart.
     ///
@@ -41,7 +45,25 @@ package struct Invocation: Sendable {
         if let missing = places.first(where: { !$0.isOptional }) {
             throw Self.wrong("\(Program.name) \(path) needs \(missing.name): \(missing.help.lowercasedFirst)", path)
         }
+        try configure(verb)
     }
+
+    /// Gives an option that was left out a value.
+    mutating func give(_ value: String, for option: Option) {
+        guard values[option.name] == nil else { return }
+        values[option.name] = [value]
+        configured.insert(option.name)
+    }
+
+    /// Gives an operand that was left out a value.
+    mutating func give(_ value: String, for operand: Operand) {
+        guard operands[operand.name] == nil else { return }
+        operands[operand.name] = value
+        configured.insert(operand.name)
+    }
+
+    /// Whether an option has its value from the environment or from `moult.json`.
+    func isConfigured(_ option: Option) -> Bool { configured.contains(option.name) }
 
     /// Whether a flag was given.
     package subscript(flag: Option) -> Bool { values[flag.name] != nil }

@@ -23,7 +23,7 @@ package struct Verb: Sendable {
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
-        self.options = options + [.json, .help]
+        self.options = options + [.config, .json, .help]
         self.examples = examples
         subverbs = []
         self.run = run

@@ -11,7 +11,8 @@ extension Verb {
             A rename that no renaming identifier declares is a question. Answers are kept in a file next to the model,
             Forum.answers.json for Forum.xcdatamodeld, where plan and migrate find them; --answers names another file.
             --set answers a question, for example --set Person.fullName=rename:name, or =new, =keep, =drop. Used again,
-            it changes the answer. --forget removes an answer. Without either, on a terminal, Moult asks each open
+            it changes the answer. --set Person.rating=value:0 gives a new required attribute without a default value one
+            for the objects that exist. --forget removes an answer. Without either, on a terminal, Moult asks each open
             question. Exits with 3 while questions are open.
 
             --for names a store and shows only the questions between its version and the newest. It is required if MODEL

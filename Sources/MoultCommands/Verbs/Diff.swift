@@ -1,13 +1,16 @@
+import MoultLint
 import MoultModel
+import MoultModelFiles
 import MoultPlan
 import MoultReport
+import MoultSystem
 
 extension Verb {
     static let diff = Verb(
         "diff", "Print the differences between two versions of a model, one sentence per change.",
         discussion: """
             OLD and NEW are paths of models (a bundle stands for its current version), or with --model names of
-            versions. Changes that do not change the version hash, which Core Data does not notice, are listed
+            versions. REV:PATH is the model of a git revision, such as HEAD~1:Forum.xcdatamodeld. Changes that do not change the version hash, which Core Data does not notice, are listed
             separately. Exits with 0; with --check, 1 if anything differs.
             """,
         operands: [old, new], options: [.model, .check, .answers, .order],
@@ -30,14 +33,32 @@ extension Verb {
         _ invocation: Invocation, _ console: Console
     ) throws -> (ModelVersion, ModelVersion) {
         let names = (try invocation.required(old), try invocation.required(new))
-        if let versions = try invocation.versionsIfKnown(console) {
-            return try (
-                invocation.version(named: names.0, in: versions), invocation.version(named: names.1, in: versions)
-            )
+        let known = try invocation.versionsIfKnown(console)
+        func version(_ text: String) throws -> ModelVersion {
+            if let version = try invocation.versionOfRevision(text, console) { return version }
+            // A model that is only configured leaves a path its meaning.
+            if let known, try !invocation.isConfigured(.model) || !POSIXSystem().exists(text) {
+                return try invocation.version(named: text, in: known)
+            }
+            return try invocation.version(Verb.version, in: try invocation.versions(at: text, console))
         }
-        let current = { (path: String) in
-            try invocation.version(Verb.version, in: try invocation.versions(at: path, console))
-        }
-        return try (current(names.0), current(names.1))
+        return try (version(names.0), version(names.1))
+    }
+}
+
+extension Invocation {
+    /// The current version of the model that `REV:PATH` names; nil for another text, such as the path of a file.
+    ///
+    /// - Throws: `usage` if there is no git, no repository or no such revision; `modelNotFound` if the commit has no such
+    ///   model.
+    func versionOfRevision(_ text: String, _ console: Console) throws -> ModelVersion? {
+        let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+        guard parts.count == 2, try !POSIXSystem().exists(text) else { return nil }
+        let revision = try GitRevision(exactly: parts[0], around: ".")
+        let bundle = try revision.model(at: parts[1])
+        console.say(bundle.findings)
+        let version = try version(Verb.version, in: ModelVersions(bundle))
+        // Both sides may have the same name.
+        return ModelVersion(names: version.names.map { "\($0) (\(parts[0]))" }, model: version.model)
     }
 }

@@ -16,7 +16,7 @@ extension Verb {
             Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             """,
         operands: [.model],
-        options: [since, lockFile, profile, store, failOn, format, ignore, .mapping, .answers, .order],
+        options: [since, lockFile, .profile, store, failOn, format, ignore, .mapping, .answers, .order],
         examples: [
             "moult lint Forum.xcdatamodeld",
             "moult lint Forum.xcdatamodeld --fail-on warning --ignore CODE001,CODE002 --format markdown",
@@ -49,9 +49,6 @@ extension Verb {
         "since", "REV", "Compare with the model of a git revision, such as origin/main.")
     fileprivate static let lockFile = Option.value(
         "lock", "FILE", "The lock file to compare with; by default moult.lock next to the model.", completes: .files)
-    fileprivate static let profile = Option.value(
-        "profile", "NAME", "Also apply the rules of a profile: cloudkit or extension. May be repeated.",
-        completes: .words(LintRule.Profile.allCases.map(\.rawValue)))
     fileprivate static let store = Option.value(
         "store", "STORE", "Also say how many objects of this store a change concerns.", completes: .files)
     fileprivate static let failOn = Option.value(
@@ -64,6 +61,12 @@ extension Verb {
     fileprivate static let ignore = Option.value(
         "ignore", "CODES", "Rules to leave out, separated by commas, such as SHAPE003. May be repeated.",
         completes: .words(LintRule.all.map(\.code)))
+}
+
+extension Option {
+    static let profile = Option.value(
+        "profile", "NAME", "Also apply the rules of a profile: cloudkit or extension. May be repeated.",
+        completes: .words(LintRule.Profile.allCases.map(\.rawValue)))
 }
 
 extension Invocation {
@@ -83,11 +86,16 @@ extension Invocation {
         throw wrong("--\(option.name) takes \(names.joined(separator: ", ")), not \(text).\(near)")
     }
 
-    fileprivate func lint() throws -> Lint {
-        let profiles = try all(Verb.profile).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map
-        {
-            try word($0.trimmed, for: Verb.profile, of: LintRule.Profile.self)
+    /// The profiles that `--profile` names.
+    func profiles() throws -> [LintRule.Profile] {
+        try all(.profile).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
+            try word($0.trimmed, for: .profile, of: LintRule.Profile.self)
         }
+    }
+
+    fileprivate func lint() throws -> Lint {
+        let settings = configuration
+        let profiles = try all(.profile).isEmpty ? settings?.profiles ?? [] : profiles()
         let codes = try all(Verb.ignore).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
             text in
             let code = text.trimmed
@@ -95,7 +103,11 @@ extension Invocation {
             let near = Suggestion.nearest(to: code.uppercased(), among: LintRule.all.map(\.code))
             throw wrong("There is no rule \(code).\(near.map { " Did you mean \($0)?" } ?? "")")
         }
-        return Lint(profiles: Set(profiles), ignored: Set(codes))
+        let severities = settings?.severities ?? [:]
+        let off = severities.filter { $0.value == nil }.keys
+        return Lint(
+            profiles: Set(profiles), ignored: Set(codes).union(off), severities: severities.compactMapValues { $0 },
+            acceptedLosses: AcceptedLosses(settings?.acceptedLosses ?? []))
     }
 
     /// Reads the model and what it is compared with, and applies the rules.

@@ -7,7 +7,7 @@ extension Verb {
     static let lock = Verb(
         "lock", "Pin every version of a model in moult.lock, so that a released one cannot change unnoticed.",
         discussion: """
-            Run it when you release a version, and commit the file. It also records the order of the versions. A version
+            Run it when you release a version, and commit the file. It also records the order of the versions and the current one. A version
             that was locked and has changed is refused, unless --again says that it was never released.
             An app's own tool that provides the model keeps the lock in the folder in which the tool runs.
             With --check nothing is written; exits with 1 if the model and the lock differ.
@@ -19,7 +19,13 @@ extension Verb {
         let path = ModelLock.path(besideModelAt: bundle.path)
         var findings = bundle.lock?.check(bundle.versions, of: bundle.path) ?? []
         if invocation[.check] {
-            if bundle.lock == nil { findings.append(.noLockFile(path)) }
+            if let lock = bundle.lock {
+                if let locked = lock.currentName(of: bundle.path), locked != bundle.currentName {
+                    findings.append(.otherCurrent(locked, bundle.currentName, path))
+                }
+            } else {
+                findings.append(.noLockFile(path))
+            }
         } else {
             if !invocation[again] { try refuseChanges(findings, path) }
             var lock = bundle.lock ?? ModelLock()
@@ -56,6 +62,13 @@ extension Option {
 }
 
 extension Finding {
+    fileprivate static func otherCurrent(_ locked: String, _ current: String?, _ place: String) -> Finding {
+        Finding(
+            code: "current-version-not-locked", severity: .note, place: place,
+            message: "The current version is \(current ?? "not named"); the lock file has \(locked).",
+            remedy: "Run moult lock when the version is released.")
+    }
+
     fileprivate static func noLockFile(_ path: String) -> Finding {
         Finding(
             code: "model-not-locked", severity: .warning, place: path, message: "There is no lock file.",

@@ -30,7 +30,9 @@ extension Invocation {
     func newStore() throws -> String? {
         guard let path = self[value: .into] else { return nil }
         let flags: [Option] = [.dryRun, .inPlace, .deferred, .makeRoom, .stops, .frugal, .again]
-        if let other = flags.first(where: { self[$0] }) ?? (self[value: .backups] == nil ? nil : .backups) {
+        if let other = flags.first(where: { self[$0] })
+            ?? (self[value: .backups] == nil || isConfigured(.backups) ? nil : .backups)
+        {
             throw wrong("--into and --\(other.name) exclude each other.")
         }
         return path

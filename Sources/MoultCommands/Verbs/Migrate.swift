@@ -33,8 +33,10 @@ extension Verb {
             exist. It gets its name when it is whole and verified. There is no backup: the old store is one.
 
             Losses are counted, and an app's own tables, indexes, triggers and views that are dropped are named: in the
-            result, in moult runs and in moult log. A stage that loses what both versions have, and whose code has not
-            read it, is refused; the message contains the code to write. --accept-losses declares the loss.
+            result, in moult runs and in moult log. A migration that loses objects, values or links is refused unless the
+            loss is declared: in acceptedLosses of moult.json, by an answer, or by a mapping model or stage. A stage that
+            loses what both versions have, and whose code has not read it, is refused too; the message contains the code
+            to write. --accept-losses accepts every loss. --dry-run only counts them.
             """,
         operands: [.store], options: migrateOptions + [.into, .rules, .fix, .allowLargeQuarantine],
         examples: [
@@ -64,6 +66,7 @@ extension Verb {
         let prepared = try invocation.preparedMigration(console)
         try kept?.check(prepared)
         console.say(prepared.warnings)
+        try invocation.checkLosses(of: prepared)
         if let path { return try migrate(prepared, into: path, invocation, console) }
         let plan = prepared.plan
         guard let migration = try prepared.migration(inPlace: invocation[.inPlace]) else {
@@ -127,11 +130,21 @@ extension Option {
     static let into = value(
         "into", "FILE", "Write the new store to this file, and leave the old one as it is.", completes: .files)
     static let acceptLosses = flag(
-        "accept-losses", "Migrate although a stage loses values or objects that both versions have.")
+        "accept-losses", "Migrate although objects, values or links are lost that nobody has declared.")
     static let frugal = flag("frugal", "Keep no backup after the run, which needs less space.")
 }
 
 extension PreparedMigration {
     /// What the store says against it without standing in its way.
     var warnings: [Finding] { (bound?.rowFindings ?? []).filter { $0.severity == .warning } }
+}
+
+extension Invocation {
+    /// Refuses a migration that loses what nobody has declared; a rehearsal loses nothing.
+    ///
+    /// - Throws: `lossNotAccepted`.
+    func checkLosses(of prepared: PreparedMigration) throws {
+        guard !self[.acceptLosses], !self[.dryRun] else { return }
+        if let refusal = prepared.undeclaredLosses(among: try prepared.foreseenLosses()) { throw refusal }
+    }
 }

@@ -22,13 +22,14 @@ extension Verb {
             The lines about tables say how each of them changes: altered in place, its rows updated, or rebuilt and why.
             If no table is rebuilt, the store itself is changed in one transaction, next to its backup.
 
-            If the migration would be refused, plan exits with the same code: 3 for a loss that --accept-losses has to
-            declare, for rows that do not fit the new version, or for --in-place if rows have to be written.
+            If the migration would be refused, plan exits with the same code: 3 for a loss that nobody has declared, for
+            rows that do not fit the new version, or for --in-place if rows have to be written. With --check, it exits
+            with 1 for such a loss.
             """,
         operands: [.store],
         options: [
             .model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .normalise, .deferred, .cloudKit,
-            .experimental, .acceptLosses, values, .order,
+            .experimental, .acceptLosses, .check, values, .order,
         ],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
@@ -38,7 +39,8 @@ extension Verb {
         let prepared = try invocation.preparedMigration(console)
         let losses = try prepared.foreseenLosses()
         let obstacle = try prepared.refusal(inPlace: invocation[.inPlace])
-        let refusal = obstacle ?? losses.first { $0.fate == .refused }?.refusal
+        let undeclared = prepared.undeclaredLosses(among: losses)
+        let refusal = obstacle ?? losses.first { $0.fate == .refused }?.refusal ?? undeclared
         let script =
             invocation[showsSQL] && obstacle == nil ? try prepared.script(inPlace: invocation[.inPlace]) : nil
         let report = PlanReport(
@@ -46,6 +48,11 @@ extension Verb {
         console.print(report.document) { report.lines(style: $0) }
         // A loss is among the lines.
         if let obstacle, obstacle.code != .lossNotAccepted, !console.isJSON { throw obstacle }
+        if obstacle == nil, let undeclared, !console.isJSON {
+            guard invocation[.check] else { throw undeclared }
+            console.say(undeclared.advised(by: Advice(invocation)))
+        }
+        if invocation[.check], refusal?.code == .lossNotAccepted { return .findings }
         return refusal.map { ExitCode(number: $0.exitCode) } ?? .done
     }
 
@@ -87,6 +94,7 @@ extension Invocation {
         var registry = self.registry
         if self[.fix] { registry.appliesFixes = true }
         if self[.allowLargeQuarantine] { registry.allowsLargeQuarantine = true }
+        if let declared = configuration?.acceptedLosses { registry.acceptedLosses.formUnion(AcceptedLosses(declared)) }
         if self[.acceptLosses] { registry.acceptedLosses = .all }
         if let path = self[value: .rules] {
             registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules

@@ -6,7 +6,8 @@ import MoultSystem
 
 extension Verb {
     static let schema = Verb(
-        "schema", "Export the versions of a model, such as those of an app's Swift types.", subverbs: [export])
+        "schema", "Export the versions of a model, such as those of an app's Swift types, or number them.",
+        subverbs: [export, schemaBump])
 
     private static let export = Verb(
         "export", "Write every version of the model as JSON and as an .xcdatamodel.",

@@ -66,9 +66,12 @@ extension Verb {
         let program = try POSIXSystem().resolve("/proc/self/exe")
         let passed = invocation.arguments(of: [
             .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix, .allowLargeQuarantine,
-            .acceptLosses,
+            .config,
         ])
-        let test = KillTest(of: try invocation.required(Operand.store), program: program) { ["migrate", $0] + passed }
+        let test = KillTest(of: try invocation.required(Operand.store), program: program) {
+            // On a copy nothing is lost.
+            ["migrate", $0, "--accept-losses"] + passed
+        }
         let tally = try test.run(kills: kills, isWanted: { [isStopped = Interruption.heard] in !isStopped() })
         console.print(tally.document) { _ in tally.lines }
         return tally.broken.isEmpty
@@ -76,9 +79,9 @@ extension Verb {
 }
 
 extension Invocation {
-    /// The options of those that were given, as they are typed.
+    /// The options of those that were given, as they are typed; a process that is started finds the configured ones.
     fileprivate func arguments(of options: [Option]) -> [String] {
-        options.flatMap { option -> [String] in
+        options.filter { !isConfigured($0) }.flatMap { option -> [String] in
             guard option.value != nil else { return self[option] ? ["--\(option.name)"] : [] }
             return all(option).flatMap { ["--\(option.name)", $0] }
         }

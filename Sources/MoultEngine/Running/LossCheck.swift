@@ -59,7 +59,7 @@ struct LossCheck: Sendable {
     private func isRefused(_ loss: MigrationLoss) -> Bool { pass.stage != nil && !isAccepted(loss) && loss.count != 0 }
 
     /// An inherited property may be named by the entity that declares it.
-    private func isAccepted(_ loss: MigrationLoss) -> Bool {
+    func isAccepted(_ loss: MigrationLoss) -> Bool {
         let lineage = model.entity(loss.entityName).map { model.lineage(of: $0).map(\.name) } ?? []
         return ([loss.entityName] + lineage).contains { name in
             var loss = loss

@@ -10,6 +10,9 @@ package struct ForeseenLoss: Sendable, Hashable {
     package var fate: Fate
     /// The code to write; nil if the loss is allowed.
     package var remedy: String?
+    /// Whether somebody has accepted it, or answered that the values are dropped, or wrote the mapping or stage that
+    /// leaves them.
+    package var isDeclared = false
 
     package enum Fate: String, Sendable {
         /// It is counted, and the migration runs.
@@ -30,6 +33,16 @@ package struct ForeseenLoss: Sendable, Hashable {
     /// What the migration is refused with.
     package var refusal: MigrationError {
         MigrationError(.lossNotAccepted, sentence, place: loss.place, remedy: remedy ?? "")
+    }
+
+    /// Whether it is one of rows, values or links that nobody has declared.
+    fileprivate var isUndeclared: Bool {
+        guard !isDeclared, fate == .allowed, loss.count != 0, loss.isPutOff || loss.count != nil else { return false }
+        switch loss.reason {
+        case .removed, .dropped, .narrowed, .redirected, .notConvertible:
+            return [.rows, .values, .links, .order].contains(loss.kind)
+        case .repeated, .byCode, .unexplained, .conflict: return false
+        }
     }
 
     /// As something that needs attention; nil where a finding of the rows says it.
@@ -62,6 +75,36 @@ extension PreparedMigration {
         return losses
     }
 
+    /// The error for losses that were neither declared nor accepted; nil if there are none.
+    package func undeclaredLosses(among losses: [ForeseenLoss]) -> MigrationError? {
+        let undeclared = losses.filter(\.isUndeclared).map(\.loss)
+        guard let first = undeclared.first else { return nil }
+        var places: [String] = []
+        for loss in undeclared where !places.contains(loss.place) { places.append(loss.place) }
+        let shown = undeclared.prefix(5).map(\.sentence).joined(separator: " ")
+        let others = undeclared.count - 5
+        let list = places.map { "\"\($0)\"" }.joined(separator: ", ")
+        return MigrationError(
+            .lossNotAccepted,
+            "The migration loses what nobody has declared. \(shown)"
+                + (others > 0 ? " And \(Quantity.count(others, "more loss", plural: "more losses"))." : ""),
+            place: first.place,
+            remedy:
+                "To declare it in moult.json: \"acceptedLosses\": [\(list)]. To accept every loss of this migration: "
+                + "--accept-losses.")
+    }
+
+    /// Whether an answer says that the values of a property are dropped.
+    private func isAnswered(_ loss: MigrationLoss, of pass: MigrationPass) -> Bool {
+        guard let property = loss.propertyName else { return false }
+        let heirs = pass.mapping?.mappings(fromEntity: loss.entityName).compactMap(\.destinationEntityName) ?? []
+        let names = heirs.compactMap(pass.newer.model.entity).flatMap { pass.newer.model.lineage(of: $0).map(\.name) }
+        return options.answers.list.contains { answer in
+            answer.is == .drop && (answer.property == property || answer.old == property)
+                && (names + [loss.entityName]).contains(answer.entity)
+        }
+    }
+
     private func counted(_ pass: MigrationPass) throws -> [MigrationLoss] {
         try StoreProbe.read(store, system: system) { probe in
             try Self.bind(pass, over: StoreSnapshot(probe.connection), probe.connection, options).losses
@@ -85,7 +128,10 @@ extension PreparedMigration {
             {
                 return nil
             }
-            guard check.needsReading(loss) else { return ForeseenLoss(loss: loss, stage: pass.stage, fate: .allowed) }
+            guard check.needsReading(loss) else {
+                let isDeclared = pass.stage != nil || check.isAccepted(loss) || isAnswered(loss, of: pass)
+                return ForeseenLoss(loss: loss, stage: pass.stage, fate: .allowed, isDeclared: isDeclared)
+            }
             let isLeft = loss.isLeftToPolicy || hasCodeBefore && loss.kind != .rows
             return ForeseenLoss(
                 loss: loss, stage: pass.stage, fate: isLeft ? .leftToCode : .refused,

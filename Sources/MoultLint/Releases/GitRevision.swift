@@ -26,6 +26,19 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         self.commit = commit
     }
 
+    /// The commit of a revision itself.
+    ///
+    /// - Parameter path: of a file or folder in the repository.
+    /// - Throws: `usage` if there is no git, no repository or no such revision.
+    package init(exactly name: String, around path: String) throws {
+        let git = try Git(around: path)
+        let found = try git.lines(["rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"])
+        guard found.exit == 0, let commit = found.line else { throw try Self.unknown(name, git) }
+        self.git = git
+        self.name = name
+        self.commit = commit
+    }
+
     private static func isShallow(_ git: Git) throws -> Bool {
         try git.lines(["rev-parse", "--is-shallow-repository"]).line == "true"
     }
@@ -80,6 +93,29 @@ extension GitRevision {
         }
         guard let best else { throw noModel(path, files) }
         return best.bundle
+    }
+
+    /// The model at a path of the commit: from this folder, otherwise from the root of the repository.
+    ///
+    /// - Throws: `modelNotFound` if the commit has no such model; what reading the model throws.
+    package func model(at path: String) throws -> ModelBundle {
+        let files = try files()
+        let folder = try pathInRepository(".")
+        let places = [folder.isEmpty ? path : Path.join(folder, path), path].map(Self.withoutDots)
+        guard let place = places.first(where: { place in files.contains { $0.isAt(place) } }) else {
+            throw noModel(path, files)
+        }
+        let scratch = try TemporaryFolder("revision", POSIXSystem())
+        defer { scratch.remove() }
+        return try read(place, files, in: scratch)
+    }
+
+    private static func withoutDots(_ path: String) -> String {
+        var parts: [Substring] = []
+        for part in path.split(separator: "/") where part != "." {
+            if part == "..", !parts.isEmpty { parts.removeLast() } else { parts.append(part) }
+        }
+        return parts.joined(separator: "/")
     }
 
     private func noModel(_ path: String, _ files: [File]) -> MigrationError {

@@ -52,11 +52,11 @@ package struct LintRelease: Sendable {
         let own = lock.versions(of: bundle.path)
         // A bundle that was renamed is in the lock under its old name.
         let moved = lock.models.filter { !ModelLock.isModel(named: $0.key, besideModelAt: bundle.path) }
-            .sorted { $0.key.precedesInByteOrder($1.key) }.map(\.value)
-            .filter { likeness($0) > 0 }.max { likeness($0) < likeness($1) }
-        guard let versions = own ?? moved else { return nil }
+            .sorted { $0.key.precedesInByteOrder($1.key) }
+            .filter { likeness($0.value) > 0 }.max { likeness($0.value) < likeness($1.value) }
+        guard let versions = own ?? moved?.value else { return nil }
         source = place
-        currentName = nil
+        currentName = own == nil ? moved.flatMap { lock.current[$0.key] } : lock.currentName(of: bundle.path)
         self.versions = versions.map(Version.init)
         undo =
             "Undo the edit and make the change in a new version. If the version was never released, run "

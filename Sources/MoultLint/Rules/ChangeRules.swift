@@ -70,6 +70,33 @@ enum ChangeRules {
         }
     }
 
+    /// The join tables within one entity whose name depends on properties that are others now.
+    static func joinNames(_ step: LintStep) -> [LintMatch] {
+        step.newer.model.entities.flatMap { entity -> [LintMatch] in
+            let renamed = step.diff.changes.first { $0.kind == .entityRenamed && $0.entity == entity.name }?.old
+            guard let before = step.older.model.entity(renamed ?? entity.name),
+                step.older.model.propertyKinds(of: before) != step.newer.model.propertyKinds(of: entity)
+            else { return [] }
+            return entity.relationships.compactMap { relationship in
+                guard relationship.isToMany, !relationship.isTransient,
+                    relationship.destinationEntityName == entity.name,
+                    let other = entity.relationships.first(where: { $0.name == relationship.inverseName }),
+                    other.isToMany, relationship.name.precedesInByteOrder(other.name),
+                    // A table that is new has no name to keep.
+                    before.relationships.contains(where: { $0.isToMany && $0.inverseName != nil })
+                else { return nil }
+                let place = "\(entity.name).\(relationship.name)"
+                return LintMatch(
+                    step.newer.name, entity.name, relationship.name,
+                    "\(step.words): The join table of \(place) and \(entity.name).\(other.name) is named after one of the "
+                        + "two. The properties of \(entity.name) change, so Core Data may name it after the other one.",
+                    remedy:
+                        "Migrate a store with Moult, open it with Core Data, and fetch both relationships before the "
+                        + "release. To be certain of the name, add the properties to another entity.")
+            }
+        }
+    }
+
     // MARK: Source
 
     static func className(_ step: LintStep) -> [LintMatch] {
@@ -162,6 +189,17 @@ extension ModelChange {
     fileprivate var keepsArchives: Bool {
         let keyed = ["NSKeyedUnarchiveFromData", "NSSecureUnarchiveFromData", nil]
         return kind == .valueTransformer && keyed.contains(old) && keyed.contains(new)
+    }
+}
+
+extension ManagedObjectModel {
+    /// What decides about the name of a join table: every property of an entity, inherited ones included, with its kind.
+    fileprivate func propertyKinds(of entity: EntityDescription) -> Set<[String]> {
+        let attributes = attributes(of: entity).map { [$0.name, $0.isTransient ? "transient" : ""] }
+        let relationships = relationships(of: entity).map {
+            [$0.name, $0.isToMany ? "to-many" : "to-one", $0.isTransient ? "transient" : ""]
+        }
+        return Set(attributes + relationships)
     }
 }
 

@@ -11,7 +11,7 @@ enum InferRules {
                 question, step,
                 remedy: "If it was \(names), set the renaming identifier: elementID=\"\(old.escapedForXML)\". If it is "
                     + "new, run moult answer MODEL \(choice(question, .new)).",
-                edit: .init(("elementID", old)))
+                edit: .init(("elementID", old), isConditional: true))
         }
     }
 
@@ -66,6 +66,12 @@ enum InferRules {
                     ? "Give it a default value that its validation rules allow, or make it optional: optional=\"YES\"."
                     : "Make it optional: optional=\"YES\". A \(attribute?.type.name ?? "value") has no default value in "
                         + "a model file.")
+            if let example, let entity = match.entity, let member = match.member {
+                let choice = "\(entity).\(member)=value:\(example.value)".shellQuoted
+                match.remedy +=
+                    " To give the objects that exist one value for this once, run moult answer MODEL --set "
+                    + "\(choice)."
+            }
             match.edit = example.map { .init(($0.name, $0.value)) } ?? .init(("optional", "YES"))
             return match
         }

@@ -19,6 +19,17 @@ extension LintRule {
                 + "valueTransformerName=\"\(transformer)\"/>\(hasNote ? note : "")")
     }
 
+    /// Users who follow users.
+    private static let follows = follows(rating: false)
+    private static func follows(rating: Bool) -> String {
+        let attribute = "\n    <attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\"/>"
+        let ends = [("followers", "following"), ("following", "followers")].map { name, inverse in
+            "\n    <relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"Nullify\" "
+                + "destinationEntity=\"User\" inverseName=\"\(inverse)\" inverseEntity=\"User\"/>"
+        }
+        return "<entity name=\"User\">\(rating ? attribute : "")\(ends.joined())\n</entity>"
+    }
+
     static let data: [LintRule] = [
         LintRule(
             "DATA001", .warning, "Entity removed",
@@ -125,5 +136,18 @@ extension LintRule {
             corrected: LintExample(
                 from: picture("PictureTransformer", hasNote: false), to: picture("PictureTransformer", hasNote: true)),
             check: .step(ChangeRules.conversions)),
+        LintRule(
+            "DATA009", .warning, "Join table may change its name",
+            meaning: """
+                Both ends of a many-to-many relationship are in one entity, and the entity has other properties now. \
+                Which of the two relationships names their join table depends on all properties of the entity, by a rule \
+                that Apple does not document. If it is the other one now, Core Data renames the table in its migration. \
+                Moult keeps the name that the store has. In the plan, this is the finding `join-name-uncertain`.
+                """,
+            onDevice: "If the names differ, the app fails when it fetches one of the two relationships.",
+            remedy:
+                "Migrate a store with Moult, open it with Core Data, and fetch both relationships before the release.",
+            failing: LintExample(from: follows, to: follows(rating: true)),
+            corrected: LintExample(from: follows, to: follows), check: .step(ChangeRules.joinNames)),
     ]
 }

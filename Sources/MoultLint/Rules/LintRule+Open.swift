@@ -109,8 +109,10 @@ extension LintRule {
             check: .model(OpenRules.equalHashes)),
         LintRule(
             "OPEN008", .error, "Current version missing",
-            meaning:
-                "The bundle names a current version that it does not have, or its `.xccurrentversion` cannot be read.",
+            meaning: """
+                The bundle names a current version that it does not have, its `.xccurrentversion` cannot be read, or it has \
+                no such file any more although it had one when it was released.
+                """,
             onDevice: "The compiled model uses another version than the one that was meant.",
             remedy: "Choose the current version in Xcode again.",
             failing: LintExample([v1, v2], current: "App 3"), corrected: LintExample([v1, v2], current: "App 2"),

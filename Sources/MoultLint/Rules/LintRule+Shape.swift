@@ -139,5 +139,16 @@ extension LintRule {
             corrected: LintExample(
                 "<entity name=\"Item\">\n\(many(3))</entity>\n<entity name=\"Book\" parentEntity=\"Item\"/>"),
             check: .version(ShapeRules.wideHierarchies)),
+        LintRule(
+            "SHAPE009", .error, "Refused by the compiler",
+            meaning: """
+                The source has an error for which it is not compiled: a name that is not an identifier, a name that \
+                occurs twice, a predicate or an expression that does not parse, or an attribute without a type.
+                """,
+            onDevice: "Nothing: Xcode does not compile the model, or the predicate fails when it is used.",
+            remedy: "Correct the line. `moult compile` finds the same errors.",
+            failing: LintExample(post("<attribute name=\"full title\" optional=\"YES\" attributeType=\"String\"/>")),
+            corrected: LintExample(post("<attribute name=\"fullTitle\" optional=\"YES\" attributeType=\"String\"/>")),
+            check: .version(ShapeRules.notCompiled)),
     ]
 }

@@ -120,7 +120,19 @@ enum OpenRules {
             var match = LintMatch("", nil, nil, finding.message, remedy: finding.remedy)
             match.line = (finding.place, 1)
             return match
-        }
+        } + subject.releases.compactMap { noLongerNamed($0, subject) }.prefix(1)
+    }
+
+    /// The bundle has several versions, named its current one when it was released, and names none now.
+    private static func noLongerNamed(_ release: LintRelease, _ subject: LintSubject) -> LintMatch? {
+        guard let current = release.currentName, release.versions.count > 1, subject.currentName == nil,
+            subject.versions.count > 1,
+            !subject.readerFindings.contains(where: { $0.code == "current-version-missing" })
+        else { return nil }
+        return LintMatch(
+            "", nil, nil,
+            "The bundle names no current version any more. In \(release.source) it was \(current).",
+            remedy: "Restore the file .xccurrentversion of the bundle, or choose the current version in Xcode again.")
     }
 
     // MARK: Words

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultModelFiles
 
 /// What is wrong or risky in one version by itself.
 enum ShapeRules {
@@ -90,6 +91,18 @@ enum ShapeRules {
                 "Name an entity of the model.")
         }
         return matches
+    }
+
+    /// What `moult compile` refuses besides references, such as names and predicates.
+    static func notCompiled(_ version: LintVersion) -> [LintMatch] {
+        guard let file = version.file, file.hasSuffix("/contents") else { return [] }
+        return ModelFault.errors(inSource: file).filter { $0.kind != .reference }.map { fault in
+            var match = LintMatch(
+                version.name, nil, nil, fault.message,
+                remedy: "Correct it; moult compile MODEL --dry-run lists every such error.")
+            match.line = (fault.file, fault.line)
+            return match
+        }
     }
 
     static func inverses(_ version: LintVersion) -> [LintMatch] {

@@ -4,9 +4,11 @@ import MoultModel
 package struct ModelFault: Sendable, Hashable {
     package enum Severity: String, Sendable { case warning, error }
 
-    /// What a compiler's option can silence.
+    /// What a compiler's option can silence, and what lint has a rule of its own for.
     package enum Kind: Sendable {
         case other, missingInverse, propertyCount, deleteRule
+        /// It names an entity or a property that is not in the model.
+        case reference
     }
 
     package let file: String
@@ -48,6 +50,15 @@ extension ModelFault {
     private static func line(of place: String, in file: String) -> Int {
         guard place.hasPrefix(file + ":") else { return 1 }
         return Int(place.dropFirst(file.count + 1).prefix(while: \.isNumber)) ?? 1
+    }
+}
+
+extension ModelFault {
+    /// The errors for which a model source is not compiled, by line; empty for a file that is no such source.
+    package static func errors(inSource file: String) -> [ModelFault] {
+        guard let bytes = try? ModelFolder.bytes(at: file), let root = try? ModelElement(rootOf: bytes, file: file)
+        else { return [] }
+        return SourceCheck(root).faults.filter { $0.severity == .error }
     }
 }
 

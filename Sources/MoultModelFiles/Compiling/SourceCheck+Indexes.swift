@@ -53,6 +53,7 @@ extension SourceCheck {
         for name in names.dropFirst() {
             current = current?.text(.composite).flatMap { self.element(name, ofComposite: $0) }
         }
-        if current == nil { fail(element, "\(what) refers to \(path), which is not a property of \(entity.name).") }
+        guard current == nil else { return }
+        fail(element, "\(what) refers to \(path), which is not a property of \(entity.name).", .reference)
     }
 }

@@ -79,7 +79,7 @@ extension SourceCheck {
             return fail(relationship, "\(place) has no destination.")
         }
         guard entities[destination] != nil else {
-            return fail(relationship, "The destination \(destination) of \(place) is not in the model.")
+            return fail(relationship, "The destination \(destination) of \(place) is not in the model.", .reference)
         }
         check(inverseOf: relationship, place, destination: destination)
     }
@@ -92,7 +92,8 @@ extension SourceCheck {
             return
         }
         guard let inverse = property(name, of: destination), inverse.node.name == "relationship" else {
-            return fail(relationship, "The inverse \(name) of \(place) is not a relationship of \(destination).")
+            return fail(
+                relationship, "The inverse \(name) of \(place) is not a relationship of \(destination).", .reference)
         }
         guard let back = inverse.text(.inverseName), back != relationship.name else { return }
         fail(

@@ -32,8 +32,8 @@ struct SourceCheck {
             .map { ModelElement(node: $0, file: owner.file, owner: owner.name) }
     }
 
-    mutating func fail(_ element: ModelElement, _ message: String) {
-        faults.append(ModelFault(file: file, line: element.node.line, message))
+    mutating func fail(_ element: ModelElement, _ message: String, _ kind: ModelFault.Kind = .other) {
+        faults.append(ModelFault(file: file, line: element.node.line, message, kind: kind))
     }
 
     mutating func warn(_ element: ModelElement, _ kind: ModelFault.Kind, _ message: String) {
@@ -97,7 +97,7 @@ struct SourceCheck {
     private mutating func check(parentOf entity: ModelElement) {
         guard let parent = entity.text(.parentEntity) else { return }
         guard entities[parent] != nil else {
-            fail(entity, "The parent entity \(parent) of \(entity.name) is not in the model.")
+            fail(entity, "The parent entity \(parent) of \(entity.name) is not in the model.", .reference)
             return
         }
         if lineage(of: entity.name).isCyclic { fail(entity, "The entity \(entity.name) is its own ancestor.") }
@@ -129,7 +129,8 @@ struct SourceCheck {
 
     mutating func check(reference element: ModelElement, toEntity name: String?, from what: String) {
         guard let name, !name.isEmpty else { return fail(element, "\(what) names no entity.") }
-        if entities[name] == nil { fail(element, "\(what) refers to the entity \(name), which is not in the model.") }
+        guard entities[name] == nil else { return }
+        fail(element, "\(what) refers to the entity \(name), which is not in the model.", .reference)
     }
 
     mutating func check(predicate text: String?, of element: ModelElement, called what: String) {

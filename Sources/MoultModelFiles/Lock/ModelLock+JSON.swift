@@ -12,9 +12,10 @@ extension ModelLock {
     /// The file's text: the same for equal locks, with one line for each entity, so that it merges well.
     package var contents: String {
         let models = self.models.mapValues { versions in JSONValue.array(versions.map(Self.json)) }
-        let document: JSONValue = .object([
-            .init("format", JSONValue(Self.format)), .init("models", JSONValue(sorted: models)),
-        ])
+        let current = JSONValue(sorted: self.current.mapValues(JSONValue.string))
+        let document: JSONValue = .object(
+            [.init("format", JSONValue(Self.format)), .init("models", JSONValue(sorted: models))]
+                + (self.current.isEmpty ? [] : [.init("current", current)]))
         return document.indented + "\n"
     }
 
@@ -45,7 +46,7 @@ extension ModelLock {
             for name in members?.unknown([]) ?? [] {
                 models[name] = try members?.objects(name, Version.init)
             }
-            self.init(models: models)
+            self.init(models: models, current: try document.dictionary("current"))
         } catch var error as MigrationError {
             let isLater = error.code == .unsupported
             error.code = .lockFileMismatch

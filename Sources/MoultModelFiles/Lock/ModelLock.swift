@@ -10,7 +10,7 @@ import MoultModel
 ///
 /// It lies in the folder that contains the bundle, and inside a plain folder of versions. Several bundles of one folder
 /// share it, each under its file name. It says of each version its name, in order, its checksum and fingerprint, and of
-/// each entity hash and fingerprint.
+/// each entity hash and fingerprint; and which version was current.
 package struct ModelLock: Sendable, Equatable {
     package static let fileName = "moult.lock"
 
@@ -48,19 +48,29 @@ package struct ModelLock: Sendable, Equatable {
 
     /// By the bundle's file name.
     package private(set) var models: [String: [Version]]
+    /// The name of the version that was current, by the bundle's file name; a bundle that named none is not in it.
+    package private(set) var current: [String: String]
 
-    package init() { models = [:] }
+    package init() { self.init(models: [:]) }
 
-    init(models: [String: [Version]]) { self.models = models }
+    init(models: [String: [Version]], current: [String: String] = [:]) {
+        self.models = models
+        self.current = current
+    }
 
     /// The versions that are locked of the model at a path, in their order; nil if the lock does not speak of it.
     package func versions(of modelPath: String) -> [Version]? { models[Self.key(of: modelPath)] }
+
+    /// The version of the model at a path that was current; nil if the lock does not say.
+    package func currentName(of modelPath: String) -> String? { current[Self.key(of: modelPath)] }
 
     /// Pins every version of a bundle as it is now, in place of what was pinned of it.
     ///
     /// Whether a released version may be replaced is the caller's to ask with ``check(_:of:)``.
     package mutating func pin(_ bundle: ModelBundle) throws {
-        models[Self.key(of: bundle.path)] = try bundle.versions.concurrentMap(Version.init)
+        let key = Self.key(of: bundle.path)
+        models[key] = try bundle.versions.concurrentMap(Version.init)
+        current[key] = bundle.currentName
     }
 }
 

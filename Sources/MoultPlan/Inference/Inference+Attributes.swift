@@ -12,16 +12,36 @@ extension Inference {
             return startAnew(attribute, at: place, in: pair)
         }
         guard old.isOptional, !attribute.isOptional else { return .attribute(name, ifNil: nil) }
-        if attribute.defaultValue == nil { refuseMissingDefault(attribute, at: place, in: pair) }
-        return .attribute(name, ifNil: attribute.defaultValue)
+        return .attribute(name, ifNil: firstValue(of: attribute, at: place, in: pair))
+    }
+
+    /// What an object without a value gets: the default value, otherwise what an answer gives.
+    private mutating func firstValue(
+        of attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
+    ) -> AttributeValue? {
+        if attribute.isOptional || attribute.defaultValue != nil { return attribute.defaultValue }
+        guard let answer = correspondence.answers.property(attribute.name, declaredBy: place.entity),
+            answer.is == .value
+        else {
+            refuseMissingDefault(attribute, at: place, in: pair)
+            return nil
+        }
+        use(answer)
+        guard let value = answer.value(for: attribute) else {
+            refuse(
+                .requiredWithoutDefault, place.description,
+                "The answer gives \(place) a value that is not of type \(attribute.type.name).",
+                remedy: "Answer with a value of that type.")
+            return nil
+        }
+        return value
     }
 
     /// A new attribute: its default in every object, whether optional or not, or nil.
     private mutating func startAnew(
         _ attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
     ) -> AttributeSource {
-        if !attribute.isOptional, attribute.defaultValue == nil { refuseMissingDefault(attribute, at: place, in: pair) }
-        return .constant(attribute.defaultValue)
+        .constant(firstValue(of: attribute, at: place, in: pair))
     }
 
     /// An abstract entity has no objects that could miss a value.
@@ -56,7 +76,7 @@ extension Inference {
                 remedy: answer?.is == .keep
                     ? "Answer drop, or keep the old attribute and fill a new one in a custom stage."
                     : "Answer new, which drops the values of \(old.name), or fill it in a custom stage.")
-        case .new, nil:
+        case .new, .value, nil:
             ask(
                 place.conversion(
                     "\(place) changes its type from \(old.type.name) to \(new.type.name).", old: old.name,

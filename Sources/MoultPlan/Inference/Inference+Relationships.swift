@@ -25,7 +25,7 @@ extension Inference {
                 "Not every \(old.destinationEntityName) is a \(relationship.destinationEntityName) for \(place).",
                 remedy: "Answer \(answer?.is == .keep ? "drop" : "new"), or add a new relationship and fill it in a "
                     + "custom stage.")
-        case .new, nil: askAboutDestination(old, relationship, at: place)
+        case .new, .value, nil: askAboutDestination(old, relationship, at: place)
         }
         return .relationship(name)
     }

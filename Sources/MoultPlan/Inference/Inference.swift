@@ -45,6 +45,9 @@ struct Inference {
         where (answer.is == .keep || answer.is == .drop) && !usedAnswers.contains(answer) {
             throw answer.refused("neither its type nor its destination changes")
         }
+        for answer in correspondence.answers.all where answer.is == .value && !usedAnswers.contains(answer) {
+            throw answer.refused("it needs no value: it is no new required attribute without a default value")
+        }
     }
 
     /// Adds a question, once for a place.

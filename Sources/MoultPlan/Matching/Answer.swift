@@ -11,6 +11,8 @@ package struct Answer: Sendable, Hashable, Codable {
         case keep
         /// Its values are dropped. It starts with its default value or nil.
         case drop
+        /// The objects that exist get ``Answer/value``: those without one, where the attribute is not new.
+        case value
     }
 
     /// The version before, by name.
@@ -28,9 +30,12 @@ package struct Answer: Sendable, Hashable, Codable {
     package var `is`: Verdict
     /// The name in the version before, for a rename.
     package var old: String?
+    /// The value as a person types it, for a required attribute without a default value.
+    package var value: String?
 
     package init(
-        from: String, to: String, entity: String, property: String? = nil, is verdict: Verdict, old: String? = nil
+        from: String, to: String, entity: String, property: String? = nil, is verdict: Verdict, old: String? = nil,
+        value: String? = nil
     ) {
         self.from = from
         self.to = to
@@ -38,13 +43,14 @@ package struct Answer: Sendable, Hashable, Codable {
         self.property = property
         self.is = verdict
         self.old = old
+        self.value = value
     }
 
     /// `Entity.property`, or `Entity`.
     package var place: String { [entity, property].compactMap { $0 }.joined(separator: ".") }
 
-    /// What it decides, without the place: `rename:name`, `new`, `keep`, `drop`.
-    package var choice: String { self.is.rawValue + (old.map { ":\($0)" } ?? "") }
+    /// What it decides, without the place: `rename:name`, `new`, `keep`, `drop`, `value:0`.
+    package var choice: String { self.is.rawValue + ((value ?? old).map { ":\($0)" } ?? "") }
 
     /// One line of JSON, ready to paste into an answers file.
     package var json: String {
@@ -55,6 +61,7 @@ package struct Answer: Sendable, Hashable, Codable {
         if let property { fields.append(("property", property)) }
         fields.append(("is", self.is.rawValue))
         if let old { fields.append(("old", old)) }
+        if let value { fields.append(("value", value)) }
         return "{" + fields.map { "\"\($0.0)\": \(quoted($0.1))" }.joined(separator: ", ") + "}"
     }
 

@@ -117,6 +117,7 @@ extension Answer {
             switch self.is {
             case _ where entity.isEmpty || property?.isEmpty == true: "names no entity or property"
             case .rename where old == nil: "is a rename and does not name the old one"
+            case .value where value == nil || property == nil: "gives no value to an attribute"
             case .new where old != nil: "says new and names an old one"
             case _ where (fromChecksum == nil) != (toChecksum == nil): "has the checksum of only one version"
             default: nil

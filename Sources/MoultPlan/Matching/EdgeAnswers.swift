@@ -47,7 +47,7 @@ extension Answer {
         switch self.is {
         case .rename: .some(old)
         case .new: .some(nil)
-        case .keep, .drop: .none
+        case .keep, .drop, .value: .none
         }
     }
 }
@@ -92,7 +92,7 @@ extension Answer {
         case .rename:
             if let old, source[old] == nil { throw refused("\(from) has no entity \(old)") }
         case .new: break
-        case .keep, .drop: throw refused("an entity that is in only one of the versions is renamed or new")
+        case .keep, .drop, .value: throw refused("an entity that is in only one of the versions is renamed or new")
         }
     }
 

@@ -6,6 +6,8 @@ struct Resemblance {
     private let removedAttributes: [AttributeDescription]
     private let removedRelationships: [RelationshipDescription]
     private let entitySources: [String: String]
+    /// The position of each attribute among those of its entity, by name, from 1.
+    private let positions: (old: [String: Int], new: [String: Int])
 
     /// The properties of an entity that have no source.
     struct Added {
@@ -18,6 +20,7 @@ struct Resemblance {
     init(_ correspondence: Correspondence, pair: Correspondence.Pair, matched: Set<String>) {
         self.pair = pair
         entitySources = correspondence.entitySources
+        positions = (Self.positions(pair.source), Self.positions(pair.destination))
         removedAttributes = pair.source.attributes.values
             .filter { !matched.contains($0.name) && $0.isStored && $0.derivation == nil }
             .sorted { $0.name.precedesInByteOrder($1.name) }
@@ -57,10 +60,8 @@ struct Resemblance {
         if old.defaultValue != nil || new.defaultValue != nil {
             facts.append(old.defaultValue == new.defaultValue ? "the same default value" : "another default value")
         }
-        if let position = position(
-            of: old.name, new.name, old: pair.source.attributes.keys, pair.destination.attributes.keys)
-        {
-            facts.append(position)
+        if let position = positions.old[old.name], position == positions.new[new.name] {
+            facts.append("the same position (\(position))")
         }
         if old.isIndexed || new.isIndexed { facts.append(compared("indexed", old.isIndexed, new.isIndexed)) }
         return facts
@@ -87,14 +88,9 @@ struct Resemblance {
         }
     }
 
-    private func position(
-        of old: String, _ new: String, old oldNames: some Collection<String>, _ newNames: some Collection<String>
-    ) -> String? {
-        func rank(_ name: String, _ names: some Collection<String>) -> Int {
-            names.filter { $0.precedesInByteOrder(name) }.count + 1
-        }
-        let before = rank(old, oldNames)
-        return before == rank(new, newNames) ? "the same position (\(before))" : nil
+    private static func positions(_ entity: ResolvedEntity) -> [String: Int] {
+        let names = entity.attributes.keys.sorted { $0.precedesInByteOrder($1) }
+        return Dictionary(names.enumerated().map { ($1, $0 + 1) }) { first, _ in first }
     }
 }
 

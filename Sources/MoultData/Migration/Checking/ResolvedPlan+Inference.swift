@@ -108,6 +108,8 @@ extension Answer {
         case .rename: old.map { ".renamed(\"\(place)\", from: \"\($0)\", in: \(version).self)" }
         case .keep: ".kept(\"\(place)\", in: \(version).self)"
         case .drop: ".dropped(\"\(place)\", in: \(version).self)"
+        // A plan has no such answer.
+        case .value: nil
         }
     }
 }

@@ -1,0 +1,129 @@
+import MoultLint
+import MoultModel
+import MoultSystem
+
+/// `moult.json`: what a project says once, so that no command line has to repeat it.
+///
+/// It is found in the folder in which the command runs, or in one above it, up to the root of the repository. The command
+/// line takes precedence over it.
+package struct ProjectConfiguration: Sendable {
+    package static let fileName = "moult.json"
+
+    /// The path of the file.
+    package let path: String
+    /// Relative paths start at the folder of the file.
+    private(set) var model: String?
+    private(set) var answers: String?
+    private(set) var rules: String?
+    private(set) var backups: String?
+    private(set) var profiles: [LintRule.Profile] = []
+    /// By the code of a rule; nil for a rule that is off.
+    private(set) var severities: [String: Finding.Severity?] = [:]
+    /// `Entity.property` or `Entity`.
+    private(set) var acceptedLosses: [String] = []
+
+    /// The line of each key, for messages.
+    private let lines: [[String]: Int]
+
+    /// The file that is found upwards; nil if there is none.
+    ///
+    /// - Parameter named: the value of `--config`: a path, or `none` to read no file.
+    /// - Throws: `usage` for a file that is none of these, with the line; `fileNotFound` if `named` is not there.
+    static func found(_ named: String?, _ system: some System = POSIXSystem()) throws -> ProjectConfiguration? {
+        if named == "none" { return nil }
+        if let named { return try ProjectConfiguration(json: try system.read(named), path: named) }
+        var path = fileName
+        var folder = try system.resolve(".")
+        while true {
+            if let status = try system.status(of: path), status.kind == .file {
+                // A file above this folder that another user has put there says nothing about this project.
+                let isTrusted = path == fileName || [0, system.user].contains(status.owner) || system.user == 0
+                if isTrusted { return try ProjectConfiguration(json: try system.read(path), path: path) }
+            }
+            guard folder != "/", try !system.exists(Path.join(folder, ".git")) else { return nil }
+            folder = Path.folder(of: folder)
+            path = "../" + path
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension ProjectConfiguration {
+    private static let keys = [
+        "format", "model", "answers", "rules", "backups", "profiles", "severities", "acceptedLosses",
+    ]
+
+    /// - Throws: `usage` for text that is not JSON, an unknown key or a value of the wrong kind, with the line.
+    package init(json bytes: [UInt8], path: String) throws {
+        self.path = path
+        let document = try JSONValue(parsing: bytes, place: path, code: .usage)
+        lines = JSONKeyLines(bytes).lines
+        guard let members = document.members else { throw wrong("It should be an object.", at: []) }
+        for member in members { try read(member.key, member.value) }
+    }
+
+    private mutating func read(_ key: String, _ value: JSONValue) throws {
+        switch key {
+        case "format":
+            guard value.integer == 1 else {
+                throw wrong("The format is not 1, so a newer version of Moult may have written it.", at: [key])
+            }
+        case "model": model = try file(key, value)
+        case "answers": answers = try file(key, value)
+        case "rules": rules = try file(key, value)
+        case "backups": backups = try file(key, value)
+        case "profiles":
+            profiles = try texts(key, value).map { text in
+                guard let profile = LintRule.Profile(rawValue: text) else {
+                    throw wrong(
+                        "There is no profile \(text)." + hint(text, LintRule.Profile.allCases.map(\.rawValue)),
+                        at: [key])
+                }
+                return profile
+            }
+        case "severities":
+            guard let members = value.members else { throw wrong("\(key) should be an object.", at: [key]) }
+            for member in members { try readSeverity(member) }
+        case "acceptedLosses": acceptedLosses = try texts(key, value)
+        default: throw wrong("There is no setting \(key)." + hint(key, Self.keys), at: [key])
+        }
+    }
+
+    private mutating func readSeverity(_ member: JSONValue.Member) throws {
+        let place = ["severities", member.key]
+        guard let rule = LintRule.named(member.key) else {
+            throw wrong("There is no rule \(member.key)." + hint(member.key, LintRule.all.map(\.code)), at: place)
+        }
+        guard let word = member.value.string, word == "off" || Finding.Severity(rawValue: word) != nil else {
+            throw wrong("The severity of \(rule.code) should be error, warning, note or off.", at: place)
+        }
+        severities[rule.code] = .some(Finding.Severity(rawValue: word))
+    }
+
+    private func file(_ key: String, _ value: JSONValue) throws -> String {
+        guard let text = value.string, !text.isEmpty else { throw wrong("\(key) should be a path.", at: [key]) }
+        let folder = Path.folder(of: path)
+        return text.hasPrefix("/") || folder == "." ? text : Path.join(folder, text)
+    }
+
+    private func texts(_ key: String, _ value: JSONValue) throws -> [String] {
+        let texts = value.array?.compactMap(\.string)
+        guard let texts, texts.count == value.array?.count else {
+            throw wrong("\(key) should be a list of strings.", at: [key])
+        }
+        return texts
+    }
+
+    private func hint(_ text: String, _ known: [String]) -> String {
+        Suggestion.nearest(to: text, among: known).map { " Did you mean \($0)?" }
+            ?? " There are: \(known.joined(separator: ", "))."
+    }
+
+    /// An error at the line of a key.
+    func wrong(_ message: String, at key: [String]) -> MigrationError {
+        MigrationError(
+            .usage, message, place: "\(path):\(lines[key] ?? 1)",
+            remedy: "Correct the file. Documentation/CommandLine.md lists its settings.")
+    }
+}

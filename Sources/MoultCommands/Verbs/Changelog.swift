@@ -1,0 +1,24 @@
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+import MoultReport
+
+extension Verb {
+    static let changelog = Verb(
+        "changelog", "Write the history of a model in words, version by version, as Markdown.",
+        discussion: """
+            The newest version comes first. What may lose data is marked. Redirect the output to a file to keep it with the
+            model.
+            """,
+        operands: [.model], options: [.answers, .order],
+        examples: [
+            "moult changelog Forum.xcdatamodeld", "moult changelog Forum.xcdatamodeld --json",
+        ]
+    ) { invocation, console in
+        let versions = try invocation.operandVersions(console)
+        let steps = try versions.steps(answers: try invocation.answers(for: versions, console))
+        let report = ChangelogReport(versions, steps)
+        console.print(report.document) { _ in report.lines.map(\.printable) }
+        return .done
+    }
+}

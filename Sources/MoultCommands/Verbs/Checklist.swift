@@ -1,0 +1,191 @@
+import MoultEngine
+import MoultLint
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+import MoultReport
+import MoultStore
+import MoultSystem
+
+extension Verb {
+    static let checklist = Verb(
+        "checklist", "Print what to check before, during and after a release, filled in from the model and a store.",
+        discussion: """
+            The list is Markdown. What Moult can check is marked as done or open: the lock, lint, the order of the versions
+            and, with --store, the plan, its losses and the backups. The rest is for a person. Exits with 0; with --check,
+            1 if something that Moult can check is open.
+            """,
+        operands: [.model], options: [forStore, .profile, .answers, .backups, .check, .order],
+        examples: [
+            "moult checklist Forum.xcdatamodeld", "moult checklist Forum.xcdatamodeld --for forum.sqlite",
+        ]
+    ) { invocation, console in
+        let bundle = try invocation.operandBundle(console)
+        let sections = try sections(bundle, invocation, console)
+        console.print([
+            "format": 1,
+            "sections": .array(
+                sections.map { section in
+                    [
+                        "title": .string(section.title),
+                        "items": .array(
+                            section.items.map {
+                                ["text": .string($0.text), "done": $0.isDone.map { .bool($0) } ?? .null]
+                            }),
+                    ]
+                }),
+        ]) { _ in
+            ["# Release checklist"]
+                + sections.flatMap { section in
+                    ["", "## \(section.title)", ""]
+                        + section.items.map {
+                            "- [\($0.isDone == true ? "x" : " ")] \(console.advised($0.text))".printable
+                        }
+                }
+        }
+        let isOpen = sections.contains { $0.items.contains { $0.isDone == false } }
+        return invocation[.check] && isOpen ? .findings : .done
+    }
+
+    private static let forStore = Option.value(
+        "for", "STORE", "A store to plan for, such as a copy from a device of a user.", completes: .files)
+
+    private struct Section {
+        let title: String
+        let items: [Item]
+    }
+
+    private struct Item {
+        let text: String
+        /// Nil for what only a person can check.
+        var isDone: Bool?
+
+        init(_ text: String, _ isDone: Bool? = nil) {
+            self.text = text
+            self.isDone = isDone
+        }
+    }
+
+    // MARK: The list
+
+    private static func sections(
+        _ bundle: ModelBundle, _ invocation: Invocation, _ console: Console
+    ) throws -> [Section] {
+        let store = invocation[value: forStore]
+        let name = store?.shellQuoted ?? "STORE"
+        let model = "--model \((invocation[Operand.model] ?? "MODEL").shellQuoted)"
+        let profiles = try invocation.profiles()
+        return [
+            Section(
+                title: "Before the release",
+                items: try modelItems(bundle, profiles, invocation, console)
+                    + (store.map { try storeItems($0, bundle, invocation, console) } ?? [])
+                    + [
+                        Item("A store of every released version migrates in the tests: moult fixture FOLDER \(model)."),
+                        Item("A store of the size of the largest users was migrated, and its time was measured."),
+                        Item("The breaking changes are in the release notes: moult changelog MODEL."),
+                    ] + (profiles.contains(.cloudkit) ? cloudItems : [])),
+            Section(
+                title: "During the rollout",
+                items: [
+                    Item("Rehearsed on a copy: moult migrate \(name) \(model) --dry-run."),
+                    Item("No other process has the store open: the app, its extensions, a sync service."),
+                    Item("There is space for two copies of the store."),
+                    Item("The progress is shown to the user, and the app is not suspended."),
+                    Item("Released to a part of the users first."),
+                    Item("Errors of the migration are logged and read, by code and place."),
+                ]),
+            Section(
+                title: "After the release",
+                items: [
+                    Item("The store is of the new version: moult status \(name) \(model)."),
+                    Item("The store is sound: moult validate \(name) \(model)."),
+                    Item("The losses of the runs are those of the plan: moult runs \(name)."),
+                    Item("The number of crashes at start did not rise."),
+                    Item("The backups are kept until the next release: moult backup list \(name)."),
+                    Item("The versions are locked, and moult.lock is committed: moult lock MODEL."),
+                    Item("A fixture of the new version is committed: moult fixture FOLDER \(model)."),
+                ]),
+            Section(
+                title: "In an emergency",
+                items: [
+                    Item("Stop the rollout, and keep a copy of a store that fails."),
+                    Item("Find out what is wrong: moult doctor \(name) \(model)."),
+                    Item("Go back: moult rollback \(name) \(model)."),
+                    Item("If there is no backup: moult downgrade \(name) \(model) --dry-run."),
+                    Item("If the store is damaged: moult salvage \(name) SAVED.sqlite \(model)."),
+                ]),
+        ]
+    }
+
+    private static let cloudItems = [
+        Item("The migration changes local data only; the schema of CloudKit was deployed to production separately."),
+        Item(
+            "Devices with the old and the new version were synchronised with each other, in the production container."),
+    ]
+
+    private static func modelItems(
+        _ bundle: ModelBundle, _ profiles: [LintRule.Profile], _ invocation: Invocation, _ console: Console
+    ) throws -> [Item] {
+        let place = ModelLock.path(besideModelAt: bundle.path)
+        let release = bundle.lock.flatMap { LintRelease($0, of: bundle, place: place) }
+        let answers = try invocation.answers(for: ModelVersions(bundle), console)
+        let subject = try LintSubject(bundle, answers: answers, releases: release.map { [$0] } ?? [])
+        let findings = Lint(profiles: Set(profiles)).findings(in: subject, path: bundle.path)
+        let errors = findings.count { $0.severity == .error }
+        let changes = bundle.lock?.check(bundle.versions, of: bundle.path) ?? []
+        let isLocked = bundle.lock?.versions(of: bundle.path) != nil && !changes.contains { $0.severity > .note }
+        let isCurrent = bundle.currentName == nil || bundle.versions.last?.name == bundle.currentName
+        return [
+            Item(
+                isLocked
+                    ? "The released versions are as they were locked."
+                    : "Lock the released versions: moult lock MODEL.", isLocked),
+            Item(
+                errors == 0
+                    ? "Lint finds no error." : "Lint finds \(Quantity.count(errors, "error")): moult lint MODEL.",
+                errors == 0),
+            Item(
+                isCurrent
+                    ? "The last version, \(bundle.versions.last?.name ?? ""), is the current one."
+                    : "The last version, \(bundle.versions.last?.name ?? ""), is not the current one.", isCurrent),
+        ]
+    }
+
+    private static func storeItems(
+        _ store: String, _ bundle: ModelBundle, _ invocation: Invocation, _ console: Console
+    ) throws -> [Item] {
+        let versions = ModelVersions(bundle)
+        var registry = invocation.registry
+        if let declared = invocation.configuration?.acceptedLosses {
+            registry.acceptedLosses.formUnion(AcceptedLosses(declared))
+        }
+        let backups = try invocation.backupFolders(of: store).flatMap { try $0.list() }
+        let backup = Item(
+            backups.isEmpty
+                ? "Make a backup of \(store): moult backup create \(store.shellQuoted)."
+                : "\(store) has \(Quantity.count(backups.count, "backup")).", !backups.isEmpty)
+        do {
+            let prepared = try PreparedMigration(
+                store, versions: versions,
+                options: .init(answers: try invocation.answers(for: versions, console), registry: registry))
+            let losses = try prepared.foreseenLosses()
+            let undeclared = prepared.undeclaredLosses(among: losses)
+            let way = prepared.plan.versionNames.joined(separator: " → ")
+            return [
+                Item(
+                    try prepared.refusal().map { "\(store) cannot be migrated: \($0.message)" }
+                        ?? (prepared.plan.isEmpty
+                            ? "\(store) is of the newest version." : "\(store) can be migrated: \(way)."),
+                    try prepared.refusal() == nil),
+                Item(
+                    undeclared.map(\.message)
+                        ?? "\(Quantity.count(losses.count, "loss", plural: "losses")), all declared.",
+                    undeclared == nil),
+                backup,
+            ]
+        } catch let error as MigrationError {
+            return [Item("\(store) cannot be migrated: \(error.message)", false), backup]
+        }
+    }
+}

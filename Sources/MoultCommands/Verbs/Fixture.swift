@@ -1,0 +1,97 @@
+import MoultEngine
+import MoultModel
+import MoultModelFiles
+import MoultObjects
+import MoultReport
+import MoultStore
+import MoultSystem
+
+extension Verb {
+    static let fixture = Verb(
+        "fixture", "Write a store of every released version, filled, for the tests of an app.",
+        discussion: """
+            FOLDER gets one VERSION.sqlite for each version in moult.lock, or for each version of a model that is not locked.
+            Each is one file, small enough to commit. --fill and --rows say how many objects; by default there are 3 of
+            each entity, with links, and with nil where an attribute is optional. The same seed gives the same objects.
+            --extremes uses the values that break readers. A store that is there is kept, because it is what was released:
+            to make it again, remove it first.
+            """,
+        operands: [Operand("FOLDER", "The folder for the stores; it is created.")],
+        options: [.model, .fill, .rows, .seed, extremes, .framework, .order],
+        examples: [
+            "moult fixture Fixtures --model Forum.xcdatamodeld",
+            "moult fixture Fixtures --model Forum.xcdatamodeld --rows User=5,Post=20 --seed 7 --extremes",
+        ]
+    ) { invocation, console in
+        let system = POSIXSystem()
+        let folder = try invocation.required(Operand("FOLDER", ""))
+        let versions = try released(invocation, console)
+        let models = versions.map(\.model)
+        let framework = try invocation.number(.framework) ?? FrameworkLevel.newest.number
+        try system.makeFolder(folder)
+        var made: [Fixture] = []
+        for version in versions {
+            let path = Path.join(folder, "\(version.name).sqlite")
+            let exists = try system.exists(path)
+            if exists {
+                made.append(Fixture(version: version.name, path: path, size: try size(path, system), isKept: true))
+                continue
+            }
+            var sample = try invocation.sampleData(for: version.model, others: models) ?? SampleData(count: 3)
+            sample.seed = UInt64(clamping: try invocation.number(.seed) ?? 1)
+            sample.isHostile = invocation[extremes]
+            let maker = try StoreMaker(version, framework: framework, history: false, experimental: false)
+            do {
+                try maker.make(at: path)
+                _ = try sample.fill(path, maker.layout)
+            } catch {
+                // A store that is only a part of one would be kept by the next call.
+                _ = try? system.remove(path)
+                throw error
+            }
+            made.append(Fixture(version: version.name, path: path, size: try size(path, system), isKept: false))
+        }
+        console.print([
+            "format": 1, "folder": .string(folder),
+            "fixtures": .array(
+                made.map {
+                    [
+                        "version": .string($0.version), "store": .string($0.path), "bytes": .integer($0.size),
+                        "kept": .bool($0.isKept),
+                    ]
+                }),
+        ]) { _ in
+            made.map { fixture in
+                "\(fixture.isKept ? "Kept" : "Made") \(fixture.path.printable), "
+                    + "\(Quantity.bytes(Int(clamping: fixture.size)))."
+            }
+        }
+        return .done
+    }
+
+    private struct Fixture {
+        let version: String
+        let path: String
+        let size: Int64
+        let isKept: Bool
+    }
+
+    private static let extremes = Option.flag("extremes", "Use extreme values, such as the largest numbers.")
+
+    private static func size(_ path: String, _ system: POSIXSystem) throws -> Int64 {
+        try system.status(of: path)?.size ?? 0
+    }
+
+    /// The locked versions, otherwise all.
+    ///
+    /// - Throws: `lockFileMismatch` if a released version has changed: its stores would not be those of the release.
+    private static func released(_ invocation: Invocation, _ console: Console) throws -> [ModelVersion] {
+        guard let path = invocation[value: .model] else { return try invocation.namedVersions(console).versions }
+        let bundle = try ModelBundle(modelOrStoreAt: path, order: invocation.list(.order))
+        console.say(bundle.findings)
+        guard let locked = bundle.lock?.versions(of: bundle.path) else { return bundle.versions }
+        try ModelVersions(bundle).checkReleased()
+        let names = Set(locked.map(\.name))
+        return bundle.versions.filter { names.contains($0.name) }
+    }
+}

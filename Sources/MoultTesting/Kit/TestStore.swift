@@ -1,0 +1,110 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultSystem
+import MoultTransform
+
+/// A store in a folder of its own, which a test migrates from version to version and validates.
+///
+/// ```swift
+/// let store = try TestStore(at: "Shop 1", registry: Shop.registry)
+/// let customers = try store.count(of: "Customer")
+/// try store.migrate(to: "Shop 2")
+/// #expect(try store.validate() == [])
+/// #expect(try store.count(of: "Customer") == customers)
+/// ```
+///
+/// The folder is gone with the value.
+public final class TestStore: Sendable {
+    /// The path of the store.
+    public let path: String
+    private let folder: TemporaryFolder
+    private let versions: ModelVersions
+    private let registry: MigrationRegistry
+
+    /// A store that is made and filled with objects that follow from a seed.
+    ///
+    /// - Parameters:
+    ///   - version: by name; the oldest when nil.
+    ///   - registry: the app's models and the code of its migrations.
+    ///   - seed: the same seed makes the same objects.
+    ///   - count: objects of each entity.
+    ///   - isHostile: whether values include extremes, or only everyday ones.
+    /// - Throws: `modelNotFound` if the registry has no models, or none of that version.
+    public convenience init(
+        at version: String? = nil, registry: MigrationRegistry, seed: UInt64 = 1, count: Int = 16,
+        isHostile: Bool = false
+    ) throws {
+        try self.init(named: "Test.sqlite", registry) { path, versions in
+            try SampleStore.make(
+                at: path, of: versions, version: version, seed: seed, count: count, isHostile: isHostile)
+        }
+    }
+
+    /// A copy of a store, such as one that `moult fixture` has written; the store itself stays as it is.
+    ///
+    /// - Throws: `modelNotFound` if the registry has no models; what reading the store throws.
+    public convenience init(copyOf store: String, registry: MigrationRegistry) throws {
+        try self.init(named: Path.name(of: store), registry) { path, _ in try StoreCopy.make(of: store, at: path) }
+    }
+
+    private init(
+        named name: String, _ registry: MigrationRegistry,
+        _ make: (_ path: String, _ versions: ModelVersions) throws -> Void
+    ) throws {
+        guard let versions = try registry.models?() else {
+            throw MigrationError(
+                .modelNotFound, "The registry has no models.", place: name,
+                remedy: "Make it with MigrationRegistry(models: …).")
+        }
+        let folder = try TemporaryFolder("test", POSIXSystem())
+        self.folder = folder
+        self.versions = versions
+        self.registry = registry
+        path = Path.join(folder.path, name)
+        try make(path, versions)
+    }
+
+    deinit { folder.remove() }
+
+    /// The name of the version that the store has now.
+    ///
+    /// - Throws: `storeUnknown` if it is of none.
+    public var version: String { get throws { try versions.version(ofStore: path).name } }
+
+    /// Migrates the store as the app would.
+    ///
+    /// - Parameter target: a version by name; the current one when nil.
+    /// - Returns: what was lost, counted.
+    /// - Throws: what the migration throws; the store is then as it was.
+    @discardableResult
+    public func migrate(to target: String? = nil) throws -> [MigrationLoss] {
+        let prepared = try PreparedMigration(
+            path, versions: versions, to: target, options: PreparedMigration.Options(registry: registry))
+        return try Migrator().run(prepared).flatMap(\.losses)
+    }
+
+    /// The faults of the store, a sentence for each; empty if it is sound.
+    ///
+    /// - Throws: what reading a store that cannot be read throws.
+    public func validate() throws -> [String] {
+        try audit().findings.filter { $0.severity > .note }.map { "\($0.place): \($0.message)" }
+    }
+
+    /// The number of objects of an entity, without those of its sub-entities.
+    ///
+    /// - Throws: `unknownKey` if the store's version has no such entity.
+    public func count(of entity: String) throws -> Int {
+        guard let count = try audit().rowCounts[entity] else {
+            throw MigrationError(
+                .unknownKey, "\(try version) has no entity \(entity).", place: path,
+                remedy: "Name an entity of the version that the store has now.")
+        }
+        return Int(clamping: count)
+    }
+
+    private func audit() throws -> StoreAudit {
+        try StoreAudit(path, at: try versions.version(ofStore: path), full: true)
+    }
+}

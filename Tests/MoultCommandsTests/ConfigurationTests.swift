@@ -1,0 +1,178 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import MoultCommands
+
+/// `moult.json`, `MOULT_MODEL` and `moult init`.
+@Suite("Configuration")
+struct ConfigurationTests {
+    /// A tool in the folder `work` of a repository that has the model of the forum at its root.
+    private func below(_ configuration: String? = nil) throws -> (outer: Tool, inner: String) {
+        let moult = try Tool.besideForumModel()
+        let root = moult.folder.path
+        try FileManager.default.createDirectory(atPath: root + "/work/deep", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: root + "/.git", withIntermediateDirectories: true)
+        if let configuration { try write(configuration, moult) }
+        return (moult, root + "/work/deep")
+    }
+
+    private func write(_ text: String, _ moult: Tool, _ name: String = "moult.json") throws {
+        try text.write(toFile: moult.folder.path + "/" + name, atomically: true, encoding: .utf8)
+    }
+
+    @Test("the model is found upwards, and every verb uses it")
+    func upwards() throws {
+        let (moult, inner) = try below("{\"model\": \"Forum.xcdatamodeld\"}")
+        for command in [
+            "hash", "lint", "changelog", "create a.sqlite --version Forum --fill 2", "status a.sqlite", "plan a.sqlite",
+            "diff Forum 'Forum 2'", "migrate a.sqlite", "validate a.sqlite", "schema export out",
+        ] {
+            let result = try moult.shell("cd '\(inner)' && moult \(command)")
+            #expect(result.exit == 0, "\(command): \(result)")
+        }
+        let status = try moult.shell("cd '\(inner)' && moult status a.sqlite --json")
+        #expect(try status.document["version"] as? String == "Forum 3")
+        // A repository is a project of its own.
+        try FileManager.default.createDirectory(atPath: inner + "/.git", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: inner + "/more", withIntermediateDirectories: true)
+        #expect(try moult.shell("cd '\(inner)/more' && moult hash").exit == 2)
+        #expect(try moult.shell("cd '\(inner)' && moult hash --config ../../moult.json").exit == 0)
+    }
+
+    @Test("the command line comes before MOULT_MODEL, and that before moult.json")
+    func precedence() throws {
+        var moult = try Tool.besideForumModel()
+        #expect(try moult("hash").exit == 2)
+        try write("{\"model\": \"Forum.xcdatamodeld/Forum.xcdatamodel\"}", moult)
+        func versions(_ result: Tool.Result) throws -> [String] {
+            try #require(try result.document["versions"] as? [String: any Sendable], "\(result)").keys.sorted()
+        }
+        #expect(try versions(moult("hash", "--json")) == ["Forum"])
+        moult.environment["MOULT_MODEL"] = "Forum.xcdatamodeld/Forum 2.xcdatamodel"
+        #expect(try versions(moult("hash", "--json")) == ["Forum 2"])
+        #expect(try versions(moult("hash", "Forum.xcdatamodeld/Forum 3.xcdatamodel", "--json")) == ["Forum 3"])
+        #expect(try versions(moult("hash", "--json", "--config", "none")) == ["Forum 2"])
+        moult.environment["MOULT_MODEL"] = "nothing.xcdatamodeld"
+        let wrong = try moult("hash")
+        #expect(wrong.exit == 2 && wrong.errors.contains("MOULT_MODEL names nothing.xcdatamodeld"), "\(wrong)")
+    }
+
+    @Test(
+        "what is wrong in the file is an error with its line, and nothing is written",
+        arguments: [
+            ("{\n  \"model\": \"Forum.xcdatamodeld\",\n  \"profile\": []\n}", "moult.json:3", "Did you mean profiles?"),
+            ("{\"model\": \"Forum.xcdatamodeld\",\n\n\"profiles\": [\"icloud\"]}", "moult.json:3", "no profile icloud"),
+            (
+                "{\n\"severities\": {\n\"SHAPE003\": \"off\",\n\"SHAPE900\": \"off\"}}", "moult.json:4",
+                "no rule SHAPE900"
+            ),
+            ("{\n\"severities\": {\n\"SHAPE003\": \"fatal\"}}", "moult.json:3", "error, warning, note or off"),
+            ("{\n\"model\": 7}", "moult.json:2", "should be a path"), ("[]", "moult.json:1", "an object"),
+            ("{\n\"acceptedLosses\": \"Post\"}", "moult.json:2", "list of strings"),
+            ("{\n\"model\": \"Gone.xcdatamodeld\"}", "moult.json:2", "Gone.xcdatamodeld is not there"),
+            ("{\n\"format\": 2}", "moult.json:2", "newer version"), ("{", "moult.json", "line 1"),
+        ])
+    func faults(text: String, place: String, says: String) throws {
+        let moult = try Tool.besideForumModel()
+        try write(text, moult)
+        let before = try FileManager.default.subpathsOfDirectory(atPath: moult.folder.path)
+        for arguments in [["lint"], ["lock"], ["status", "a.sqlite"]] {
+            let result = try moult.run(Tool.path, arguments)
+            #expect(result.exit == 2, "\(result)")
+            #expect(result.errors.contains(place) && result.errors.contains(says), "\(result)")
+        }
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: moult.folder.path) == before)
+    }
+
+    @Test("lines are those of the keys, however the file is laid out")
+    func keyLines() {
+        let text = """
+            {"a": {"b": 1,
+              "c": ["x", {"d": "}\\" {"}, "e"]},
+             "f\\u0041":
+              2}
+            """
+        let lines = JSONKeyLines(Array(text.utf8)).lines
+        #expect(lines[["a"]] == 1 && lines[["a", "b"]] == 1 && lines[["a", "c"]] == 2)
+        #expect(lines[["fA"]] == 3, "\(lines)")
+    }
+
+    @Test("lint takes profiles, severities and declared losses from the file")
+    func lint() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        for (name, attributes) in [("App", "title"), ("App 2", "")] {
+            let folder = "\(moult.folder.path)/App.xcdatamodeld/\(name).xcdatamodel"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let title =
+                attributes.isEmpty ? "" : "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
+            try "<model><entity name=\"Post\">\(title)<attribute name=\"n\" attributeType=\"String\"/></entity></model>"
+                .write(toFile: folder + "/contents", atomically: true, encoding: .utf8)
+        }
+        func codes(_ configuration: String, _ arguments: String...) throws -> [String] {
+            try write(configuration, moult)
+            let document = try moult.run(Tool.path, ["lint", "--json"] + arguments).document
+            return try #require(document["findings"] as? [[String: any Sendable]]).map {
+                "\($0["rule"] ?? "") \($0["severity"] ?? "")"
+            }
+        }
+        let model = "\"model\": \"App.xcdatamodeld\""
+        #expect(try codes("{\(model)}") == ["DATA002 warning"])
+        #expect(try codes("{\(model), \"severities\": {\"DATA002\": \"error\"}}") == ["DATA002 error"])
+        #expect(try codes("{\(model), \"severities\": {\"data002\": \"off\"}}") == [])
+        #expect(try codes("{\(model), \"acceptedLosses\": [\"Post.title\"]}") == [])
+        #expect(try codes("{\(model), \"acceptedLosses\": [\"Post\"]}") == [])
+        #expect(try codes("{\(model), \"acceptedLosses\": [\"Post.other\"]}") == ["DATA002 warning"])
+        #expect(
+            try codes("{\(model), \"profiles\": [\"cloudkit\"]}")
+                == ["SYNC002 error", "SYNC009 error", "DATA002 warning"])
+        #expect(
+            try codes("{\(model), \"profiles\": [\"cloudkit\"]}", "--profile", "extension")
+                == ["DATA002 warning", "SYNC010 warning"])
+    }
+
+    @Test("init finds the model, writes the file and the lock, and replaces neither")
+    func initialise() throws {
+        let moult = try Tool.besideForumModel()
+        let made = try moult("init", "--profile", "cloudkit", "--json")
+        #expect(made.exit == 0, "\(made)")
+        #expect(try made.document["model"] as? String == "Forum.xcdatamodeld")
+        let text = try String(contentsOfFile: moult.folder.path + "/moult.json", encoding: .utf8)
+        let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: any Sendable]
+        #expect(object?["model"] as? String == "Forum.xcdatamodeld" && object?["profiles"] as? [String] == ["cloudkit"])
+        #expect(try moult("lock", "--check").exit == 0)
+        let lock = try String(contentsOfFile: moult.folder.path + "/moult.lock", encoding: .utf8)
+        #expect(lock.contains("\"Forum.xcdatamodeld\": \"Forum 3\""))
+        #expect(try moult("init").exit == 3)
+        // The lock knows the current version.
+        let marker = moult.folder.path + "/Forum.xcdatamodeld/.xccurrentversion"
+        let current = try String(contentsOfFile: marker, encoding: .utf8)
+        try current.replacing("Forum 3", with: "Forum 2").write(toFile: marker, atomically: true, encoding: .utf8)
+        let back = try moult("lock", "--check")
+        #expect(back.exit == 1 && back.output.contains("The current version is Forum 2"), "\(back)")
+        #expect(try moult("lint", "--json").output.contains("OPEN004"))
+        try current.write(toFile: marker, atomically: true, encoding: .utf8)
+        try FileManager.default.removeItem(atPath: moult.folder.path + "/moult.json")
+        let again = try moult("init")
+        #expect(again.exit == 0 && again.output.contains("stays as it is"), "\(again)")
+    }
+
+    @Test("init without one model says which there are")
+    func initialiseChoice() throws {
+        let empty = Tool(folder: try ScratchFolder())
+        let none = try empty("init")
+        #expect(none.exit == 2 && none.errors.contains("no .xcdatamodeld"), "\(none)")
+        let moult = try Tool.besideForumModel()
+        for folder in ["Sources", "Pods"] {
+            #expect(try moult.shell("mkdir \(folder) && cp -r Forum.xcdatamodeld \(folder)/").exit == 0)
+        }
+        let several = try moult("init")
+        #expect(
+            several.exit == 2 && several.errors.contains("Forum.xcdatamodeld, Sources/Forum.xcdatamodeld."),
+            "\(several)")
+        #expect(try moult("init", "Sources/Forum.xcdatamodeld").exit == 0)
+        #expect(try moult("lint").exit == 0)
+        #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/moult.lock"))
+        #expect(FileManager.default.fileExists(atPath: moult.folder.path + "/Sources/moult.lock"))
+    }
+}

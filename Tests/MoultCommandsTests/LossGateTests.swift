@@ -1,0 +1,141 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A migration loses nothing that nobody has declared.
+@Suite("Losses that nobody has declared")
+struct LossGateTests {
+    private static let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
+    private static let note =
+        "<entity name=\"Note\"><attribute name=\"text\" optional=\"YES\" attributeType=\"String\"/></entity>"
+
+    /// A store of version `App`, next to the model.
+    private func store(_ versions: String...) throws -> Tool {
+        let moult = Tool(folder: try ScratchFolder())
+        for (number, entities) in versions.enumerated() {
+            let name = number == 0 ? "App" : "App \(number + 1)"
+            let folder = "\(moult.folder.path)/App.xcdatamodeld/\(name).xcdatamodel"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try "<model>\(entities)</model>".write(toFile: folder + "/contents", atomically: true, encoding: .utf8)
+        }
+        try "{\"model\": \"App.xcdatamodeld\"}".write(
+            toFile: moult.folder.path + "/moult.json", atomically: true, encoding: .utf8)
+        let made = try moult("create", "a.sqlite", "--version", "App", "--fill", "3")
+        try #require(made.exit == 0, "\(made)")
+        return moult
+    }
+
+    private func post(_ attributes: String) -> String { "<entity name=\"Post\">\(attributes)</entity>" }
+
+    @Test("migrate and plan stop, and name entity, property and rows; the store is as it was")
+    func refused() throws {
+        let moult = try store(post(Self.title) + Self.note, post(""))
+        let path = moult.folder.path + "/a.sqlite"
+        _ = try SQLiteShell.run(path, "UPDATE ZPOST SET ZTITLE = 'a'")
+        let before = try SQLiteShell.run(path, ".dump")
+        let migrated = try moult("migrate", "a.sqlite")
+        #expect(migrated.exit == 3, "\(migrated)")
+        #expect(migrated.errors.contains("3 objects of Note are deleted"), "\(migrated)")
+        #expect(migrated.errors.contains("3 values of Post.title are deleted"), "\(migrated)")
+        #expect(migrated.errors.contains("\"acceptedLosses\": [\"Note\", \"Post.title\"]"), "\(migrated)")
+        #expect(try SQLiteShell.run(path, ".dump") == before)
+        #expect(try moult("plan", "a.sqlite").exit == 3)
+        #expect(try moult("plan", "a.sqlite", "--check").exit == 1)
+        let document = try moult("plan", "a.sqlite", "--check", "--json")
+        #expect(document.exit == 1)
+        #expect((try document.document["error"] as? [String: any Sendable])?["code"] as? String == "lossNotAccepted")
+        #expect(try moult("migrate", "a.sqlite", "--budget", "1min").exit == 3)
+        // A rehearsal loses nothing.
+        #expect(try moult("migrate", "a.sqlite", "--dry-run").exit == 0)
+    }
+
+    @Test("what is declared in moult.json or accepted is lost without a word", arguments: [true, false])
+    func accepted(isDeclared: Bool) throws {
+        let moult = try store(post(Self.title) + Self.note, post(""))
+        _ = try SQLiteShell.run(moult.folder.path + "/a.sqlite", "UPDATE ZPOST SET ZTITLE = 'a'")
+        if isDeclared {
+            // A part is not enough.
+            let file = moult.folder.path + "/moult.json"
+            try "{\"model\": \"App.xcdatamodeld\", \"acceptedLosses\": [\"Note\"]}".write(
+                toFile: file, atomically: true, encoding: .utf8)
+            let part = try moult("migrate", "a.sqlite")
+            #expect(part.exit == 3 && !part.errors.contains("of Note"), "\(part)")
+            try "{\"model\": \"App.xcdatamodeld\", \"acceptedLosses\": [\"Note\", \"Post.title\"]}".write(
+                toFile: file, atomically: true, encoding: .utf8)
+        }
+        #expect(
+            try moult.run(Tool.path, ["plan", "a.sqlite", "--check"] + (isDeclared ? [] : ["--accept-losses"])).exit
+                == 0)
+        let done = try moult.run(Tool.path, ["migrate", "a.sqlite"] + (isDeclared ? [] : ["--accept-losses"]))
+        #expect(done.exit == 0, "\(done)")
+        #expect(try SQLiteShell.run(moult.folder.path + "/a.sqlite", "SELECT count(*) FROM ZPOST") == "3\n")
+    }
+
+    @Test("nothing is lost where the store has nothing, and an answer that values are dropped declares their loss")
+    func nothingOrAnswered() throws {
+        let empty = try store(post(Self.title) + Self.note, post(""))
+        _ = try SQLiteShell.run(empty.folder.path + "/a.sqlite", "UPDATE ZPOST SET ZTITLE = NULL; DELETE FROM ZNOTE")
+        #expect(try empty("plan", "a.sqlite", "--check").exit == 0)
+        #expect(try empty("migrate", "a.sqlite").exit == 0)
+        let date = "<attribute name=\"title\" optional=\"YES\" attributeType=\"Date\"/>"
+        let answered = try store(post(Self.title), post(date))
+        _ = try SQLiteShell.run(answered.folder.path + "/a.sqlite", "UPDATE ZPOST SET ZTITLE = 'a'")
+        #expect(try answered("migrate", "a.sqlite").exit == 3)
+        #expect(try answered("answer", "--set", "Post.title=drop").exit == 0)
+        let done = try answered("migrate", "a.sqlite")
+        #expect(done.exit == 0, "\(done)")
+    }
+
+    @Test(
+        "a new required attribute without a default value gets the one that an answer gives, for the objects that exist",
+        arguments: [
+            ("Integer 16", "7", "7"), ("String", "none yet", "none yet"), ("Boolean", "yes", "1"),
+            ("Double", "0.5", "0.5"), ("Decimal", "01.50", "1.5"), ("Date", "60", "60"),
+        ])
+    func value(type: String, text: String, stored: String) throws {
+        let rating = "<attribute name=\"rating\" attributeType=\"\(type)\"/>"
+        let moult = try store(post(Self.title), post(Self.title + rating))
+        let refused = try moult("migrate", "a.sqlite")
+        #expect(refused.exit == 3 && refused.errors.contains("--set ENTITY.ATTRIBUTE=value:VALUE"), "\(refused)")
+        let set = try moult("answer", "--set", "Post.rating=value:\(text)")
+        #expect(set.exit == 0, "\(set)")
+        let done = try moult("migrate", "a.sqlite")
+        #expect(done.exit == 0, "\(done)")
+        #expect(
+            try SQLiteShell.run(moult.folder.path + "/a.sqlite", "SELECT DISTINCT ZRATING FROM ZPOST") == stored + "\n")
+        #expect(try moult("validate", "a.sqlite").exit == 0)
+    }
+
+    @Test("a value that does not fit, or that nothing needs, is refused")
+    func wrongValues() throws {
+        let rating = "<attribute name=\"rating\" attributeType=\"Integer 16\"/>"
+        let moult = try store(post(Self.title), post(Self.title + rating))
+        for (answer, says) in [
+            ("Post.rating=value:many", "type Integer 16"), ("Post.rating=value:40000", "type Integer 16"),
+            ("Post.title=value:a", "needs no value"), ("Post.nothing=value:1", "needs no value"),
+        ] {
+            let result = try moult("answer", "--set", answer)
+            #expect(result.exit == 2 && result.errors.contains(says), "\(result)")
+        }
+        #expect(try moult("answer", "--set", "Post.rating=value:1").exit == 0)
+        // The attribute becomes optional afterwards: the answer is about nothing, and can be taken back.
+        let contents = moult.folder.path + "/App.xcdatamodeld/App 2.xcdatamodel/contents"
+        try "<model>\(post(Self.title + rating.replacing("/>", with: " optional=\"YES\"/>")))</model>"
+            .write(toFile: contents, atomically: true, encoding: .utf8)
+        let stale = try moult("plan", "a.sqlite")
+        #expect(stale.exit == 2 && stale.errors.contains("it needs no value"), "\(stale)")
+        #expect(try moult("answer", "--forget", "Post.rating").exit == 0)
+        #expect(try moult("plan", "a.sqlite").exit == 0)
+    }
+
+    @Test("an optional attribute that becomes required gets the value where it has none")
+    func becomesRequired() throws {
+        let moult = try store(post(Self.title), post(Self.title.replacing("optional=\"YES\" ", with: "")))
+        let path = moult.folder.path + "/a.sqlite"
+        _ = try SQLiteShell.run(path, "UPDATE ZPOST SET ZTITLE = CASE Z_PK WHEN 1 THEN 'kept' END")
+        #expect(try moult("answer", "--set", "Post.title=value:untitled").exit == 0)
+        #expect(try moult("migrate", "a.sqlite").exit == 0)
+        #expect(
+            try SQLiteShell.run(path, "SELECT ZTITLE FROM ZPOST ORDER BY Z_PK") == "kept\nuntitled\nuntitled\n")
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `moult fixture`, `moult checklist`, the GitHub Action and the hooks of pre-commit.
+@Suite("Verbs for a release")
+struct ReleaseVerbTests {
+    @Test("a fixture of every locked version migrates; one that is there is kept, and a seed gives the same rows")
+    func fixtures() throws {
+        let moult = try Tool.besideForumModel()
+        let arguments = ["fixture", "Fixtures", "--model", "Forum.xcdatamodeld", "--seed", "7"]
+        let made = try moult.run(Tool.path, arguments + ["--rows", "User=2,Tag=4"])
+        #expect(made.exit == 0, "\(made)")
+        for (version, tags) in [("Forum", nil), ("Forum 2", nil), ("Forum 3", "4\n")] {
+            let store = "Fixtures/\(version).sqlite"
+            let path = moult.folder.path + "/" + store
+            #expect(try SQLiteShell.run(path, "SELECT count(*) FROM ZUSER") == "2\n")
+            if let tags { #expect(try SQLiteShell.run(path, "SELECT count(*) FROM ZTAG") == tags) }
+            let status = try moult("status", store, "--model", "Forum.xcdatamodeld", "--json")
+            #expect(try status.document["version"] as? String == version)
+        }
+        let rows = "SELECT ZNAME FROM ZUSER ORDER BY Z_PK"
+        let before = try SQLiteShell.run(moult.folder.path + "/Fixtures/Forum.sqlite", rows)
+        let kept = try moult.run(Tool.path, arguments + ["--json"]).document["fixtures"] as? [[String: any Sendable]]
+        #expect(kept?.count == 3 && kept?.allSatisfy { $0["kept"] as? Bool == true } == true)
+        try FileManager.default.removeItem(atPath: moult.folder.path + "/Fixtures/Forum.sqlite")
+        #expect(try moult.run(Tool.path, arguments + ["--rows", "User=2,Tag=4"]).exit == 0)
+        #expect(try SQLiteShell.run(moult.folder.path + "/Fixtures/Forum.sqlite", rows) == before)
+        let migrated = try moult("migrate", "Fixtures/Forum.sqlite", "--model", "Forum.xcdatamodeld")
+        #expect(migrated.exit == 0, "\(migrated)")
+    }
+
+    @Test("fixtures are of locked versions, and none is made of a version that has changed since")
+    func lockedFixtures() throws {
+        let moult = try Tool.besideForumModel()
+        let newest = moult.folder.path + "/Forum.xcdatamodeld/Forum 3.xcdatamodel"
+        try FileManager.default.moveItem(atPath: newest, toPath: moult.folder.path + "/aside")
+        #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0)
+        try FileManager.default.moveItem(atPath: moult.folder.path + "/aside", toPath: newest)
+        let made = try moult("fixture", "F", "--model", "Forum.xcdatamodeld", "--json").document
+        let versions = (made["fixtures"] as? [[String: any Sendable]])?.compactMap { $0["version"] as? String }
+        #expect(versions == ["Forum", "Forum 2"])
+        let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum.xcdatamodel/contents"
+        try String(contentsOfFile: contents, encoding: .utf8).replacing("name=\"subject\"", with: "name=\"title\"")
+            .write(toFile: contents, atomically: true, encoding: .utf8)
+        let refused = try moult("fixture", "G", "--model", "Forum.xcdatamodeld")
+        #expect(refused.exit == 3 && refused.errors.contains("released version Forum"), "\(refused)")
+        #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/G"))
+    }
+
+    @Test("the checklist marks what Moult can check, by the lock, lint and a store")
+    func checklist() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let arguments = ["checklist", "Forum.xcdatamodeld", "--for", "forum.sqlite", "--check"]
+        let open = try moult.run(Tool.path, arguments)
+        #expect(open.exit == 1, "\(open)")
+        #expect(open.output.contains("- [ ] Lock the released versions: moult lock Forum.xcdatamodeld."), "\(open)")
+        #expect(open.output.contains("- [x] forum.sqlite can be migrated: Forum → Forum 2 → Forum 3."), "\(open)")
+        #expect(open.output.contains("- [ ] Make a backup of forum.sqlite"), "\(open)")
+        #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0)
+        #expect(try moult("backup", "create", "forum.sqlite").exit == 0)
+        let done = try moult.run(Tool.path, arguments)
+        #expect(done.exit == 0, "\(done)")
+        #expect(done.output.contains("- [x] forum.sqlite has 1 backup."), "\(done)")
+        for title in ["Before the release", "During the rollout", "After the release", "In an emergency"] {
+            #expect(done.output.contains("## \(title)\n"))
+        }
+    }
+
+    // MARK: Where people work
+
+    /// The commands of the steps in `action.yml`, with the variables that each gets.
+    private static func steps() throws -> [(run: String, variables: [String: String])] {
+        let text = try String(contentsOf: packageRoot.appendingPathComponent("action.yml"), encoding: .utf8)
+        return text.components(separatedBy: "- name: ").dropFirst().map { step in
+            var run = ""
+            var variables: [String: String] = [:]
+            for line in step.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
+                if line.hasPrefix("run: '") { run = String(line.dropFirst("run: '".count).dropLast()) }
+                guard let value = line.range(of: ": ${{ inputs.") else { continue }
+                let input = line[value.upperBound...].prefix { $0 != " " }
+                variables[String(line[..<value.lowerBound])] = String(input)
+            }
+            return (run, variables)
+        }
+    }
+
+    /// Runs the steps as GitHub would, in a folder with a repository.
+    private func action(_ moult: Tool, _ inputs: [String: String]) throws -> [Tool.Result] {
+        let folder = moult.folder.path
+        var results: [Tool.Result] = []
+        for step in try Self.steps() {
+            var tool = moult
+            tool.environment = [
+                "GITHUB_ACTION_PATH": packageRoot.path, "GITHUB_PATH": folder + "/.git/added-path",
+                "GITHUB_STEP_SUMMARY": folder + "/.git/summary", "GITHUB_BASE_REF": "", "HOME": folder + "/.git",
+            ]
+            for (variable, input) in step.variables { tool.environment[variable] = inputs[input] ?? "" }
+            let path = (try? String(contentsOfFile: folder + "/.git/added-path", encoding: .utf8)) ?? ""
+            let folders = path.split(separator: "\n").map { "'\($0)':" }.joined()
+            results.append(
+                try tool.run("/bin/bash", ["-eo", "pipefail", "-c", "PATH=\(folders)\"$PATH\"; \(step.run)"]))
+        }
+        return results
+    }
+
+    private func repository() throws -> Tool {
+        let moult = try Tool.besideForumModel()
+        let made = try moult.shell(
+            "git init -q -b main && moult init && git add -A && git -c user.name=T -c user.email=t@example.com commit -qm A"
+        )
+        try #require(made.exit == 0, "\(made)")
+        return moult
+    }
+
+    @Test("the steps of the action find moult, pass a sound model, and are red for an edit of a released version")
+    func githubAction() throws {
+        let moult = try repository()
+        let inputs = ["moult": Tool.path, "since": "main"]
+        let sound = try action(moult, inputs)
+        #expect(sound.count == 2 && sound.allSatisfy { $0.exit == 0 }, "\(sound)")
+        let summary = moult.folder.path + "/.git/summary"
+        #expect(
+            try String(contentsOfFile: summary, encoding: .utf8).hasPrefix(
+                "### moult lint Forum.xcdatamodeld: no findings"))
+        let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum.xcdatamodel/contents"
+        try String(contentsOfFile: contents, encoding: .utf8).replacing("name=\"subject\"", with: "name=\"title\"")
+            .write(toFile: contents, atomically: true, encoding: .utf8)
+        let red = try action(moult, inputs)
+        #expect(red.map(\.exit) == [0, 1], "\(red)")
+        #expect(
+            red.last?.output.contains("::error file=Forum.xcdatamodeld/Forum.xcdatamodel/contents") == true, "\(red)")
+        #expect(try String(contentsOfFile: summary, encoding: .utf8).contains("| error | OPEN001 |"))
+        let wrong = try action(moult, inputs.merging(["since": "release"]) { $1 })
+        #expect(wrong.map(\.exit) == [0, 2], "\(wrong)")
+        let missing = try action(moult, ["moult": "/nothing/moult"])
+        #expect(missing.first?.exit == 2, "\(missing)")
+    }
+
+    @Test("the hooks of pre-commit run commands that moult has, for the files of a model")
+    func hooks() throws {
+        let text = try String(
+            contentsOf: packageRoot.appendingPathComponent(".pre-commit-hooks.yaml"), encoding: .utf8)
+        let entries = text.split(separator: "\n").compactMap { line in
+            line.range(of: "  entry: ").map { String(line[$0.upperBound...]) }
+        }
+        #expect(entries == ["moult lint", "moult lock --check"])
+        let moult = try repository()
+        for entry in entries { #expect(try moult.shell(entry).exit == 0, "\(entry)") }
+        let patterns = text.split(separator: "\n").compactMap { line in
+            line.range(of: "  files: '").map { String(line[$0.upperBound...].dropLast()) }
+        }
+        #expect(patterns.count == 2)
+        for pattern in patterns {
+            let regex = try Regex(pattern)
+            for path in [
+                "App.xcdatamodeld/A 2.xcdatamodel/contents", "moult.json", "a/moult.lock",
+                "a/B.xcdatamodeld/.xccurrentversion",
+            ] {
+                #expect(path.firstMatch(of: regex) != nil, "\(path)")
+            }
+            for path in ["Sources/App.swift", "notmoult.json", "moult.json.txt"] {
+                #expect(path.firstMatch(of: regex) == nil, "\(path)")
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import MoultLint
+import MoultModelFiles
+import MoultPlan
+import TestSupport
+import Testing
+
+/// What a finding tells to do: it can be followed, and leads to no other finding.
+@Suite("Findings and their remedies")
+struct FindingTests {
+    private static func post(_ properties: String...) -> String {
+        "<entity name=\"Post\">\n\(properties.joined(separator: "\n"))\n</entity>"
+    }
+    private static let cloud = Lint(profiles: [.cloudkit])
+
+    @Test("of two findings at one element, each start tag has the corrections of both")
+    func oneElement() throws {
+        let older = Self.post("<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>")
+        let newer = Self.post(
+            "<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>",
+            "<attribute name=\"rating\" attributeType=\"Integer 16\"/>")
+        let model = try ExampleModel(LintExample(from: older, to: newer))
+        let found = try ExampleModel.findings(at: model.path, Self.cloud).filter { $0.member == "rating" }
+        #expect(Set(found.map(\.rule.code)) == ["INFER005", "SYNC002"])
+        for finding in found {
+            let xml = try #require(finding.xml)
+            #expect(xml.contains("defaultValueString=\"0\"") && xml.contains("optional=\"YES\""), "\(xml)")
+        }
+        let corrected = newer.replacing(
+            "<attribute name=\"rating\" attributeType=\"Integer 16\"/>", with: found[0].xml ?? "")
+        let next = try ExampleModel(LintExample(from: older, to: corrected))
+        #expect(try ExampleModel.findings(at: next.path, Self.cloud).allSatisfy { $0.severity == .note })
+    }
+
+    @Test("the start tag of a finding that is certain does not declare a rename that may be none")
+    func conditionalEdit() throws {
+        let older = Self.post("<attribute name=\"stars\" attributeType=\"String\" defaultValueString=\"\"/>")
+        let newer = Self.post("<attribute name=\"rating\" attributeType=\"String\"/>")
+        let model = try ExampleModel(LintExample(from: older, to: newer))
+        let found = try ExampleModel.findings(at: model.path, Self.cloud).filter { $0.member == "rating" }
+        let rename = try #require(found.first { $0.rule.code == "INFER001" }?.xml)
+        #expect(rename.contains("elementID=\"stars\"") && rename.contains("optional=\"YES\""), "\(rename)")
+        let cloud = try #require(found.first { $0.rule.code == "SYNC002" }?.xml)
+        #expect(!cloud.contains("elementID"), "\(cloud)")
+    }
+
+    @Test("of a released version, a finding asks for a new version, which has neither that finding nor an error")
+    func releasedVersion() throws {
+        let transformable = "<attribute name=\"tags\" optional=\"YES\" attributeType=\"Transformable\"/>"
+        func authored(_ ordered: String, _ attribute: String) -> String {
+            """
+            <entity name="Post">
+            <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="User" \
+            inverseName="posts" inverseEntity="User"/>
+            \(attribute)
+            </entity>
+            <entity name="User">
+            <relationship name="posts" optional="YES" toMany="YES"\(ordered) deletionRule="Nullify" \
+            destinationEntity="Post" inverseName="author" inverseEntity="Post"/>
+            </entity>
+            """
+        }
+        let released = LintExample.Version("App", authored(" ordered=\"YES\"", transformable))
+        let same = try ExampleModel.findings(LintExample([released], released: [released]), Self.cloud)
+        let advised = same.filter { ["SYNC005", "SHAPE005"].contains($0.rule.code) }
+        #expect(advised.count == 2)
+        for finding in advised {
+            #expect(finding.remedy.hasPrefix("App is released, so add a new version"), "\(finding.remedy)")
+            #expect(finding.xml == nil)
+        }
+        let secure = transformable.replacing("/>", with: " valueTransformerName=\"NSSecureUnarchiveFromData\"/>")
+        let next = LintExample.Version("App 2", authored("", secure))
+        let found = try ExampleModel.findings(
+            LintExample([released, next], current: "App 2", released: [released]), Self.cloud)
+        #expect(!found.contains { ["SYNC005", "SHAPE005"].contains($0.rule.code) })
+        #expect(!found.contains { $0.severity == .error }, "\(found.map(\.message))")
+    }
+
+    @Test(
+        "what the compiler refuses is an error at its line",
+        arguments: [
+            "<attribute name=\"2nd\" optional=\"YES\" attributeType=\"String\"/>",
+            "<attribute name=\"a\" optional=\"YES\"/>",
+            """
+            <fetchedProperty name="own"><fetchRequest name="own" entity="Post" predicateString="title ==="/></fetchedProperty>
+            """,
+        ])
+    func compiler(property: String) throws {
+        let model = try ExampleModel(LintExample(Self.post(property)))
+        let found = try ExampleModel.findings(at: model.path, Lint()).filter { $0.rule.code == "SHAPE009" }
+        #expect(found.count == 1 && found.first?.line == 3, "\(found.map { "\($0.line ?? 0) \($0.message)" })")
+        #expect(found.first?.severity == .error)
+    }
+
+    @Test("a reference to nothing is reported by its own rule alone")
+    func referenceOnce() throws {
+        let index = "<fetchIndex name=\"i\"><fetchIndexElement property=\"body\" type=\"Binary\"/></fetchIndex>"
+        let model = try ExampleModel(LintExample(Self.post(index)))
+        #expect(try ExampleModel.findings(at: model.path, Lint()).map(\.rule.code) == ["SHAPE002"])
+    }
+}
