@@ -39,7 +39,8 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
 
     /// Whether what it makes is made from no store, and follows the umask.
     var isFromNoStore: Bool {
-        ["create", "answer", "lock", "schema export", "compile"].contains(verb) && !command.contains("forum.sqlite")
+        ["create", "answer", "lock", "schema export", "compile", "generate"].contains(verb)
+            && !command.contains("forum.sqlite")
     }
 
     /// The commands that have to run before it.
