@@ -1,4 +1,4 @@
-// swift-tools-version: 6.0
+// swift-tools-version: 6.1
 import PackageDescription
 
 // The build-tool plugin that compiles models. A package of its own, so that only who uses it builds moult for the build:

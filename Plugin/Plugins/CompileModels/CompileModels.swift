@@ -48,10 +48,11 @@ import PackagePlugin
         let stem = source.deletingPathExtension().lastPathComponent
         let product = work.appendingPathComponent("\(stem).\(Self.endings[source.pathExtension] ?? "mom")")
         let inputs = files(below: source)
+        let module = target.sourceModule?.moduleName ?? target.name
         var commands: [Command] = [
             .buildCommand(
                 displayName: "Compiling \(source.lastPathComponent)", executable: moult,
-                arguments: ["compile", source.path, "--out", product.path, "--module", target.name], inputFiles: inputs,
+                arguments: ["compile", source.path, "--out", product.path, "--module", module], inputFiles: inputs,
                 outputFiles: [product])
         ]
         guard source.pathExtension != "xcmappingmodel" else { return commands }
