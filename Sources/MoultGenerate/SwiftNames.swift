@@ -8,6 +8,12 @@ extension String {
         return unicodeScalars.dropFirst().allSatisfy(\.properties.isXIDContinue)
     }
 
+    /// Whether the text can be a type, such as `[String: Data]`: a model file may have anything in its place.
+    var isTypeText: Bool {
+        !isEmpty
+            && unicodeScalars.allSatisfy { $0.properties.isXIDContinue || "[]<>:,.?& ".unicodeScalars.contains($0) }
+    }
+
     /// The name with other characters for those that an identifier cannot have.
     var asIdentifier: String {
         var text = ""

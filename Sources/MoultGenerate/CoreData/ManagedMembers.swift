@@ -103,7 +103,7 @@ struct ManagedMembers {
             switch attribute.type {
             case .composite: "[\(types("String")): \(types("Any"))]"
             case .objectID: "NSManagedObjectID"
-            default: attribute.attributeValueClassName ?? "NSObject"
+            default: attribute.attributeValueClassName.flatMap { $0.isTypeText ? $0 : nil } ?? "NSObject"
             }
         let access = "self[\(name.swiftLiteral)]"
         return make(
