@@ -101,6 +101,8 @@ let package = Package(
         module(
             "MoultLint",
             ["MoultModel", "MoultXML", "MoultModelFiles", "MoultPlan", "MoultSystem", "MoultReport"]),
+        // Swift source from models: Core Data's classes, SwiftData's models and plans.
+        module("MoultGenerate", ["MoultModel", "MoultPlan"]),
         // What the command line has, for programs.
         module(
             "Moult",
@@ -146,7 +148,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
                 "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
-                "MoultLint",
+                "MoultLint", "MoultGenerate",
             ]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
@@ -248,7 +250,7 @@ let package = Package(
             dependencies: [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
                 "MoultObjects", "MoultEngine", "MoultTransform", "MoultReport", "MoultSystem", "MoultCommands",
-                "TestSupport",
+                "MoultGenerate", "TestSupport",
             ],
             path: "Tests/Fuzz", exclude: ["Found"]),
         // Every kind of migration on a small store, for trials with faults; moult-faults runs them all.
@@ -304,6 +306,13 @@ let package = Package(
                 "MoultEngine", "TestSupport",
             ]),
         tests("MoultNSCoreDataTests", ["MoultNSCoreData", "TestSupport"]),
+        // Generated sources are part of these tests: they compile, and run.
+        tests(
+            "MoultGenerateTests",
+            [
+                "MoultGenerate", "MoultModel", "MoultModelFiles", "MoultPlan", "MoultData", "MoultCoreData",
+                "MoultNSCoreData", "TestSupport",
+            ]),
         tests(
             "MoultCommandsTests",
             [

@@ -70,6 +70,12 @@ public enum MoultCommand {
     ) async -> (number: Int32, hasFailed: Bool) {
         do {
             let isCompiler = CompilerArguments.names.contains(Program.name)
+            if isCompiler,
+                let help = CompilerArguments.help(arguments, program: Program.name, style: console.output.style)
+            {
+                console.lines(help)
+                return (ExitCode.done.number, false)
+            }
             let words = isCompiler ? try CompilerArguments.translated(arguments, program: Program.name) : arguments
             return (try await dispatch(words, registry, console).number, false)
         } catch let error as MigrationError {

@@ -3,7 +3,8 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        status, inspect, dump, hash, ddl, create, schema, compile, decompile, initialise, lock, lint, diff, changelog,
+        status, inspect, dump, hash, ddl, create, schema, compile, decompile, generate, coexist, initialise, lock, lint,
+        diff, changelog,
         answer, plan, migrate,
         finish, resume, validate, repair, quarantine,
         backup, rollback, salvage, downgrade, mirror, doctor, runs, log, test, fixture, checklist, completions,
@@ -13,7 +14,7 @@ extension Verb {
     static let otherWords = [
         "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect",
         "sql": "ddl", "export": "schema", "checksum": "hash", "new": "create", "setup": "init", "compare": "diff",
-        "momc": "compile", "mapc": "compile",
+        "momc": "compile", "mapc": "compile", "codegen": "generate", "mogenerator": "generate",
         "upgrade": "migrate", "run": "migrate", "apply": "migrate", "undo": "rollback", "revert": "rollback",
         "restore": "backup", "fix": "repair", "recover": "salvage", "diagnose": "doctor", "bundle": "doctor",
         "history": "runs", "continue": "resume", "logs": "log",

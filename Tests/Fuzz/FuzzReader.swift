@@ -1,4 +1,5 @@
 import Foundation
+import MoultGenerate
 import MoultModel
 import MoultModelFiles
 import MoultPlan
@@ -35,7 +36,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
         switch self {
         case .xml: try Self.use(ManagedObjectModel(xmlContents: bytes, file: "contents", findings: &findings))
         case .elements: try Self.use(ManagedObjectModel(elements: bytes, findings: &findings))
-        case .compiled: try Self.use(ManagedObjectModel(compiled: bytes, findings: &findings))
+        case .compiled: try Self.compiled(bytes)
         case .optimised: try Self.use(ManagedObjectModel(optimised: bytes))
         case .modelCache: try Self.use(ManagedObjectModel(modelCache: bytes, findings: &findings))
         case .json: try Self.use(ManagedObjectModel(json: bytes, file: "Model.json", findings: &findings))
@@ -69,12 +70,24 @@ enum FuzzReader: String, CaseIterable, Sendable {
         _ = model.json.compact
         expectUsefulErrors { _ = try model.compiled() }
         expectUsefulErrors { _ = try model.xmlContents() }
+        expectUsefulErrors { _ = try CoreDataClasses(model, .both, .whole).files }
+        expectUsefulErrors { _ = try SwiftDataModels(ModelVersions(versions: [version]), named: "Fuzz").files }
+        expectUsefulErrors { _ = try Coexistence(of: version).isEqual }
         expectUsefulErrors { _ = try StoreMaker(version, experimental: true).layout.createStatements }
         expectUsefulErrors {
             guard let newer = try forum.get().versions.last else { return }
             let versions = ModelVersions(versions: [version, newer])
             _ = try MigrationPlan(versions, from: version.hashes, to: newer.name)
         }
+    }
+
+    /// A compiled model is also compared object for object.
+    private static func compiled(_ bytes: [UInt8]) throws {
+        expectUsefulErrors {
+            if try !ArchiveComparison(bytes, bytes).differences.isEmpty { stop("an archive differs from itself") }
+        }
+        var findings: [Finding] = []
+        try use(ManagedObjectModel(compiled: bytes, findings: &findings))
     }
 
     /// What commands do with a mapping model once it is read.

@@ -161,6 +161,30 @@ struct CompileVerbTests {
         }
         #expect(try className([]) == ".User\n")
         #expect(try className(["--module", "Club"]) == "Club.User\n")
+        for name in ["", "My Club", "1st", "Club.Core"] {
+            #expect(try moult("compile", "Forum.xcdatamodeld", "--module", name).exit == 2, "\(name)")
+        }
+    }
+
+    @Test("diff proves two compiled models equal, or says where they differ")
+    func archives() throws {
+        let moult = try Tool.besideForumModel()
+        let source = "Forum.xcdatamodeld/Forum 2.xcdatamodel"
+        #expect(try moult("compile", source, "-o", "A.mom").exit == 0)
+        #expect(try moult("compile", source, "-o", "B.mom", "--module", "Club").exit == 0)
+        let equal = try moult("diff", "A.mom", "B.mom", "--check")
+        #expect(equal.exit == 0, "\(equal)")
+        #expect(equal.output.contains("Object for object, the compiled models are equal."))
+        let path = moult.folder.path + "/" + source + "/contents"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try text.replacing("representedClassName=\"User\"", with: "representedClassName=\"Person\"")
+            .write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(try moult("compile", source, "-o", "B.mom").exit == 0)
+        let different = try moult("diff", "A.mom", "B.mom", "--json", "--check")
+        #expect(different.exit == 1)
+        let archives = try #require(try different.document["archives"] as? [String: any Sendable])
+        let differences = try #require(archives["differences"] as? [[String: String]])
+        #expect(differences == [["place": "User/NSClassNameForEntity", "old": "User", "new": "Person"]])
     }
 
     // MARK: momc
@@ -202,8 +226,9 @@ struct CompileVerbTests {
         #expect(result.exit == 2)
         #expect(result.errors.contains("momc has no option --optimize."), "\(result)")
         #expect(try momc(moult, "Forum.xcdatamodeld").exit == 2)
-        let generating = try momc(moult, "--action", "generate", "Forum.xcdatamodeld", "Out")
-        #expect(generating.exit == 3, "\(generating)")
+        #expect(try momc(moult, "--action", "guess", "Forum.xcdatamodeld", "Out").exit == 2)
+        let help = try momc(moult, "--help")
+        #expect(help.exit == 0 && help.output.contains("Usage: momc [options] SOURCE DESTINATION"), "\(help)")
     }
 
     @Test("called mapc, it takes a mapping model, and tells what is wrong with it by file")

@@ -56,7 +56,9 @@ struct DocumentedKeysTests {
         for arguments in [
             ["status", store] + model, ["inspect", store] + model, ["dump", store], ["hash", "Forum.xcdatamodeld"],
             ["ddl", "Forum.xcdatamodeld"], ["schema", "export", "S"] + model,
-            ["compile", "Forum.xcdatamodeld"], ["decompile", "Forum.momd", "-o", "D"], ["lock", "Forum.xcdatamodeld"],
+            ["compile", "Forum.xcdatamodeld"], ["decompile", "Forum.momd", "-o", "D"],
+            ["generate", "Forum.xcdatamodeld", "-o", "G"], ["coexist", "Forum.xcdatamodeld"],
+            ["lock", "Forum.xcdatamodeld"],
             ["lint", "Forum.xcdatamodeld"], ["init", "--config", "other.json"], ["changelog", "Forum.xcdatamodeld"],
             ["fixture", "F"] + model, ["checklist", "Forum.xcdatamodeld"],
             ["schema", "bump", "Forum.xcdatamodeld"],

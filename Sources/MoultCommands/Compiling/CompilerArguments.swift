@@ -1,4 +1,5 @@
 import MoultModel
+import MoultReport
 
 /// The arguments that build systems pass to `momc` and `mapc`, as the arguments of `moult compile`.
 enum CompilerArguments {
@@ -13,7 +14,7 @@ enum CompilerArguments {
     /// The options that both have.
     private static let ownFlags: Set<String> = [
         "--dry-run", "--no-warnings", "--no-inverse-relationship-warnings", "--no-max-property-count-warnings",
-        "--no-delete-rule-warnings", "--help", "-h", "--json",
+        "--no-delete-rule-warnings", "--json",
     ]
     /// How build settings of older releases of Xcode spell them.
     private static let otherFlags = [
@@ -48,24 +49,48 @@ enum CompilerArguments {
             } else if name == "--module" {
                 result += ["--module", try value(&rest)]
             } else if name == "--action" {
-                try check(action: try value(&rest), program: program)
+                let action = try value(&rest)
+                guard ["compile", "generate"].contains(action) else {
+                    throw wrong("\(program) has no action \(action).")
+                }
+                if action == "generate" { result[0] = "generate" }
             } else if !ignoredFlags.contains(argument), !argument.hasPrefix("-XD_MOMC_TARGET_VERSION=") {
                 throw wrong("\(program) has no option \(name).")
             }
         }
-        if result.contains("--help") || result.contains("-h") { return result }
         guard paths.count == 2 else { throw wrong("\(program) needs a source and a destination.") }
+        if result[0] == "generate" {
+            // Xcode's build makes the classes that the model asks for; warnings are the compilation's.
+            result = ["generate", "--codegen", "model"] + result.filter { $0 == "--dry-run" || $0 == "--json" }
+        }
         return result + ["--out", paths[1], "--", paths[0]]
     }
 
-    private static func check(action: String, program: String) throws(MigrationError) {
-        guard action != "compile" else { return }
-        throw MigrationError(
-            .unsupported, "\(program) was asked to \(action), and Moult only compiles models.", place: "--action",
-            remedy: "Choose manual code generation for the model's entities.")
+    /// What `momc --help` prints; nil for arguments that do not ask for it.
+    static func help(_ arguments: [String], program: String, style: TextStyle) -> [String]? {
+        guard arguments.contains("--help") || arguments.contains("-h") else { return nil }
+        let source = program == "mapc" ? ".xcmappingmodel" : ".xcdatamodeld or .xcdatamodel"
+        let product = program == "mapc" ? ".cdm" : ".momd or .mom"
+        let rows = [
+            ("--action ACTION", "compile (the default), or generate for the Swift classes that the model asks for."),
+            ("--module NAME", "The Swift module of classes whose name begins with a dot."),
+            ("--dry-run", "List the files; write nothing."),
+            ("--no-warnings", "Print errors only."),
+            ("--no-inverse-relationship-warnings", "Accept relationships without an inverse."),
+            ("--no-max-property-count-warnings", "Accept entities with very many properties."),
+            ("--no-delete-rule-warnings", "Accept the delete rule No Action."),
+            ("--sdkroot PATH, --…-deployment-target VERSION", "Accepted; the product does not depend on them."),
+            ("--swift-version N, --language NAME", "Accepted; the product does not depend on them."),
+        ]
+        return ["Compile a \(source), as Apple's \(program) does, with Moult.", ""]
+            + ["\(style.bold("Usage:")) \(program) [options] SOURCE DESTINATION"]
+            + Verb.section(
+                "Arguments",
+                [("SOURCE", "The \(source)."), ("DESTINATION", "The \(product), or the folder for it.")], style)
+            + Verb.section("Options", rows, style)
     }
 
     private static func wrong(_ message: String) -> MigrationError {
-        MigrationError(.usage, message, remedy: "moult compile --help lists the options.")
+        MigrationError(.usage, message, remedy: "See \(Program.name) --help.")
     }
 }

@@ -21,6 +21,9 @@ extension Verb {
     ) { invocation, console in
         let path = try invocation.required(source)
         let system = POSIXSystem()
+        if let name = invocation[value: module], !name.isModuleName {
+            throw invocation.wrong("--module takes the name of a Swift module, not \(name).")
+        }
         let compiled: CompiledSource
         do {
             compiled = try CompiledSource(path, module: invocation[value: module])
@@ -101,4 +104,12 @@ extension Option {
     package static let out = value(
         "out", "PATH", "The file, or the folder for it; -o for short. By default the current folder.",
         completes: .files)
+}
+
+extension String {
+    /// Whether a Swift module can have the name.
+    fileprivate var isModuleName: Bool {
+        guard let first = unicodeScalars.first, first == "_" || first.properties.isXIDStart else { return false }
+        return unicodeScalars.allSatisfy(\.properties.isXIDContinue)
+    }
 }

@@ -39,7 +39,7 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
 
     /// Whether what it makes is made from no store, and follows the umask.
     var isFromNoStore: Bool {
-        ["create", "answer", "lock", "schema export", "compile", "init", "fixture"].contains(verb)
+        ["create", "answer", "lock", "schema export", "compile", "generate", "init", "fixture"].contains(verb)
             && !command.contains("forum.sqlite")
     }
 

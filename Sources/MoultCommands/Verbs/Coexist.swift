@@ -1,0 +1,62 @@
+import MoultGenerate
+import MoultModel
+import MoultModelFiles
+import MoultReport
+
+extension Verb {
+    static let coexist = Verb(
+        "coexist", "Say whether Core Data and SwiftData can open the same store, entity by entity.",
+        discussion: """
+            STORE is a Core Data model, or a store for the model inside it. It is compared with the types of the app
+            whose tool this is, or with --model (what moult schema export has written of them). Otherwise it is compared
+            with the classes that moult generate --for swift-data writes. If the version hash of an entity differs, each
+            reason is printed with what to write. Exits with 0; with --check, 1 if an entity differs.
+            """,
+        operands: [compared], options: [version, .model, .order, .check],
+        examples: ["moult coexist Forum.xcdatamodeld", "moult coexist forum.sqlite --json"]
+    ) { invocation, console in
+        let bundle = ModelVersions(try ModelBundle(modelOrStoreAt: try invocation.required(compared)))
+        let model = try invocation.version(version, in: bundle)
+        let types = try invocation.versionsIfKnown(console).map { versions in
+            try versions.currentName.flatMap { versions.position(named: $0) }.map { versions.versions[$0] }
+                ?? versions.versions.last ?? { throw invocation.wrong("The types have no version.") }()
+        }
+        let report = try Coexistence(of: model, with: types)
+        let names = (model.name, types?.name ?? "the generated classes")
+        console.print(document(report, names)) { lines(report, names, $0) }
+        return invocation[.check] && !report.isEqual ? .findings : .done
+    }
+
+    private static let compared = Operand("STORE", "A Core Data model, or a store for the model inside it.")
+
+    private static func document(_ report: Coexistence, _ names: (String, String)) -> JSONValue {
+        [
+            "format": 1, "model": .string(names.0), "types": .string(names.1), "equal": .bool(report.isEqual),
+            "entities": .array(
+                report.entities.map {
+                    [
+                        "name": .string($0.name), "equal": .bool($0.isEqual),
+                        "reasons": .array($0.reasons.map(\.document)),
+                    ]
+                }),
+        ]
+    }
+
+    private static func lines(_ report: Coexistence, _ names: (String, String), _ style: TextStyle) -> [String] {
+        var lines = [style.bold("\(names.0.printable) and \(names.1.printable)")]
+        for entity in report.entities {
+            lines.append(
+                "  \(entity.isEqual ? style.green("equal") : style.red("different"))  \(entity.name.printable)")
+            for reason in entity.reasons {
+                lines += ["    \(reason.message.printable)", "      \(reason.remedy.printable)"]
+            }
+        }
+        let equal = report.entities.count { $0.isEqual }
+        let count = Quantity.count(report.entities.count, "entity is", plural: "entities are")
+        let verdict =
+            report.isEqual
+            ? "SwiftData opens a store of this model, and Core Data opens it again."
+            : "SwiftData does not open a store of this model without a migration."
+        return lines + ["", "\(equal) of \(count) equal. \(verdict)"]
+    }
+}
