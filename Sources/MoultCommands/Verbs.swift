@@ -3,9 +3,8 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        status, inspect, dump, hash, ddl, create, schema, compile, decompile, generate, coexist, initialise, lock, lint,
-        diff, changelog,
-        answer, plan, migrate,
+        status, inspect, dump, diagram, views, query, exportStore, hash, ddl, create, schema, compile, decompile,
+        generate, coexist, initialise, lock, lint, diff, changelog, answer, plan, migrate,
         finish, resume, validate, repair, quarantine,
         backup, rollback, salvage, downgrade, mirror, doctor, runs, log, test, fixture, checklist, completions,
     ]
@@ -13,7 +12,8 @@ extension Verb {
     /// Words that other tools use, and the verb that does this here.
     static let otherWords = [
         "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect",
-        "sql": "ddl", "export": "schema", "checksum": "hash", "new": "create", "setup": "init", "compare": "diff",
+        "sql": "query", "select": "query", "graph": "diagram", "draw": "diagram", "csv": "export", "json": "export",
+        "checksum": "hash", "new": "create", "setup": "init", "compare": "diff",
         "momc": "compile", "mapc": "compile", "codegen": "generate", "mogenerator": "generate",
         "upgrade": "migrate", "run": "migrate", "apply": "migrate", "undo": "rollback", "revert": "rollback",
         "restore": "backup", "fix": "repair", "recover": "salvage", "diagnose": "doctor", "bundle": "doctor",

@@ -196,6 +196,9 @@ extension Statement {
         SQLiteCell(value: sqlite3_column_value(handle, Int32(clamping: column)))
     }
 
+    /// Whether the statement writes to no database.
+    package var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
+
     package var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
     package func columnName(_ column: Int) -> String {

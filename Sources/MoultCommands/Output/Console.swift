@@ -76,6 +76,16 @@ package final class Console: Sendable {
         if isFull { flush() }
     }
 
+    /// A text on standard output as it is, for a file that a program reads; on a terminal without what steers it.
+    package func exactly(_ text: String) {
+        let text = output.isTerminal ? text.safeForTerminal(style: output.style) : text
+        let isFull = pending.withLock { bytes in
+            bytes += text.utf8
+            return bytes.count >= 1 << 16
+        }
+        if isFull { flush() }
+    }
+
     /// One line on standard error, at once.
     package func say(_ text: String) {
         guard !tellsEvents else {

@@ -40,8 +40,10 @@ extension Verb {
     /// What the archives of two compiled models differ in; nil where the operands are anything else.
     private static func archives(_ invocation: Invocation) throws -> ArchiveComparison? {
         let paths = (try invocation.required(old), try invocation.required(new))
-        guard paths.0.hasSuffix(".mom"), paths.1.hasSuffix(".mom"), invocation[value: .model] == nil else { return nil }
         let system = POSIXSystem()
+        guard paths.0.hasSuffix(".mom"), paths.1.hasSuffix(".mom"), invocation[value: .model] == nil,
+            try system.exists(paths.0), try system.exists(paths.1)
+        else { return nil }
         return try ArchiveComparison(try system.read(paths.0), try system.read(paths.1))
     }
 

@@ -35,19 +35,11 @@ extension Verb {
             return .done
         } catch {
             // What was read while somebody wrote says nothing of the store.
-            try checkUndisturbed(probe)
+            try probe.checkUndisturbed()
             throw error
         }
-        try checkUndisturbed(probe)
+        try probe.checkUndisturbed()
         return .done
-    }
-
-    /// Lines that are printed cannot be undone, so the caller is told.
-    private static func checkUndisturbed(_ probe: StoreProbe) throws {
-        guard probe.way == .immutable, !probe.isUndisturbed else { return }
-        throw MigrationError(
-            .locked, "Another process wrote to the store while it was read. What was printed may mix two states.",
-            place: probe.path, remedy: "Close every app that has it open and run the command again.")
     }
 
     private static let entity = Option.value("entity", "NAME", "Print only the objects of this entity.")

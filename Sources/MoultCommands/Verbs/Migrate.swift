@@ -38,13 +38,14 @@ extension Verb {
             loses what both versions have, and whose code has not read it, is refused too; the message contains the code
             to write. --accept-losses accepts every loss. --dry-run only counts them.
             """,
-        operands: [.store], options: migrateOptions + [.into, .rules, .fix, .allowLargeQuarantine],
+        operands: [.store], options: migrateOptions + [.into, .profile, .rules, .fix, .allowLargeQuarantine],
         examples: [
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --dry-run",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --into newest.sqlite",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --budget 5s",
             "moult migrate forum.sqlite --model Forum.xcdatamodeld --accept-losses",
+            "moult migrate forum.sqlite --model Forum.xcdatamodeld --dry-run --profile trace.json",
         ]
     ) { try migrate($0, $1) }
 
@@ -58,6 +59,7 @@ extension Verb {
     ]
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let profiled = try ProfiledRun(invocation)
         if let budget = try invocation.seconds(.budget) { return try migrate(invocation, within: budget, console) }
         let path = try invocation.newStore()
         let kept = try invocation.keptPlan()
@@ -78,16 +80,21 @@ extension Verb {
         progress.debug("Migrating from version \(plan.from.name) to version \(plan.to.name)")
         progress.debug("Inferred mapping model")
         let migrator = invocation.migrator
+        let observer = profiled?.watching(progress.observer) ?? progress.observer
+        defer {
+            progress.end()
+            profiled?.end(console)
+        }
         let report: OutcomeReport
         if invocation[.dryRun] {
             report = OutcomeReport(
-                plan, try migrator.rehearse(migration, on: prepared.store, progress.observer),
+                plan, try migrator.rehearse(migration, on: prepared.store, observer),
                 deferral: prepared.deferral)
         } else {
             let outcomes = try run(invocation, prepared.store, console) { migrator in
                 prepared.stopsAtEachVersion
-                    ? try migrator.run(prepared, progress.observer)
-                    : [try migrator.run(migration, on: prepared.store, progress.observer)]
+                    ? try migrator.run(prepared, observer)
+                    : [try migrator.run(migration, on: prepared.store, observer)]
             }
             report =
                 MigrationOutcome(joining: outcomes).map { OutcomeReport(plan, $0, deferral: prepared.deferral) }

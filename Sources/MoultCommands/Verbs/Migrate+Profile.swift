@@ -1,0 +1,53 @@
+import MoultEngine
+import MoultExport
+import MoultModel
+import MoultStore
+import MoultSystem
+
+extension Option {
+    static let profile = value(
+        "profile", "FILE",
+        "Write where the time goes to this new file, for Speedscope, Perfetto or Chrome, and print what takes longest.",
+        completes: .files)
+}
+
+/// A profile that is written when its run has ended, in whatever way.
+struct ProfiledRun {
+    private let profile: RunProfile
+    private let path: String
+    private let system = POSIXSystem()
+
+    /// Nil if nobody asked for one.
+    ///
+    /// - Throws: `usage` if the path is taken, and for options that make no sense beside it.
+    init?(_ invocation: Invocation) throws {
+        guard let path = invocation[value: .profile] else { return nil }
+        if let other = [Option.budget, .into].first(where: { invocation[value: $0] != nil }) {
+            throw invocation.wrong("--profile and --\(other.name) exclude each other.")
+        }
+        try system.checkNewPath(path)
+        self.path = path
+        profile = RunProfile(begun: system.monotonicNanoseconds)
+    }
+
+    /// The observer, whose reports the profile gets too.
+    func watching(_ observer: MigrationObserver) -> MigrationObserver {
+        var observer = observer
+        observer.onProgress = { [profile, system, onProgress = observer.onProgress] progress in
+            profile.note(progress, at: system.monotonicNanoseconds)
+            onProgress(progress)
+        }
+        return observer
+    }
+
+    /// Writes the profile and prints on standard error what takes longest.
+    func end(_ console: Console) {
+        profile.end(at: system.monotonicNanoseconds)
+        do {
+            try system.write(Array((profile.trace.compact + "\n").utf8), to: path, .byUmask)
+        } catch {
+            console.say("The profile could not be written to \(path.printable).")
+        }
+        for line in profile.lines(style: console.errors.style) { console.say(line) }
+    }
+}

@@ -1,0 +1,73 @@
+import MoultExport
+import MoultModel
+import MoultReport
+import MoultSQLite
+import MoultStore
+
+extension Verb {
+    static let query = Verb(
+        "query", "Run a SELECT over the views that moult views prints, and print the rows.",
+        discussion: """
+            The store is not changed: a statement that writes is refused. The tables of the store are there too.
+            Blobs are base64 in JSON, and in CSV and tables x'…'.
+            """,
+        operands: [.store, sql], options: [rowFormat, .exact, .model, .order],
+        examples: [
+            "moult query forum.sqlite \"SELECT name, count(*) AS posts FROM User JOIN Post ON Post.author = User.Z_PK GROUP BY 1\"",
+            "moult query forum.sqlite \"SELECT * FROM Forum\" --format csv",
+        ]
+    ) { invocation, console in
+        let name = console.isJSON ? "json" : invocation[value: rowFormat] ?? "table"
+        guard let format = RowFormat(rawValue: name) else {
+            throw invocation.wrong("--format takes table, csv, json or jsonl, not \(name).")
+        }
+        let versions = try invocation.versionsIfKnown(console)
+        let probe = try StoreProbe(try invocation.required(Operand.store))
+        defer { probe.close() }
+        do {
+            let query = try StoreQuery(try invocation.required(sql), over: probe, versions: versions)
+            var printer = RowPrinter(format, columns: query.columns, isExact: invocation[.exact], console)
+            try query.forEachRow { row in
+                printer.print(row)
+                return console.outputError == nil
+            }
+            printer.end()
+            console.say(guarded: printer.guarded)
+        } catch {
+            try probe.checkUndisturbed()
+            throw error
+        }
+        try probe.checkUndisturbed()
+        return .done
+    }
+
+    private static let sql = Operand("SQL", "One SELECT.", completes: .nothing)
+    private static let rowFormat = Option.value(
+        "format", "NAME", "table (the default), csv, json or jsonl.",
+        completes: .words(RowFormat.allCases.map(\.rawValue)))
+}
+
+extension Option {
+    static let exact = flag(
+        "exact", "In CSV, write a text as it is that a spreadsheet takes for a formula; otherwise ' stands before it.")
+}
+
+extension StoreProbe {
+    /// Lines that are printed cannot be undone, so the caller is told.
+    func checkUndisturbed() throws {
+        guard way == .immutable, !isUndisturbed else { return }
+        throw MigrationError(
+            .locked, "Another process wrote to the store while it was read. What was printed may mix two states.",
+            place: path, remedy: "Close every app that has it open and run the command again.")
+    }
+}
+
+extension Console {
+    /// Says how many texts have an apostrophe in front.
+    func say(guarded count: Int) {
+        guard count > 0 else { return }
+        say(
+            "\(Quantity.count(count, "text")) that a spreadsheet takes for a formula "
+                + "\(count == 1 ? "has" : "have") an apostrophe in front. --exact writes them as they are.")
+    }
+}

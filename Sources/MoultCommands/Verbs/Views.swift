@@ -1,0 +1,53 @@
+import MoultExport
+import MoultModel
+import MoultReport
+import MoultStore
+import MoultSystem
+
+extension Verb {
+    static let views = Verb(
+        "views", "Print SQL views with the model's names, or make a copy of a store with them.",
+        discussion: """
+            The script makes temporary views in a session that has the store open or attached:
+            sqlite3 -readonly forum.sqlite, then .read FILE. There is a view for each entity, with its sub-entities and,
+            as NAME_only, without them, and one for each to-many relationship, ENTITY_RELATIONSHIP. Dates are ISO 8601
+            in UTC, UUIDs text, to-one relationships keys, large external data the paths of their files. A store without
+            a model has its own column names.
+            -o makes a copy of the store that has the views for good: for the sqlite3 shell, pandas or Datasette.
+            """,
+        operands: [.store], options: [viewsOut, .model, .order],
+        examples: ["moult views forum.sqlite", "moult views forum.sqlite -o readable.sqlite"]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        let versions = try invocation.versionsIfKnown(console)
+        let views = try StoreProbe.read(store) { StoreViews(try StoreContents($0, in: versions)) }
+        var members: [JSONValue.Member] = [.init("format", 1), .init("views", .array(views.views.map(\.document)))]
+        guard let path = invocation[value: viewsOut] else {
+            guard console.isJSON else {
+                console.exactly(views.script)
+                return .done
+            }
+            console.print(.object(members)) { _ in [] }
+            return .done
+        }
+        try ReadableCopy(of: store, versions: versions).make(at: path)
+        members.append(.init("copy", .string(path)))
+        console.print(.object(members)) { _ in
+            ["Made \(path.printable): a copy of the store with \(Quantity.count(views.views.count, "view"))."]
+        }
+        return .done
+    }
+
+    private static let viewsOut = Option.value(
+        "out", "PATH", "Make a copy of the store with the views; nothing may exist there. -o for short.",
+        completes: .files)
+}
+
+extension StoreViews.View {
+    fileprivate var document: JSONValue {
+        [
+            "name": .string(name), "meaning": .string(meaning), "columns": JSONValue(columns),
+            "sql": .string(statement(isTemporary: true)),
+        ]
+    }
+}

@@ -1,0 +1,72 @@
+import MoultReport
+
+extension Diagram {
+    /// The characters that Mermaid, and with it GitHub, draws at most.
+    package static let mermaidLimit = 50_000
+
+    /// The picture as Mermaid: a class diagram, or a flowchart of what follows what.
+    ///
+    /// Texts can hold anything: what is not a letter, a digit or a space is written by its number, so that no name ends
+    /// a text or begins a statement (https://mermaid.js.org/syntax/flowchart.html#special-characters-that-break-syntax).
+    package var mermaid: String { isFlow ? flowchart : classDiagram }
+
+    private var classDiagram: String {
+        var lines = ["%% \(title.mermaid)", "classDiagram"]
+        for (place, box) in boxes.enumerated() {
+            lines.append("  class e\(place)[\"\(box.title.mermaid)\"]")
+            if let kind = box.kind, kind != "entity" { lines.append("  <<\(kind)>> e\(place)") }
+            lines += box.lines.map { "  e\(place) : \(($0.mark.sign + $0.text).mermaid)" }
+            if box.mark != .none { lines.append("  \(style("e\(place)", box.mark))") }
+        }
+        for link in links {
+            switch link.kind {
+            case .inheritance: lines.append("  e\(link.to) <|-- e\(link.from)")
+            case .relationship(let near, let far):
+                let label = (link.mark.sign + link.label).mermaid
+                lines.append("  e\(link.from) \"\(near.text)\" -- \"\(far.text)\" e\(link.to) : \(label)")
+            case .flow: lines.append("  e\(link.from) --> e\(link.to)")
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var flowchart: String {
+        var lines = ["%% \(title.mermaid)", "flowchart LR"]
+        var group: String?
+        for (place, box) in boxes.enumerated() {
+            if box.group != group {
+                if group != nil { lines.append("  end") }
+                if let name = box.group { lines.append("  subgraph g\(place)[\"\(name.mermaid)\"]") }
+                group = box.group
+            }
+            let texts = [box.title] + box.lines.map { $0.mark.sign + $0.text }
+            lines.append("    e\(place)[\"\(texts.map(\.mermaid).joined(separator: "<br>"))\"]")
+        }
+        if group != nil { lines.append("  end") }
+        for link in links {
+            let label = link.label.isEmpty ? "" : "|\"\(link.label.mermaid)\"|"
+            lines.append("  e\(link.from) -->\(label) e\(link.to)")
+        }
+        for (place, box) in boxes.enumerated() where box.mark != .none {
+            lines.append("  \(style("e\(place)", box.mark))")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func style(_ name: String, _ mark: Mark) -> String {
+        "style \(name) fill:\(mark.colours.fill),stroke:\(mark.colours.line),color:#1f2328"
+    }
+}
+
+extension String {
+    /// The text with every scalar by its number that Mermaid may take for its own.
+    fileprivate var mermaid: String {
+        let text = printable
+        guard !text.isEmpty else { return " " }
+        return text.unicodeScalars.map { scalar in
+            let isPlain =
+                scalar == " " || scalar == "_" || scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+            return isPlain ? String(scalar) : "#\(scalar.value);"
+        }.joined()
+    }
+}

@@ -1,0 +1,128 @@
+import MoultEngine
+import MoultModel
+import MoultReport
+import Synchronization
+
+/// Where the time of a run goes: by phase, and in the phase that changes rows by statement and step, from what the run
+/// tells its observer.
+package final class RunProfile: Sendable {
+    /// What took time: a phase, or a statement or step of it.
+    package struct Span: Sendable, Equatable {
+        package var name: String
+        package var phase: MigrationProgress.Phase
+        /// Whether it is all of the phase.
+        package var isPhase: Bool
+        /// Nanoseconds since the run began.
+        package var start: UInt64
+        package var duration: UInt64
+        package var rows: Int64
+        package var bytes: Int64
+    }
+
+    private struct State {
+        /// What was told of each phase: first, last, and how much was done.
+        var phases: [MigrationProgress.Phase: Span] = [:]
+        var statements: [Span] = []
+        /// When the last report came.
+        var last: UInt64 = 0
+    }
+
+    private let begun: UInt64
+    private let state = Mutex(State())
+
+    /// - Parameter begun: the moment at which the run begins, in nanoseconds of any clock.
+    package init(begun: UInt64) { self.begun = begun }
+
+    /// Takes what a run tells. Two threads may tell, of two phases at a time.
+    ///
+    /// - Parameter now: the moment, of the same clock.
+    package func note(_ progress: MigrationProgress, at now: UInt64) {
+        let moment = now >= begun ? now - begun : 0
+        state.withLock { state in
+            state.last = max(state.last, moment)
+            var phase =
+                state.phases[progress.phase]
+                ?? Span(
+                    name: progress.phase.rawValue, phase: progress.phase, isPhase: true, start: moment, duration: 0,
+                    rows: 0, bytes: 0)
+            phase.duration = max(phase.duration, moment - min(moment, phase.start))
+            phase.rows = max(phase.rows, progress.phase == .change ? progress.rows : 0)
+            phase.bytes = max(phase.bytes, progress.bytes)
+            state.phases[progress.phase] = phase
+            guard let message = progress.message, progress.phase == .change else { return }
+            let before = state.statements.last
+            let start = before.map { $0.start + $0.duration } ?? phase.start
+            let rows = state.statements.reduce(0) { $0 + $1.rows }
+            state.statements.append(
+                Span(
+                    name: message, phase: .change, isPhase: false, start: start,
+                    duration: moment - min(moment, start), rows: max(0, progress.rows - rows), bytes: 0))
+        }
+    }
+
+    /// Says that the run has ended, in whatever way.
+    package func end(at now: UInt64) {
+        state.withLock { $0.last = max($0.last, now >= begun ? now - begun : 0) }
+    }
+
+    /// Phases with their statements, by their start. A phase lasts until the next begins, or until it was told of last.
+    package var spans: [Span] {
+        let state = state.withLock { $0 }
+        var phases = MigrationProgress.Phase.allCases.compactMap { state.phases[$0] }
+        for place in phases.indices {
+            let end = place + 1 < phases.count ? phases[place + 1].start : state.last
+            phases[place].duration = max(phases[place].duration, end - min(end, phases[place].start))
+        }
+        return (phases.filter { $0.phase != .done } + state.statements)
+            .sorted { ($0.start, $1.duration) < ($1.start, $0.duration) }
+    }
+}
+
+// MARK: - What it says
+
+extension RunProfile {
+    /// The trace format that Speedscope, Perfetto and Chrome open
+    /// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
+    package var trace: JSONValue {
+        let events = spans.map { span -> JSONValue in
+            [
+                "name": .string(span.name), "cat": .string(span.isPhase ? "phase" : "statement"), "ph": "X",
+                "ts": .double(Double(span.start) / 1_000), "dur": .double(Double(span.duration) / 1_000), "pid": 1,
+                "tid": 1, "args": ["rows": .integer(span.rows), "bytes": .integer(span.bytes)],
+            ]
+        }
+        return ["traceEvents": .array(events), "displayTimeUnit": "ms"]
+    }
+
+    /// The slowest phases and statements, and what helps against the slowest.
+    package func lines(style: TextStyle, count: Int = 6) -> [String] {
+        let spans = spans
+        let parts = spans.filter { !$0.isPhase || $0.phase != .change || !spans.contains { !$0.isPhase } }
+        let slowest = parts.sorted { $0.duration > $1.duration }.prefix(count)
+        let whole = Double(parts.reduce(0) { $0 + $1.duration })
+        guard let first = slowest.first, whole > 0 else { return [] }
+        var table = TextTable([.left("slowest"), .right("time"), .right("part"), .right("rows"), .right("rows/s")])
+        for span in slowest {
+            let seconds = Double(span.duration) / 1e9
+            table.add(
+                span.isPhase ? span.name : "change: \(span.name)", Quantity.duration(seconds),
+                "\(Int((Double(span.duration) / whole * 100).rounded())) %", Quantity.count(span.rows),
+                span.rows >= 1_000 && seconds > 0 ? Quantity.count(Int(Double(span.rows) / seconds)) : "")
+        }
+        return table.lines(style: style) + [first.advice]
+    }
+}
+
+extension RunProfile.Span {
+    /// What helps against it, where it is the slowest.
+    fileprivate var advice: String {
+        switch phase {
+        case .backup: "The backup takes longest. --frugal keeps none; --into leaves the old store as it is."
+        case .copy: "The copy takes longest. A volume that clones files, such as Btrfs or XFS, makes it at once."
+        case .change: "A statement takes longest. moult plan --sql shows it; --deferred can leave what writes no row."
+        case .verify: "The verification takes longest. It is not optional; --budget shares it among several calls."
+        case .commit: "The commit takes longest. It writes every page once: a faster volume helps."
+        case .lock, .done: "The lock takes longest: another process has had the store open."
+        }
+    }
+}

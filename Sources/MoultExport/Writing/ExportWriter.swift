@@ -1,0 +1,160 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// Writes an export: a folder with a file for each part, or a database with a table for each.
+///
+/// Rows go through one after the other, so memory does not grow with the store. What is made has its name only when it
+/// is whole.
+package struct ExportWriter {
+    /// In what form.
+    package enum Format: String, Sendable, CaseIterable {
+        case csv, jsonl, sqlite
+    }
+
+    /// What was written of a part.
+    package struct Written: Sendable, Equatable {
+        package var name: String
+        package var entity: String
+        package var relationship: String?
+        /// The file's name, or the table's.
+        package var place: String
+        package var rows: Int
+    }
+
+    /// What was written.
+    package struct Outcome: Sendable {
+        package var parts: [Written] = []
+        /// How many texts have an apostrophe in front (``CSVWriter``).
+        package var guarded = 0
+    }
+
+    private let format: Format
+    private let isExact: Bool
+    private let system: any System
+
+    /// - Parameter isExact: whether CSV has texts as they are that a spreadsheet takes for formulas.
+    package init(_ format: Format, isExact: Bool = false, _ system: any System = POSIXSystem()) {
+        self.format = format
+        self.isExact = isExact
+        self.system = system
+    }
+
+    /// Exports a store.
+    ///
+    /// - Throws: `usage` if the path is taken; `locked` if another process kept writing to the store;
+    ///   `insufficientStorage` for a full volume; what the selection throws. Then nothing is at the path.
+    package func write(
+        _ store: String, _ selection: StoreExport.Selection, versions: ModelVersions?, to path: String
+    ) throws -> Outcome {
+        try UnfinishedPath.removeAbandoned(for: path, system)
+        try system.checkNewPath(path, isStore: format == .sqlite)
+        let part = UnfinishedPath.make(for: path, system)
+        do {
+            let outcome = try StoreProbe.read(store, system: system) { probe in
+                try system.removeTree(part)
+                let export = try StoreExport(selection, of: probe, versions: versions)
+                return format == .sqlite
+                    ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
+            }
+            try system.synchronise(part)
+            try system.checkNewPath(path, isStore: format == .sqlite)
+            try system.rename(part, to: path)
+            return outcome
+        } catch {
+            _ = try? system.removeTree(part)
+            throw error
+        }
+    }
+
+    // MARK: - Files
+
+    private func files(_ export: StoreExport, in folder: String, like store: String) throws -> Outcome {
+        try system.makeFolder(folder, .like(store))
+        var outcome = Outcome()
+        var names = DistinctNames()
+        for part in export.parts {
+            let name = names.next(part.name.fileName) + ".\(format.rawValue)"
+            var text = ExportText(part, format, isExact: isExact)
+            let file = Path.join(folder, name)
+            var bytes = Array(text.heading.utf8)
+            try system.write([], to: file, .like(store))
+            try export.forEachRow(of: part) { row in
+                text.append(row, to: &bytes)
+                if bytes.count >= 1 << 19 {
+                    try system.append(bytes, to: file, .like(store))
+                    bytes.removeAll(keepingCapacity: true)
+                }
+                return true
+            }
+            try system.append(bytes, to: file, .like(store))
+            try system.synchronise(file)
+            outcome.guarded += text.guarded
+            outcome.parts.append(
+                Written(
+                    name: part.name, entity: part.entity, relationship: part.relationship, place: name, rows: text.rows)
+            )
+        }
+        return outcome
+    }
+
+    // MARK: - A database
+
+    private func database(_ export: StoreExport, at path: String, like store: String) throws -> Outcome {
+        try system.makeFile(path, .like(store))
+        let connection = try Connection(path, mode: .readWrite, followsLinks: false)
+        defer { connection.close() }
+        // What is not whole is removed, so a journal would serve nobody.
+        try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+        let names = Set(export.parts.map(\.name))
+        return try connection.transaction {
+            var outcome = Outcome()
+            for part in export.parts {
+                try connection.run(part.table(among: names))
+                let marks = part.columns.map { _ in "?" }.joined(separator: ", ")
+                let insert = try connection.prepare("INSERT INTO \(part.name.quotedName) VALUES (\(marks))")
+                defer { insert.finalise() }
+                var rows = 0
+                try export.forEachRow(of: part) { row in
+                    try insert.run(part.row(of: row))
+                    insert.reset()
+                    rows += 1
+                    return true
+                }
+                outcome.parts.append(
+                    Written(
+                        name: part.name, entity: part.entity, relationship: part.relationship, place: part.name,
+                        rows: rows))
+            }
+            return outcome
+        }
+    }
+}
+
+extension ExportPart {
+    /// The statement that makes its table. Without a column it has one that is always NULL.
+    fileprivate func table(among names: Set<String>) -> String {
+        let list = columns.map { column in
+            let reference = column.reference.flatMap { names.contains($0) ? $0 : nil }
+            return "\(column.name.quotedName) \(column.declaration)"
+                + (reference.map { " REFERENCES \($0.quotedName) (Z_PK)" } ?? "")
+        }
+        return "CREATE TABLE \(name.quotedName) (\(list.joined(separator: ", ")))"
+    }
+}
+
+extension String {
+    /// A name for a file, whatever the text holds.
+    fileprivate var fileName: String {
+        let plain = unicodeScalars.map { scalar in
+            scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_" || scalar == "-"
+                ? String(scalar) : "_"
+        }.joined()
+        var name = plain
+        while name.utf8.count > 100 { name.unicodeScalars.removeLast() }
+        return name.isEmpty ? "_" : name
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("moult diagram, views, query and export")
+struct ExportVerbTests {
+    private let model = ["--model", "Forum.xcdatamodeld"]
+
+    @Test("a diagram is Mermaid or DOT of a model, a difference, a plan or a history, without a change of the store")
+    func diagrams() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let before = try moult.contents()
+        #expect(try moult("diagram", "Forum.xcdatamodeld").output.contains("  class e0[\"Forum\"]\n"))
+        #expect(try moult("diagram", "forum.sqlite").output.contains("e1 : text String\n"))
+        let difference = ["diagram", "Forum.xcdatamodeld", "--difference", "Forum"]
+        let (named, newest) = try (moult.run(Tool.path, difference + ["Forum 3"]), moult.run(Tool.path, difference))
+        #expect(named.output == newest.output && named.output.contains("%% Forum #8594; Forum 3\n"))
+        let plan = try moult.run(Tool.path, ["diagram", "forum.sqlite", "--plan"] + model)
+        #expect(plan.output.contains("[\"Post<br>200 rows\"]"), "\(plan)")
+        let dot = try moult("diagram", "Forum.xcdatamodeld", "--version", "Forum", "--format", "dot")
+        #expect(dot.output.hasPrefix("digraph moult {\n") && !dot.output.contains("Moderator"))
+        let part = try moult("diagram", "Forum.xcdatamodeld", "--entity", "Tag", "--depth", "0", "--json").document
+        #expect(
+            (part["text"] as? String)?.components(separatedBy: "class e").count == 2
+                && part["language"] as? String == "mermaid")
+        #expect(try moult.contents() == before)
+        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
+        let history = try moult.run(Tool.path, ["diagram", "forum.sqlite", "--history"] + model)
+        #expect(history.output.contains("migrate<br>Forum #8594; Forum 3<br>done"), "\(history)")
+        for wrong in [
+            ["--format", "png"], ["--plan", "--history"], ["--depth", "2"], ["--entity", "Nobody"], ["Forum 2"],
+            ["--difference", "Nothing"],
+        ] {
+            #expect(try moult.run(Tool.path, ["diagram", "Forum.xcdatamodeld"] + wrong).exit == 2, "\(wrong)")
+        }
+    }
+
+    @Test("a store without a model is drawn by its tables")
+    func tables() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        _ = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", "DROP TABLE Z_MODELCACHE")
+        let drawn = try moult("diagram", "forum.sqlite")
+        #expect(
+            drawn.exit == 0 && drawn.output.contains("ZWRITTENAT Date") && drawn.errors.contains("The tables are drawn")
+        )
+        #expect(
+            try moult(
+                "query", "forum.sqlite", "SELECT count(*) FROM Post WHERE ZWRITTENAT LIKE '____-%'", "--format", "csv"
+            ).output.hasSuffix("\n200\n"))
+        #expect(try moult("export", "forum.sqlite", "--entity", "Post", "--where", "text != nil").exit == 4)
+    }
+
+    @Test("a query prints the rows in four forms, and a steering character never reaches a table")
+    func query() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        _ = try SQLiteShell.run(
+            moult.folder.path + "/forum.sqlite", "UPDATE ZUSER SET ZNAME = '=1+2' || char(27) WHERE Z_PK = 1")
+        let sql = "SELECT Z_PK AS key, name, x'01' AS bytes, NULL AS none FROM User WHERE Z_PK = 1"
+        func run(_ more: String...) throws -> Tool.Result {
+            try moult.run(Tool.path, ["query", "forum.sqlite", sql] + more)
+        }
+        #expect(try run().output == "key  name        bytes  none\n1    =1+2\\u{1B}  x'01'\n")
+        let csv = try run("--format", "csv")
+        #expect(csv.output == "key,name,bytes,none\n1,'=1+2\u{1B},x'01',\n" && csv.errors.contains("1 text"), "\(csv)")
+        #expect(try run("--format", "csv", "--exact").output == "key,name,bytes,none\n1,=1+2\u{1B},x'01',\n")
+        #expect(
+            try run("--format", "jsonl").output
+                == "{\"key\":1,\"name\":\"=1+2\\u001b\",\"bytes\":\"AQ==\",\"none\":null}\n")
+        let document =
+            try JSONSerialization.jsonObject(with: Data(try run("--json").output.utf8)) as? [String: any Sendable]
+        #expect(document?["columns"] as? [String] == ["key", "name", "bytes", "none"])
+        #expect((document?["rows"] as? [[any Sendable]])?.first?.first as? Int == 1)
+        let refused = try moult("query", "forum.sqlite", "DELETE FROM ZPOST")
+        #expect(refused.exit == 2 && refused.errors.contains("no query that only reads"), "\(refused)")
+        let unknown = try moult("query", "forum.sqlite", "SELECT * FROM Pots")
+        #expect(unknown.exit == 2 && unknown.errors.contains("no such table: Pots"), "\(unknown)")
+        #expect(try moult("query", "forum.sqlite", "SELECT 1 WHERE 0").output == "There are no rows.\n")
+    }
+
+    @Test("an export is whole or not there: a full disk leaves nothing, and a path that is taken is refused")
+    func export() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let folder = moult.folder.path
+        #expect(try moult("export", "forum.sqlite", "-o", "csv").exit == 0)
+        let posts = try String(contentsOfFile: folder + "/csv/Post.csv", encoding: .utf8)
+        #expect(posts.split(separator: "\n").count == 201)
+        #expect(try moult("export", "forum.sqlite", "-o", "csv").exit == 2)
+        #expect(try moult("export", "forum.sqlite").exit == 2)
+        let printed = try moult("export", "forum.sqlite", "--entity", "Post")
+        #expect(printed.output == posts)
+        let limited = try moult.shell("ulimit -f 4; trap '' XFSZ; moult export forum.sqlite -o limited")
+        #expect(limited.exit == 5 || limited.exit == 3, "\(limited)")
+        let database = try moult.shell(
+            "ulimit -f 4; trap '' XFSZ; moult export forum.sqlite --format sqlite -o plain.sqlite")
+        #expect(database.exit != 0, "\(database)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(!left.contains { $0.hasPrefix("limited") || $0.hasPrefix("plain") }, "\(left)")
+    }
+
+    @Test("a profile has every phase and every statement of a run, and refuses a path that is taken")
+    func profile() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let result = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--profile", "trace.json"] + model)
+        #expect(result.exit == 0 && result.errors.contains("takes longest"), "\(result)")
+        let data = try Data(contentsOf: URL(fileURLWithPath: moult.folder.path + "/trace.json"))
+        let trace = try #require(try JSONSerialization.jsonObject(with: data) as? [String: any Sendable])
+        let events = try #require(trace["traceEvents"] as? [[String: any Sendable]])
+        let phases = events.filter { $0["cat"] as? String == "phase" }.compactMap { $0["name"] as? String }
+        #expect(Set(phases).isSuperset(of: ["backup", "copy", "change", "verify", "commit"]), "\(phases)")
+        let statements = events.filter { $0["cat"] as? String == "statement" }.compactMap { $0["name"] as? String }
+        let store = try StoreVerbTests.besideForumStore()
+        let plan = try store.run(Tool.path, ["plan", "forum.sqlite", "--sql", "--json"] + model).document
+        let planned = (plan["statements"] as? [[String: any Sendable]])?.compactMap { $0["sentence"] as? String } ?? []
+        #expect(!planned.isEmpty && Set(statements).isSuperset(of: planned), "\(statements) \(planned)")
+        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite", "--profile", "trace.json"] + model).exit == 2)
+        let both = ["migrate", "forum.sqlite", "--profile", "x.json", "--budget", "1s"]
+        #expect(try moult.run(Tool.path, both + model).exit == 2)
+    }
+
+    @Test("what is made of a store is readable to no more users than the store")
+    func rights() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let made = try moult.shell(
+            "chmod 600 forum.sqlite; moult export forum.sqlite -o csv && moult export forum.sqlite --format sqlite -o p.sqlite"
+                + " && moult views forum.sqlite -o v.sqlite && stat -c %a csv csv/Post.csv p.sqlite v.sqlite")
+        #expect(made.output.hasSuffix("700\n600\n600\n600\n"), "\(made)")
+    }
+}
