@@ -97,6 +97,13 @@ let package = Package(
                 "MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultEngine",
                 "MoultTransform",
             ]),
+        // What a person takes out of a store or looks at: pictures, readable SQL, files.
+        module(
+            "MoultExport",
+            [
+                "MoultModel", "MoultPlan", "MoultSQLite", "MoultStore", "MoultObjects", "MoultSystem", "MoultEngine",
+                "MoultReport",
+            ]),
         // Rules over the versions of a model, for moult lint.
         module(
             "MoultLint",
@@ -148,7 +155,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
                 "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
-                "MoultLint", "MoultGenerate",
+                "MoultLint", "MoultGenerate", "MoultExport",
             ]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
@@ -306,6 +313,12 @@ let package = Package(
                 "MoultEngine", "TestSupport",
             ]),
         tests("MoultNSCoreDataTests", ["MoultNSCoreData", "TestSupport"]),
+        tests(
+            "MoultExportTests",
+            [
+                "MoultExport", "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore",
+                "MoultObjects", "MoultSystem", "MoultEngine", "TestSupport",
+            ]),
         // Generated sources are part of these tests: they compile, and run.
         tests(
             "MoultGenerateTests",
