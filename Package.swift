@@ -94,8 +94,8 @@ let package = Package(
         module(
             "MoultReport",
             [
-                "MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultEngine",
-                "MoultTransform",
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
+                "MoultSystem", "MoultEngine", "MoultTransform",
             ]),
         // Rules over the versions of a model, for moult lint.
         module(
@@ -106,7 +106,7 @@ let package = Package(
             "Moult",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultSystem", "MoultTransform",
-                "MoultEngine", "MoultReport",
+                "MoultEngine", "MoultReport", "MoultLint",
             ]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module(
@@ -146,7 +146,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
                 "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
-                "MoultLint",
+                "MoultLint", "Moult",
             ]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
@@ -307,7 +307,7 @@ let package = Package(
         tests(
             "MoultCommandsTests",
             [
-                "moult-cli", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "MoultSystem",
+                "moult-cli", "Moult", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "MoultSystem",
                 "MoultTransform", "TestSupport",
             ]),
     ],

@@ -1,5 +1,4 @@
 import MoultModel
-import MoultPlan
 import MoultReport
 
 extension Verb {
@@ -17,9 +16,7 @@ extension Verb {
         ]
     ) { invocation, console in
         let (older, newer) = try versions(invocation, console)
-        let correspondence = try Correspondence(from: older, to: newer, answers: try invocation.answers())
-        let inferred = try InferredMapping(correspondence)
-        let diff = DiffReport(ModelDiff(correspondence), inferred, from: older, to: newer)
+        let diff = try DiffReport(from: older, to: newer, answers: try invocation.answers())
         console.print(diff.document) { diff.lines(style: $0) }
         return invocation[.check] && !diff.isEmpty ? .findings : .done
     }
