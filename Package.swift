@@ -94,8 +94,8 @@ let package = Package(
         module(
             "MoultReport",
             [
-                "MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultEngine",
-                "MoultTransform",
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
+                "MoultSystem", "MoultEngine", "MoultTransform",
             ]),
         // What a person takes out of a store or looks at: pictures, readable SQL, files.
         module(
@@ -115,7 +115,7 @@ let package = Package(
             "Moult",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultSystem", "MoultTransform",
-                "MoultEngine", "MoultReport",
+                "MoultEngine", "MoultReport", "MoultLint",
             ]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module(
@@ -155,7 +155,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
                 "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
-                "MoultLint", "MoultGenerate", "MoultExport",
+                "MoultLint", "MoultGenerate", "MoultExport", "Moult",
             ]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
@@ -329,7 +329,7 @@ let package = Package(
         tests(
             "MoultCommandsTests",
             [
-                "moult-cli", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "MoultSystem",
+                "moult-cli", "Moult", "MoultCommands", "MoultModel", "MoultModelFiles", "MoultReport", "MoultSystem",
                 "MoultTransform", "TestSupport",
             ]),
     ],

@@ -8,7 +8,7 @@ extension Project {
     ///
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func backups(of store: String, options: RunOptions = RunOptions()) async throws -> [StoreBackup] {
-        try await OwnThread.run {
+        try await onThread { _ in
             try options.migrator.backupFolders(of: store).contents().backups.map(StoreBackup.init)
         }
     }
@@ -29,7 +29,7 @@ extension Project {
     ///
     /// - Throws: `backupInvalid`, which says what differs.
     public func verify(_ backup: StoreBackup) async throws {
-        try await OwnThread.run { try backup.folderOfBackups.verify(backup.backup) }
+        try await onThread { _ in try backup.folderOfBackups.verify(backup.backup) }
     }
 
     /// Copies a backup, verified at both ends.
@@ -39,7 +39,7 @@ extension Project {
     ///   - path: a folder, or an archive if it ends with `.tar`; nothing may exist there.
     /// - Throws: `usage` if the path is taken; `backupInvalid`, `locked`, `insufficientStorage`.
     public func export(_ backup: StoreBackup, to path: String) async throws {
-        try await OwnThread.run { try backup.folderOfBackups.export(backup.backup, to: path) }
+        try await onThread { _ in try backup.folderOfBackups.export(backup.backup, to: path) }
     }
 
     /// Imports an exported backup, or a store that was copied by hand, as a backup of a store, which may be gone.
@@ -53,7 +53,7 @@ extension Project {
     public func importBackup(
         _ path: String, for store: String, wasClosed: Bool = false, options: RunOptions = RunOptions()
     ) async throws -> StoreBackup {
-        try await OwnThread.run {
+        try await onThread { _ in
             let migrator = options.migrator
             let version = (try? migrator.versionName(of: path) { versions }) ?? ""
             return StoreBackup(
@@ -66,7 +66,7 @@ extension Project {
     public func pruneBackups(
         of store: String, keeping policy: RetentionPolicy = RetentionPolicy(), options: RunOptions = RunOptions()
     ) async throws -> [StoreBackup] {
-        try await OwnThread.run { try options.migrator.backups(of: store).prune(policy).map(StoreBackup.init) }
+        try await onThread { _ in try options.migrator.backups(of: store).prune(policy).map(StoreBackup.init) }
     }
 
     /// Restores the backup of the last migration, or the one that is named. The backup is verified first, and the present
@@ -103,14 +103,14 @@ extension Project {
     ///
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func history(of store: String) async throws -> [StoreRun] {
-        try await OwnThread.run { try Migrator().runs(of: store).map(StoreRun.init) }
+        try await onThread { _ in try Migrator().runs(of: store).map(StoreRun.init) }
     }
 
     /// The lines of a store's log, oldest first, each `[time] sentence`; empty if nothing was done.
     ///
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func log(of store: String) async throws -> [String] {
-        try await OwnThread.run {
+        try await onThread { _ in
             try MigrationLog(Migrator().records(of: store)).read().split(separator: "\n").map(String.init)
         }
     }

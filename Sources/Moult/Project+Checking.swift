@@ -15,7 +15,7 @@ extension Project {
     public func validate(
         _ store: String, full: Bool = false, withValues: Bool = false
     ) async throws -> ValidationReport {
-        try await OwnThread.run {
+        try await onThread { _ in
             let version = try versions(for: store).version(ofStore: store)
             let rules = registry.rules.filter { $0.when.contains(.after) }
             var names = RuleModelCheck(version.model)
@@ -65,7 +65,7 @@ extension Project {
     public func diagnose(
         _ store: String, aimingAt version: String? = nil, options: RunOptions = RunOptions()
     ) async throws -> DiagnosisReport {
-        try await OwnThread.run {
+        try await onThread { _ in
             DiagnosisReport(
                 StoreDiagnosis(
                     store, versions: try versions(for: store), to: version, answers: answers,
@@ -94,11 +94,7 @@ extension Project {
             let repair = try StoreRepair(store, at: try versions(for: store).version(ofStore: store), rules: rules)
             guard var migration = repair.migration else { return RepairReport(repair.found, nil) }
             migration.allowsLargeQuarantine = options.allowsLargeQuarantine
-            if isRehearsal {
-                _ = try migrator.rehearse(migration, on: store, observer)
-                return RepairReport(repair.report, nil)
-            }
-            let outcome = try migrator.run(migration, on: store, observer)
+            let outcome = try perform(migration, on: store, isRehearsal: isRehearsal, migrator, observer)
             return RepairReport(repair.report, outcome)
         }
     }
@@ -111,11 +107,10 @@ extension Project {
     ///   - version: the name of the store's version; nil for the one that the store names, otherwise the current one.
     /// - Throws: `usage` if the path is taken, `locked`, `notAStore`, `cancelled`; then nothing is made.
     public func salvage(_ store: String, into path: String, as version: String? = nil) async throws -> SalvageReport {
-        let wish = Wish()
-        return try await OwnThread.run(wish) {
+        try await onThread { isCancelled in
             let known = version == nil ? try? versions.version(ofStore: store) : nil
             let model = try known ?? versions.versions[versions.target(named: version)]
-            return SalvageReport(try StoreSalvage(model).run(store, into: path) { wish.isMade })
+            return SalvageReport(try StoreSalvage(model).run(store, into: path, isCancelled: isCancelled))
         }
     }
 }

@@ -110,7 +110,7 @@ extension Project {
     ///
     /// - Throws: `locked` if another process has the store; `readOnly`, `storeCorrupted`.
     public func recover(_ store: String, options: RunOptions = RunOptions()) async throws -> RecoveryOutcome {
-        try await OwnThread.run {
+        try await onThread { _ in
             RecoveryOutcome(rawValue: try options.migrator.recover(store).rawValue) ?? .nothing
         }
     }
@@ -127,6 +127,15 @@ extension Project {
         let (outcomes, made) = try options.migrator.makingRoom(for: prepared.store, perform)
         for name in made.pruned { log("Removed the backup \(name), which the retention policy does not keep.") }
         return outcomes
+    }
+
+    /// Runs a migration, or only rehearses it; nil then.
+    func perform(
+        _ migration: Migration, on store: String, isRehearsal: Bool, _ migrator: Migrator, _ observer: MigrationObserver
+    ) throws -> MigrationOutcome? {
+        guard isRehearsal else { return try migrator.run(migration, on: store, observer) }
+        _ = try migrator.rehearse(migration, on: store, observer)
+        return nil
     }
 
     /// A run of this project on a store.

@@ -11,7 +11,7 @@ extension Project {
     ///   - version: the name of the version aimed at; nil for the current one.
     /// - Throws: `fileNotFound`, `fileNotReadable`, `storeCorrupted`; `noPath` if there is no version of that name.
     public func status(of store: String, aimingAt version: String? = nil) async throws -> StoreStatus {
-        try await OwnThread.run {
+        try await onThread { _ in
             StoreStatus(try StatusReport(of: store, in: try versions(for: store), target: version))
         }
     }
@@ -29,7 +29,7 @@ extension Project {
     public func plan(
         for store: String, to version: String? = nil, options: RunOptions = RunOptions(), withSQL: Bool = false
     ) async throws -> StorePlan {
-        try await OwnThread.run {
+        try await onThread { _ in
             let prepared = try prepared(store, to: version, options)
             let losses = try prepared.foreseenLosses()
             let obstacle = try prepared.refusal(inPlace: options.isInPlace)
@@ -47,18 +47,23 @@ extension Project {
         try options.check()
         let versions = try versions(for: store)
         try versions.checkReleased()
-        var registry = registry
-        registry.acceptedLosses.formUnion(options.acceptedLosses)
-        if options.appliesFixes { registry.appliesFixes = true }
-        if options.allowsLargeQuarantine { registry.allowsLargeQuarantine = true }
-        var preparation = PreparedMigration.Options(
-            answers: answers, registered: try stages(in: versions), registry: registry,
-            stopsAtEachVersion: options.stopsAtEachVersion, isExperimental: options.isExperimental,
-            allowsCloudKit: options.allowsCloudKit)
+        var preparation = try preparation(in: versions, options)
         preparation.defersWork = options.defersWork
         preparation.normalises = options.normalises
         preparation.comparesStores = options.comparesStores
         preparation.continuesEarlierCall = options.budget != nil
         return try PreparedMigration(store, versions: versions, to: version, options: preparation)
+    }
+
+    /// What planning and running a migration need of this project.
+    func preparation(in versions: ModelVersions, _ options: RunOptions) throws -> PreparedMigration.Options {
+        var registry = registry
+        registry.acceptedLosses.formUnion(options.acceptedLosses)
+        if options.appliesFixes { registry.appliesFixes = true }
+        if options.allowsLargeQuarantine { registry.allowsLargeQuarantine = true }
+        return PreparedMigration.Options(
+            answers: answers, registered: try stages(in: versions), registry: registry,
+            stopsAtEachVersion: options.stopsAtEachVersion, isExperimental: options.isExperimental,
+            allowsCloudKit: options.allowsCloudKit)
     }
 }

@@ -23,9 +23,11 @@ public struct Project: Sendable {
     public var logger: (@Sendable (LogLine) -> Void)?
     let versions: ModelVersions
     private(set) var answers = Answers.none
-    private var mappingPaths: [String] = []
+    private(set) var mappingPaths: [String] = []
     /// The path of the models; nil for versions that a program has made.
-    private let path: String?
+    let path: String?
+    /// The names of the versions in their order, where they were given.
+    let order: [String]?
 
     /// Reads every version of a model, and the answers that are recorded next to it.
     ///
@@ -39,7 +41,7 @@ public struct Project: Sendable {
     public init(
         models path: String, order: [String]? = nil, registry: MigrationRegistry = MigrationRegistry()
     ) throws {
-        self.path = path
+        (self.path, self.order) = (path, order)
         self.registry = registry
         versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: order))
         let answers = AnswersFile.path(besideModelAt: path)
@@ -55,7 +57,7 @@ public struct Project: Sendable {
                 .usage, "The registry has no models.", remedy: "Set its models, or name a path of models.")
         }
         self.registry = registry
-        path = nil
+        (path, order) = (nil, nil)
         versions = try models()
     }
 
@@ -130,6 +132,11 @@ public struct Project: Sendable {
     /// The mapping models of the files that were added.
     func stages(in versions: ModelVersions) throws -> [RegisteredStage] {
         try mappingPaths.flatMap { try [RegisteredStage](mappingsAt: $0, in: versions, registry) }
+    }
+
+    /// The versions file by file, with the lock file.
+    func bundle() throws -> ModelBundle {
+        try path.map { try ModelBundle(modelOrStoreAt: $0, order: order) } ?? ModelBundle(versions)
     }
 
     /// The versions that a store may have come through: if the models are another store's, the store's own comes first.

@@ -46,6 +46,15 @@ extension Invocation {
         return versions.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
     }
 
+    /// Looks at the store and plans; findings about the model are said on standard error.
+    ///
+    /// - Throws: `lockFileMismatch` if a released version has changed, and what planning throws; `question` if there is
+    ///   no terminal.
+    func preparedMigration(_ console: Console) throws -> PreparedMigration {
+        let (versions, options) = try migrationInput(console)
+        return try preparing(versions, options, console)
+    }
+
     /// Prepares a migration. A question that is open is asked where a person can answer, and the answer is kept.
     ///
     /// - Throws: `question`, which says how to answer, where there is no terminal.

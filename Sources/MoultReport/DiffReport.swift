@@ -7,12 +7,22 @@ package struct DiffReport: Sendable {
     private let inferred: InferredMapping
     private let questions: [Question]
 
-    package init(_ diff: ModelDiff, _ inferred: InferredMapping, from older: ModelVersion, to newer: ModelVersion) {
-        self.diff = diff
-        self.inferred = inferred
+    /// - Throws: `usage` if an answer fits no question.
+    package init(from older: ModelVersion, to newer: ModelVersion, answers: Answers = .none) throws {
+        let correspondence = try Correspondence(from: older, to: newer, answers: answers)
+        diff = ModelDiff(correspondence)
+        inferred = try InferredMapping(correspondence)
         questions = inferred.questions.map { $0.bound(to: older, newer) }
     }
 
+    /// The names of the versions.
+    package var names: (from: String, to: String) { (diff.from, diff.to) }
+    /// One sentence for each change that the version hashes show.
+    package var hashed: [String] { diff.hashed.map(\.sentence) }
+    /// One sentence for each change that Core Data does not notice.
+    package var unhashed: [String] { diff.unhashed.map(\.sentence) }
+    /// Whether a mapping can be inferred.
+    package var isInferable: Bool { inferred.mapping != nil }
     package var isEmpty: Bool { diff.isEmpty }
 
     package var document: JSONValue {

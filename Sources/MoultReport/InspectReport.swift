@@ -1,6 +1,7 @@
 import MoultModel
 import MoultPropertyList
 import MoultStore
+import MoultSystem
 
 /// What a store is.
 package struct InspectReport: Sendable {
@@ -10,11 +11,26 @@ package struct InspectReport: Sendable {
     private let counts: [(key: String, value: Int64?)]
     private let withValues: Bool
 
-    /// - Parameter withValues: whether the entries that an app keeps in the metadata are shown with their values.
-    package init(
+    /// Looks at a store without changing it.
+    ///
+    /// - Parameters:
+    ///   - versions: those that the store may be of; empty to use the model inside it.
+    ///   - withValues: whether the entries that an app keeps in the metadata are shown with their values.
+    /// - Throws: what looking at a file that is no store throws.
+    package init(of store: String, in versions: ModelVersions, withValues: Bool = false) throws {
+        // Before any connection is open, whose locks reading the file would undo.
+        let header = try? POSIXSystem().read(store, prefix: 100)
+        self = try StoreProbe.read(store) { probe in
+            let snapshot = try StoreSnapshot(probe.connection, header: header)
+            let recognition = try StoreRecognition(of: snapshot, in: versions)
+            let counts = try snapshot.objectCounts(of: recognition.model, over: probe.connection)
+            return Self(snapshot, recognition, in: versions, counts: counts, withValues: withValues)
+        }
+    }
+
+    private init(
         _ snapshot: StoreSnapshot, _ recognition: StoreRecognition, in versions: ModelVersions,
-        counts: [String: Int64?],
-        withValues: Bool = false
+        counts: [String: Int64?], withValues: Bool
     ) {
         self.withValues = withValues
         self.snapshot = snapshot
@@ -23,7 +39,17 @@ package struct InspectReport: Sendable {
         self.counts = counts.sorted { $0.key.precedesInByteOrder($1.key) }
     }
 
-    private var findings: [Finding] { snapshot.findings + recognition.findings }
+    /// The name of the store's version; nil if it is of none.
+    package var versionName: String? { names.first }
+    /// `NSStoreUUID`.
+    package var uuid: String { snapshot.metadata.uuid }
+    /// The level of the framework that wrote the store; nil if the metadata do not say.
+    package var framework: Int? { snapshot.metadata.framework }
+    /// Objects by entity, without those of sub-entities; an entity is missing if its objects cannot be counted.
+    package var rowCounts: [String: Int64] {
+        Dictionary(counts.compactMap { name, rows in rows.map { (name, $0) } }, uniquingKeysWith: { first, _ in first })
+    }
+    package var findings: [Finding] { snapshot.findings + recognition.findings }
 
     package var document: JSONValue {
         [

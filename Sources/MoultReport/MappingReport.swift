@@ -1,4 +1,6 @@
 import MoultModel
+import MoultModelFiles
+import MoultPlan
 
 /// What a mapping model says.
 package struct MappingReport: Sendable {
@@ -7,14 +9,20 @@ package struct MappingReport: Sendable {
     private let versions: (from: String, to: String)?
     private let findings: [Finding]
 
-    /// - Parameter versions: the names of the versions it leads from and to, where they are known.
-    package init(
-        name: String, mapping: MappingModel, versions: (from: String, to: String)?, findings: [Finding]
-    ) {
-        self.name = name
-        self.mapping = mapping
-        self.versions = versions
-        self.findings = findings
+    /// A mapping model that was read from a file.
+    ///
+    /// - Parameter versions: those that it may lead between; if there are none, the ones that the file itself has.
+    /// - Throws: `noPath` and `question` if it does not fit just two of the versions.
+    package init(of file: MappingModelFile, in versions: ModelVersions) throws {
+        var pair = file.versions
+        if !versions.versions.isEmpty {
+            let match = try MappingMatch(of: file.mapping, named: file.name, held: file.versions, in: versions)
+            pair = (versions.versions[match.source], versions.versions[match.destination])
+        }
+        let findings = pair.map { file.mapping.findings(from: $0.source.model, to: $0.destination.model) } ?? []
+        (name, mapping) = (file.name, file.mapping)
+        self.versions = pair.map { ($0.source.name, $0.destination.name) }
+        self.findings = file.findings + findings
     }
 
     package var document: JSONValue {

@@ -1,9 +1,8 @@
 import Foundation
+import Moult
 import MoultSystem
 import TestSupport
 import Testing
-
-@testable import MoultCommands
 
 @Suite struct BuildProductTests {
     @Test func `a disk that fails at any call leaves the old product or the new one, never a part`() throws {

@@ -39,6 +39,51 @@ import Testing
                 == ["source-not-supported", "target-not-supported"])
     }
 
+    @Test func `a store is inspected and its objects are read`() async throws {
+        let inspection = try await project.inspect(store)
+        print(inspection.version ?? "unknown", inspection.uuid, inspection.rowCounts)
+        try await project.dump(store, of: "Post") { object in
+            print(object.key, object.value(of: "text") ?? .string(""), object.destinations(of: "thread"))
+        }
+        #expect(inspection.version == "Forum" && inspection.rowCounts["Post"] == 6)
+        #expect(try forum.sql("SELECT Z_UUID FROM Z_METADATA") == inspection.uuid)
+    }
+
+    @Test func `versions are compared, checked, exported and compiled`() async throws {
+        let difference = try project.difference(from: "Forum", to: "Forum 2")
+        print(difference.changes, difference.unnoticedChanges, difference.isInferable)
+        let lint = try await project.lint(ignoring: ["SHAPE003"], countingObjectsOf: store)
+        for finding in lint.findings { print(finding.rule, finding.place, finding.message) }
+        print(lint.text(as: .markdown))
+        #expect(difference.isInferable && difference.changes.count == 3)
+        try await project.exportSchema(to: folder + "/schema", name: "Forum")
+        let compiled = try await Project.compile(models, to: folder + "/Forum.momd")
+        for fault in compiled.faults { print(fault) }
+        print(compiled.isCompiled, compiled.files)
+        for path in [folder + "/schema/Forum.xcdatamodeld", folder + "/Forum.momd"] {
+            #expect(try Project(models: path).versionNames == project.versionNames)
+        }
+    }
+
+    @Test func `objects leave the quarantine`() async throws {
+        _ = try forum.sql("UPDATE ZPOST SET ZTEXT = 'bad' WHERE Z_PK = 2")
+        let posts = try forum.sql("SELECT Z_PK, ZTEXT, ZTHREAD FROM ZPOST ORDER BY Z_PK")
+        let rule = """
+            {"format": 1, "rules": [{"name": "noBadPosts", "severity": "warning", "entity": "Post",
+            "predicate": "text != 'bad'", "fix": "quarantine"}]}
+            """
+        try rule.write(toFile: folder + "/bad.rules.json", atomically: true, encoding: .utf8)
+        var ruled = project
+        try ruled.addRules(contentsOf: folder + "/bad.rules.json")
+        #expect(try await ruled.applyFixes(to: store).report.quarantined == 1)
+        #expect(try forum.sql("SELECT count(*) FROM ZPOST") == "5")
+        for object in try await project.quarantine(of: store) { print(object.id, object.entityName, object.reason) }
+        let restoration = try await project.restore(quarantined: .all, of: store).report
+        print(restoration.restored.map(\.key), restoration.refused.map(\.reason))
+        #expect(restoration.restored.map(\.key) == [2] && restoration.refused.isEmpty)
+        #expect(try forum.sql("SELECT Z_PK, ZTEXT, ZTHREAD FROM ZPOST ORDER BY Z_PK") == posts)
+    }
+
     @Test func `a plan is kept, a rehearsal changes nothing, and the kept plan is run`() async throws {
         let before = try forum.bytes()
         let posts = try forum.sql("SELECT count(*), sum(Z_PK), group_concat(ZTEXT) FROM ZPOST")
@@ -138,6 +183,31 @@ import Testing
         #expect(imported.version == "Forum" && removed.isEmpty)
     }
 
+    @Test func `a store is downgraded`() async throws {
+        let posts = try forum.sql("SELECT Z_PK, ZTEXT FROM ZPOST ORDER BY Z_PK")
+        _ = try await project.migrate(store).report
+        let downgrade = try await project.downgrade(store, to: "Forum 2", isRehearsal: true).report
+        print(downgrade.way, downgrade.losses, downgrade.backup?.name ?? "no backup")
+        #expect(downgrade.way == .mapping && downgrade.run == nil)
+        #expect(try await project.status(of: store).version == "Forum 3")
+        let back = try await project.downgrade(store, to: "Forum").report
+        #expect(back.way == .mapping && back.saved?.version == "Forum 3")
+        #expect(try forum.sql("SELECT Z_PK, ZTEXT FROM ZPOST ORDER BY Z_PK") == posts)
+    }
+
+    @Test func `a mirror follows, and takes over`() async throws {
+        let mirror = try await project.startMirror(of: store, at: folder + "/mirror.sqlite", to: "Forum 2")
+        print(try await mirror.sync().updated)
+        if try await mirror.verify().isEqual { print(try await mirror.cutOver(acceptingLosses: true)) }
+        let current = try await project.mirror(of: store).status()
+        print(current.isCutOver, current.isBehind)
+        try await mirror.stop()
+        #expect(current.primary.hasSuffix("/mirror.sqlite"))
+        let error = await #expect(throws: MigrationError.self) { try await mirror.status() }
+        #expect(error?.code == .usage)
+        #expect(try SQLiteShell.run(folder + "/mirror.sqlite", "SELECT count(*) FROM ZPOST") == "6\n")
+    }
+
     @Test func `history, log and logger tell what was done`() async throws {
         var project = project
         let lines = Lines()
@@ -167,6 +237,6 @@ import Testing
 
     @Test func `every code block of the page is in this file`() throws {
         let page = try DocumentationPage("Library.md")
-        #expect(page.blocks.count == 24 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
+        #expect(page.blocks.count == 30 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
     }
 }

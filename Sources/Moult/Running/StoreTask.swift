@@ -22,18 +22,17 @@ public struct StoreTask<Report: Sendable>: Sendable {
     ) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: RunProgress.self, bufferingPolicy: .bufferingNewest(256))
-        let wish = Wish()
         // A check that runs next to the run reports from its own thread.
         let reached = Reached()
-        let observer = MigrationObserver(
-            onProgress: { progress in
-                if let message = progress.message { log(message) }
-                reached.pass(progress) { continuation.yield(RunProgress($0)) }
-            }, isCancelled: { wish.isMade })
         progress = stream
         task = Task {
             defer { continuation.finish() }
-            return try await OwnThread.run(wish) {
+            return try await onThread { isCancelled in
+                let observer = MigrationObserver(
+                    onProgress: { progress in
+                        if let message = progress.message { log(message) }
+                        reached.pass(progress) { continuation.yield(RunProgress($0)) }
+                    }, isCancelled: isCancelled)
                 do {
                     return try body(observer)
                 } catch {

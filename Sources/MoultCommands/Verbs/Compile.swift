@@ -1,7 +1,6 @@
+import Moult
 import MoultModel
-import MoultModelFiles
 import MoultReport
-import MoultSystem
 
 extension Verb {
     static let compile = Verb(
@@ -19,42 +18,30 @@ extension Verb {
             "moult compile Forum.xcdatamodeld -o Build/Forum.momd --json",
         ]
     ) { invocation, console in
-        let path = try invocation.required(source)
-        let system = POSIXSystem()
         if let name = invocation[value: module], !name.isModuleName {
             throw invocation.wrong("--module takes the name of a Swift module, not \(name).")
         }
-        let compiled: CompiledSource
-        do {
-            compiled = try CompiledSource(path, module: invocation[value: module])
-        } catch let error as ModelFaults {
-            return report(shown(error.faults, invocation), console)
+        let compiled = try CompileReport(
+            compiling: try invocation.required(source), to: invocation[value: .out], module: invocation[value: module],
+            isRehearsal: invocation[dryRun])
+        let faults = compiled.faults.filter { invocation.shows($0.kind) }
+        if !console.isJSON { for fault in faults { console.say(fault.description.printable) } }
+        let warnings = faults.filter { $0.kind != .error }.map(\.document)
+        guard compiled.isCompiled else {
+            let errors = faults.filter { $0.kind == .error }.map(\.document)
+            console.print(["format": 1, "errors": .array(errors), "warnings": .array(warnings)]) { _ in [] }
+            return .findings
         }
-        let output = try OutputPath.of(
-            compiled.name, compiled.ending, at: invocation[value: .out], others: ["mom", "momd", "cdm"], system)
-        guard !(output + "/").hasPrefix(path + "/") else {
-            throw MigrationError(
-                .usage, "The output \(output) would be in the source.", place: output,
-                remedy: "Name a path outside of \(path) with --out.")
-        }
-        let names = compiled.files.map { $0.path.isEmpty ? output : Path.join(output, $0.path) }
-        if !invocation[dryRun] {
-            try compiled.checkReplaced(output, system)
-            try BuildProduct(files: compiled.files, path: output, rights: .byUmask).write(system)
-        }
-        let warnings = shown(compiled.warnings, invocation)
-        if !console.isJSON { say(warnings, console) }
         console.print([
-            "format": 1, "output": .string(output), "files": JSONValue(names),
-            "currentVersion": JSONValue(compiled.versionInfo?.currentName),
-            "checksums": .object(compiled.checksums.map { .init($0.name, .string($0.checksum.base64)) }),
-            "warnings": .array(warnings.map(\.document)),
+            "format": 1, "output": .string(compiled.output), "files": JSONValue(compiled.files),
+            "currentVersion": JSONValue(compiled.currentVersionName),
+            "checksums": .object(compiled.versions.map { .init($0.name, .string($0.checksum)) }),
+            "warnings": .array(warnings),
         ]) { _ in
-            if invocation[dryRun] { return names.map(\.printable) }
+            if invocation[dryRun] { return compiled.files.map(\.printable) }
             let what =
-                compiled.versionInfo == nil
-                ? "the mapping model" : Quantity.count(compiled.checksums.count, "version")
-            return ["Compiled \(what) into \(output.printable)."]
+                compiled.isMapping ? "the mapping model" : Quantity.count(compiled.versions.count, "version")
+            return ["Compiled \(what) into \(compiled.output.printable)."]
         }
         return .done
     }
@@ -64,37 +51,24 @@ extension Verb {
     static let module = Option.value(
         "module", "NAME", "The Swift module of classes whose name begins with a dot (the current product module).")
     private static let dryRun = Option.flag("dry-run", "Check the source and list the files; write nothing.")
-    private static let noWarnings = Option.flag("no-warnings", "Print errors only.")
+    fileprivate static let noWarnings = Option.flag("no-warnings", "Print errors only.")
     /// The options that silence one kind of warning, as `momc` has them.
-    private static let silencing: [(option: Option, kind: ModelFault.Kind)] = [
+    fileprivate static let silencing: [(option: Option, kind: CompileReport.Fault.Kind)] = [
         (.flag("no-inverse-relationship-warnings", "Accept relationships without an inverse."), .missingInverse),
         (.flag("no-max-property-count-warnings", "Accept entities with very many properties."), .propertyCount),
         (.flag("no-delete-rule-warnings", "Accept the delete rule No Action."), .deleteRule),
     ]
+}
 
-    /// The faults that the options do not silence.
-    private static func shown(_ faults: [ModelFault], _ invocation: Invocation) -> [ModelFault] {
-        faults.filter { fault in
-            guard fault.severity == .warning else { return true }
-            return !invocation[noWarnings] && !silencing.contains { invocation[$0.option] && $0.kind == fault.kind }
-        }
-    }
-
-    private static func say(_ faults: [ModelFault], _ console: Console) {
-        for fault in faults { console.say(fault.text.printable) }
-    }
-
-    private static func report(_ faults: [ModelFault], _ console: Console) -> ExitCode {
-        if !console.isJSON { say(faults, console) }
-        console.print([
-            "format": 1, "errors": .array(faults.filter { $0.severity == .error }.map(\.document)),
-            "warnings": .array(faults.filter { $0.severity == .warning }.map(\.document)),
-        ]) { _ in [] }
-        return .findings
+extension Invocation {
+    /// Whether no option silences faults of a kind.
+    fileprivate func shows(_ kind: CompileReport.Fault.Kind) -> Bool {
+        kind == .error
+            || !self[Verb.noWarnings] && !Verb.silencing.contains { self[$0.option] && $0.kind == kind }
     }
 }
 
-extension ModelFault {
+extension CompileReport.Fault {
     fileprivate var document: JSONValue {
         ["file": .string(file), "line": .integer(Int64(line)), "message": .string(message)]
     }

@@ -1,7 +1,6 @@
 import MoultLint
 import MoultModel
 import MoultModelFiles
-import MoultPlan
 import MoultReport
 import MoultSystem
 
@@ -21,9 +20,7 @@ extension Verb {
         ]
     ) { invocation, console in
         let (older, newer) = try versions(invocation, console)
-        let correspondence = try Correspondence(from: older, to: newer, answers: try invocation.answers())
-        let inferred = try InferredMapping(correspondence)
-        let diff = DiffReport(ModelDiff(correspondence), inferred, from: older, to: newer)
+        let diff = try DiffReport(from: older, to: newer, answers: try invocation.answers())
         let archives = try archives(invocation)
         var document = diff.document
         if let archives, case .object(let members) = document {

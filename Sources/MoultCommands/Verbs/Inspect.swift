@@ -1,9 +1,6 @@
 import MoultModel
 import MoultModelFiles
-import MoultPlan
 import MoultReport
-import MoultStore
-import MoultSystem
 
 extension Verb {
     static let inspect = Verb(
@@ -20,14 +17,7 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         if MappingModelFile.isMappingModel(store) { return try inspect(mapping: store, invocation, console) }
         let versions = try versions(invocation, console)
-        // Before any connection is open, whose locks reading the file would undo.
-        let header = try? POSIXSystem().read(store, prefix: 100)
-        let report = try StoreProbe.read(store) { probe in
-            let snapshot = try StoreSnapshot(probe.connection, header: header)
-            let recognition = try StoreRecognition(of: snapshot, in: versions)
-            let counts = try snapshot.objectCounts(of: recognition.model, over: probe.connection)
-            return InspectReport(snapshot, recognition, in: versions, counts: counts, withValues: invocation[values])
-        }
+        let report = try InspectReport(of: store, in: versions, withValues: invocation[values])
         console.print(report.document) { report.lines(style: $0) }
         return .done
     }
@@ -48,17 +38,9 @@ extension Verb {
     private static func inspect(
         mapping path: String, _ invocation: Invocation, _ console: Console
     ) throws -> ExitCode {
-        let file = try MappingModelFile(contentsOf: path)
-        let versions = try invocation.versionsIfKnown(console) ?? ModelVersions(versions: [])
-        var pair = file.versions
-        if !versions.versions.isEmpty {
-            let match = try MappingMatch(of: file.mapping, named: file.name, held: file.versions, in: versions)
-            pair = (versions.versions[match.source], versions.versions[match.destination])
-        }
-        let findings = pair.map { file.mapping.findings(from: $0.source.model, to: $0.destination.model) } ?? []
-        let report = MappingReport(
-            name: file.name, mapping: file.mapping, versions: pair.map { ($0.source.name, $0.destination.name) },
-            findings: file.findings + findings)
+        let report = try MappingReport(
+            of: MappingModelFile(contentsOf: path),
+            in: try invocation.versionsIfKnown(console) ?? ModelVersions(versions: []))
         console.print(report.document) { report.lines(style: $0) }
         return .done
     }

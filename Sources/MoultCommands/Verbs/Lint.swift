@@ -1,3 +1,4 @@
+import Moult
 import MoultLint
 import MoultModel
 import MoultModelFiles
@@ -128,7 +129,8 @@ extension Invocation {
         let versions = ModelVersions(bundle)
         let subject = try LintSubject(
             bundle, answers: try answers(for: versions, console), registered: try stages(in: versions),
-            releases: try releases(of: bundle), rows: try rows(in: versions))
+            releases: try releases(of: bundle),
+            rows: try self[value: Verb.store].map { try StoreRows(ofStore: $0, in: versions) })
         return LintReport(
             lint.findings(in: subject, path: bundle.path), of: subject, path: bundle.path, rules: lint.rules)
     }
@@ -143,53 +145,12 @@ extension Invocation {
     }
 
     private func releases(of bundle: ModelBundle) throws -> [LintRelease] {
-        var releases: [LintRelease] = []
-        if let path = self[value: Verb.lockFile] {
-            let lock: ModelLock
-            do {
-                lock = try ModelLock(json: try POSIXSystem().read(path), place: path)
-            } catch var error as MigrationError where error.code == .lockFileMismatch {
-                error.code = .modelInvalid
-                throw error
+        let revision = self[value: Verb.since]
+        if revision != nil {
+            guard self[Operand.model] != nil, try !StoreProbe.isDatabase(bundle.path) else {
+                throw wrong("--since needs MODEL, the path of a model in a git repository.")
             }
-            guard let release = LintRelease(lock, of: bundle, place: path) else {
-                throw MigrationError(
-                    .modelNotFound, "The lock file has no versions of this model.", place: path,
-                    remedy: "Name the lock file of the model, or make one with moult lock MODEL.")
-            }
-            releases.append(release)
-        } else if let lock = bundle.lock {
-            let place = ModelLock.path(besideModelAt: bundle.path)
-            if let release = LintRelease(lock, of: bundle, place: place) { releases.append(release) }
         }
-        guard let revision = self[value: Verb.since] else { return releases }
-        guard self[Operand.model] != nil, try !StoreProbe.isDatabase(bundle.path) else {
-            throw wrong("--since needs MODEL, the path of a model in a git repository.")
-        }
-        let commit = try GitRevision(revision, around: bundle.path)
-        return releases + [LintRelease(try commit.model(of: bundle), at: commit)]
-    }
-
-    /// The objects of the store that `--store` names.
-    ///
-    /// - Throws: `storeUnknown` for a store of another app, or of no version that is here.
-    private func rows(in versions: ModelVersions) throws -> StoreRows? {
-        guard let path = self[value: Verb.store] else { return nil }
-        return try StoreProbe.read(path) { probe in
-            let snapshot = try StoreSnapshot(probe.connection)
-            let known = Set(versions.versions.flatMap { $0.model.entities.map(\.name) })
-            guard !known.isDisjoint(with: snapshot.hashes.entities.keys) else {
-                throw MigrationError(
-                    .storeUnknown, "The store has none of the model's entities, so it is of another app.", place: path,
-                    remedy: "Name a store of this model.")
-            }
-            guard
-                let place = versions.position(
-                    matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
-            else { throw MigrationError.storeUnknown(nearest: versions.nearest(to: snapshot.hashes)) }
-            let version = versions.versions[place]
-            let counts = try snapshot.objectCounts(of: version.model, over: probe.connection)
-            return StoreRows(version: version.name, counts: counts.compactMapValues { $0 })
-        }
+        return try LintRelease.all(of: bundle, lock: self[value: Verb.lockFile], since: revision)
     }
 }

@@ -73,15 +73,6 @@ extension Option {
 }
 
 extension Invocation {
-    /// Looks at the store and plans; findings about the model are said on standard error.
-    ///
-    /// - Throws: `lockFileMismatch` if a released version has changed, and what planning throws; `question` if there is
-    ///   no terminal.
-    func preparedMigration(_ console: Console) throws -> PreparedMigration {
-        let (versions, options) = try migrationInput(console)
-        return try preparing(versions, options, console)
-    }
-
     /// The versions of the model and all that the arguments say of a migration, but for the store.
     func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
         if self[.inPlace], self[.normalise] { throw wrong("--in-place and --normalise exclude each other.") }

@@ -15,7 +15,7 @@ extension Verb {
         "list", "List the objects in the quarantine, oldest first.", operands: [.store], options: [limit],
         examples: ["moult quarantine list forum.sqlite"]
     ) { invocation, console in
-        let quarantine = try invocation.quarantine(of: try invocation.required(Operand.store))
+        let quarantine = try invocation.migrator.quarantine(of: try invocation.required(Operand.store))
         let most = try invocation.number(limit) ?? 1_000
         var count = 0
         var documents: [JSONValue] = []
@@ -51,7 +51,7 @@ extension Verb {
         examples: ["moult quarantine show forum.sqlite"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        let quarantine = try invocation.quarantine(of: store)
+        let quarantine = try invocation.migrator.quarantine(of: store)
         guard let entry = try entry(of: quarantine, invocation[number], store) else {
             console.print(["format": 1, "id": nil]) { _ in ["The quarantine is empty."] }
             return .done
@@ -70,14 +70,6 @@ extension Verb {
         throw MigrationError(
             .usage, "The quarantine has no object \(number).", place: store,
             remedy: "moult quarantine list shows the numbers.")
-    }
-}
-
-extension Invocation {
-    /// With what a run has put there that had committed and died before its end.
-    fileprivate func quarantine(of store: String) throws -> Quarantine {
-        let hasCommitted = (try? migrator.hasCommitted(store)) == true
-        return Quarantine(try sidecar(of: store), countsUnfinished: hasCommitted)
     }
 }
 

@@ -52,16 +52,6 @@ extension Option {
         "exact", "In CSV, write a text as it is that a spreadsheet takes for a formula; otherwise ' stands before it.")
 }
 
-extension StoreProbe {
-    /// Lines that are printed cannot be undone, so the caller is told.
-    func checkUndisturbed() throws {
-        guard way == .immutable, !isUndisturbed else { return }
-        throw MigrationError(
-            .locked, "Another process wrote to the store while it was read. What was printed may mix two states.",
-            place: path, remedy: "Close every app that has it open and run the command again.")
-    }
-}
-
 extension Console {
     /// Says how many texts have an apostrophe in front.
     func say(guarded count: Int) {

@@ -23,6 +23,13 @@ extension Migrator {
         try RunHistory(try records(of: store), system).records()
     }
 
+    /// The objects that runs took out of a store, with those of a run that had committed and died before its end. The
+    /// store may be gone.
+    package func quarantine(of store: String) throws -> Quarantine {
+        let hasCommitted = (try? hasCommitted(store)) == true
+        return Quarantine(try records(of: store), system, countsUnfinished: hasCommitted)
+    }
+
     /// Where the backups of a store are: the folder of the options; otherwise the one next to the store, and those that
     /// its history names. The store may be gone.
     package func backupFolders(of store: String) throws -> [BackupFolder] {

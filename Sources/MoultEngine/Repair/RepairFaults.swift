@@ -100,13 +100,10 @@ struct RepairFaults {
     private func without(
         _ link: RepairFault.Link, _ destination: EntityDescription, _ numbers: [Int], isGiven: Bool
     ) -> String {
-        let column = "r.\(link.column.quotedName)"
-        return """
-            SELECT r.Z_PK FROM main.\(link.table.quotedName) AS r WHERE r.Z_ENT IN (\(list(numbers)))\
-            \(isGiven ? " AND \(column) IS NOT NULL" : "") AND NOT EXISTS (SELECT 1 FROM \
-            main.\(link.target.quotedName) AS t WHERE t.Z_PK = \(column) AND t.Z_ENT IN \
-            (\(list(layout.numbers(ofEntityAndDescendants: destination))))) ORDER BY r.Z_PK
-            """
+        Consistency(layout).leadingNowhere(
+            link.table, link.column, numbers: numbers, to: destination, in: link.target, isGiven: isGiven,
+            selecting: "r.Z_PK"
+        ).inlined
     }
 
     /// References to an object whose number beside them is another.
@@ -117,9 +114,9 @@ struct RepairFaults {
             rule: .numbers, place: owned.place,
             select: """
                 SELECT r.Z_PK FROM main.\(link.table.quotedName) AS r JOIN main.\(link.target.quotedName) AS t \
-                ON t.Z_PK = r.\(link.column.quotedName) WHERE r.Z_ENT IN (\(list(owned.numbers))) \
+                ON t.Z_PK = r.\(link.column.quotedName) WHERE r.Z_ENT IN (\(owned.numbers.sqlList)) \
                 AND r.\(entityColumn.quotedName) IS NOT t.Z_ENT \
-                AND t.Z_ENT IN (\(list(layout.numbers(ofEntityAndDescendants: owned.destination)))) ORDER BY r.Z_PK
+                AND t.Z_ENT IN (\(layout.numbers(ofEntityAndDescendants: owned.destination).sqlList)) ORDER BY r.Z_PK
                 """,
             action: .renumber(link))
     }
@@ -136,7 +133,7 @@ struct RepairFaults {
             select: """
                 SELECT r.Z_PK, r.\(own.column.quotedName) FROM main.\(own.table.quotedName) AS r \
                 JOIN main.\(there.table.quotedName) AS t ON t.Z_PK = r.\(own.column.quotedName) \
-                WHERE r.Z_ENT IN (\(list(owned.numbers))) AND t.\(there.column.quotedName) IS NOT r.Z_PK ORDER BY r.Z_PK
+                WHERE r.Z_ENT IN (\(owned.numbers.sqlList)) AND t.\(there.column.quotedName) IS NOT r.Z_PK ORDER BY r.Z_PK
                 """,
             action: .answer(own, inverse: there))
     }
@@ -165,7 +162,7 @@ struct RepairFaults {
         guard let keys = keys(of: join) else { return nil }
         let missing = keys.map { key in
             "NOT EXISTS (SELECT 1 FROM main.\(key.target.quotedName) AS t WHERE t.Z_PK = r.\(key.name.quotedName) "
-                + "AND t.Z_ENT IN (\(list(key.numbers))))"
+                + "AND t.Z_ENT IN (\(key.numbers.sqlList)))"
         }
         return RepairFault(
             rule: .dangling, place: "\(join.owner.entity).\(join.owner.name)",
@@ -185,8 +182,6 @@ struct RepairFaults {
     private func destination(of reference: RelationshipReference) -> String? {
         layout.model.entity(reference.entity)?.relationship(reference.name)?.destinationEntityName
     }
-
-    func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
 }
 
 // MARK: - Persistent history
@@ -226,7 +221,7 @@ extension RepairFaults {
         return RepairFault(
             rule: .numbers, place: table.name,
             select: """
-                SELECT Z_PK FROM main.\(table.name.quotedName) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(list(numbers))) \
+                SELECT Z_PK FROM main.\(table.name.quotedName) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers.sqlList)) \
                 ORDER BY Z_PK
                 """,
             action: .number(table: table.name, entities: entities.filter { !$0.isAbstract }.map(\.name)))
@@ -234,30 +229,15 @@ extension RepairFaults {
 
     private func duplicates(_ entity: EntityDescription) -> [RepairFault] {
         guard let table = layout.table(for: entity) else { return [] }
-        let numbers = layout.numbers(ofEntityAndDescendants: entity)
+        let consistency = Consistency(layout)
         return entity.uniquenessConstraints.compactMap { constraint in
-            let columns = constraint.compactMap { column(of: $0, in: entity)?.quotedName }
+            let columns = constraint.compactMap { consistency.column(of: $0, in: entity) }
             guard columns.count == constraint.count, !columns.isEmpty else { return nil }
-            let present = columns.map { "\($0) IS NOT NULL" }.conditions(joinedBy: "AND")
             return RepairFault(
                 rule: .duplicates, place: "\(entity.name).\(constraint.joined(separator: "+"))",
-                select: """
-                    SELECT Z_PK, keeper FROM (SELECT Z_PK, row_number() OVER same AS place, \
-                    first_value(Z_PK) OVER same AS keeper FROM main.\(table.name.quotedName) \
-                    WHERE Z_ENT IN (\(list(numbers))) AND \(present) \
-                    WINDOW same AS (PARTITION BY \(columns.joined(separator: ", ")) ORDER BY Z_PK)) \
-                    WHERE place > 1 ORDER BY Z_PK
-                    """,
+                select: consistency.repeated(columns, of: entity, in: table, selecting: "Z_PK, keeper").inlined,
                 action: .merge(entity: entity.name))
         }
-    }
-
-    private func column(of property: String, in entity: EntityDescription) -> String? {
-        if let column = layout.column(forAttribute: property, in: entity) { return column }
-        guard case .foreignKey(_, let column, _)? = layout.storage(ofRelationship: property, in: entity) else {
-            return nil
-        }
-        return column
     }
 
     /// The to-one of a hierarchy: to its own entity, with a to-many the other way.
@@ -295,7 +275,7 @@ extension RepairFaults {
                 select: """
                     SELECT r.Z_PK FROM main.\(table.quotedName) AS r LEFT JOIN \
                     (SELECT \(key) AS key, count(*) AS n FROM \(there) GROUP BY \(key)) AS c ON c.key = r.Z_PK \
-                    WHERE r.Z_ENT IN (\(list(layout.numbers(ofEntityAndDescendants: entity)))) \
+                    WHERE r.Z_ENT IN (\(layout.numbers(ofEntityAndDescendants: entity).sqlList)) \
                     AND r.\(column.quotedName) IS NOT ifnull(c.n, 0) ORDER BY r.Z_PK
                     """,
                 action: .recount(

@@ -1,5 +1,6 @@
 import MoultModel
 import MoultModelFiles
+import MoultSystem
 
 /// The released versions of a model, as a lock file or a revision has them.
 package struct LintRelease: Sendable {
@@ -80,6 +81,37 @@ package struct LintRelease: Sendable {
 }
 
 extension LintRelease {
+    /// What a model is compared with: the lock file next to it, or the one that is named, and a revision.
+    ///
+    /// - Throws: `modelInvalid` for a lock file that cannot be read; `modelNotFound` for one that is named and has no
+    ///   versions of the model; what ``GitRevision`` throws.
+    package static func all(of bundle: ModelBundle, lock path: String?, since revision: String?) throws -> [LintRelease]
+    {
+        var releases: [LintRelease] = []
+        if let path {
+            let lock: ModelLock
+            do {
+                lock = try ModelLock(json: try POSIXSystem().read(path), place: path)
+            } catch var error as MigrationError where error.code == .lockFileMismatch {
+                // For lint, a lock that cannot be read is bad input, and not a refusal.
+                error.code = .modelInvalid
+                throw error
+            }
+            guard let release = LintRelease(lock, of: bundle, place: path) else {
+                throw MigrationError(
+                    .modelNotFound, "The lock file has no versions of this model.", place: path,
+                    remedy: "Name the lock file of the model, or make one with moult lock MODEL.")
+            }
+            releases.append(release)
+        } else if let lock = bundle.lock {
+            let place = ModelLock.path(besideModelAt: bundle.path)
+            if let release = LintRelease(lock, of: bundle, place: place) { releases.append(release) }
+        }
+        guard let revision else { return releases }
+        let commit = try GitRevision(revision, around: bundle.path)
+        return releases + [LintRelease(try commit.model(of: bundle), at: commit)]
+    }
+
     /// What became of a released version.
     enum Fate {
         case same(LintVersion)

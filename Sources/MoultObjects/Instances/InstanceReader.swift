@@ -12,16 +12,10 @@ package final class InstanceReader {
     /// The present row.
     package let row: Statement
     private let keys: Statement
-    private let fields: [Field]
+    private let fields: [RowField?]
     private let computed: RowReader
     private let computedColumns: [RowsLowering.Column]
     private let values: [SQLiteValue]
-
-    fileprivate enum Field {
-        case none
-        case attribute(AttributeDecoder, column: Int)
-        case toOne(EntityChoice, column: Int, order: Int?)
-    }
 
     /// - Parameters:
     ///   - predicate: which of the objects are read.
@@ -37,10 +31,19 @@ package final class InstanceReader {
         fetch.columns = expressions.enumerated().map { ObjectFetch.Column("e\($0)", $1) }
         let lowering = try store.lowered(fetch)
         let alias = FetchLowering.alias
-        var columns = ["\(alias.quotedName).Z_PK"]
-        fields = entity.places.map { Field($0, alias, store, &columns) }
-        let own = SQLText(selectList: columns.joined(separator: ", "))
-        let more = try ComputedColumns(lowering, after: columns.count)
+        var columns = RowColumns(["Z_PK"], of: alias, externalData: store.externalData)
+        fields = entity.places.map { place in
+            switch place {
+            case .none, .toMany: nil
+            case .attribute(let column, let attribute): columns.attribute(attribute, column)
+            case .toOne(let column, let entityColumn, let relationship):
+                columns.toOne(
+                    relationship.destination, column, entityColumn: entityColumn,
+                    order: relationship.inverseOrderColumn)
+            }
+        }
+        let own = SQLText(selectList: columns.names.joined(separator: ", "))
+        let more = try ComputedColumns(lowering, after: columns.names.count)
         computedColumns = more.columns
         computed = RowReader(more.columns, in: store)
         let list = ([own] + more.selected).joined(separator: ", ")
@@ -92,30 +95,21 @@ package final class InstanceReader {
 
 extension InstanceReader {
     /// What the present row holds of a property that lies in it; nil for one that does not.
-    package func value(_ position: Int) -> PropertyValue? {
-        switch fields[position] {
-        case .none: return nil
-        case .attribute(let decoder, let column): return decoder.value(row, column)
-        case .toOne(let choice, let column, _):
-            if row.isNull(column) { return .toOne(nil) }
-            return choice.reference(row, key: column, entity: column + 1).map(PropertyValue.toOne)
-                ?? .undecodable(UndecodableValue(reason: "a destination that is not an object of the store", bytes: []))
-        }
-    }
+    package func value(_ position: Int) -> PropertyValue? { fields[position]?.value(row) }
 
     /// The place of an attribute in the row.
     package func column(of position: Int) -> Int? {
-        if case .attribute(_, let column) = fields[position] { column } else { nil }
+        if case .attribute(_, let column)? = fields[position] { column } else { nil }
     }
 
     /// The position of the attribute that lies at a place in the row.
     package func position(ofColumn column: Int) -> Int? {
-        fields.firstIndex { if case .attribute(_, column) = $0 { true } else { false } }
+        fields.firstIndex { if case .attribute(_, column)? = $0 { true } else { false } }
     }
 
     /// The place of a to-one's key in the row, and that of its place in the ordered list at the other end.
     package func toOneColumns(of position: Int) -> (key: Int, order: Int?)? {
-        if case .toOne(_, let column, let order) = fields[position] { (column, order) } else { nil }
+        if case .toOne(_, let column, let order)? = fields[position] { (column, order) } else { nil }
     }
 
     /// The value of one of the expressions.
@@ -123,30 +117,5 @@ extension InstanceReader {
     /// - Throws: `storeCorrupted` for a value that cannot be what the model declares.
     package func value(ofExpression index: Int) throws -> ExpressionValue {
         try computed.value(at: index, row)
-    }
-}
-
-extension InstanceReader.Field {
-    fileprivate init(
-        _ place: EntityColumns.Place, _ alias: String, _ store: ObjectStore, _ columns: inout [String]
-    ) {
-        switch place {
-        case .none, .toMany: self = .none
-        case .attribute(let column, let attribute):
-            let decoder = AttributeDecoder(
-                type: attribute.type, isExternal: attribute.allowsExternalBinaryDataStorage,
-                externalData: store.externalData)
-            self = .attribute(decoder, column: columns.count)
-            columns.append("\(alias.quotedName).\(column.quotedName)")
-        case .toOne(let column, let entityColumn, let relationship):
-            let choice = relationship.destination
-            let first = columns.count
-            columns += choice.columns(key: column, entity: entityColumn, of: alias.quotedName, schema: "main")
-            let order = relationship.inverseOrderColumn.map { name in
-                columns.append("\(alias.quotedName).\(name.quotedName)")
-                return columns.count - 1
-            }
-            self = .toOne(choice, column: first, order: order)
-        }
     }
 }

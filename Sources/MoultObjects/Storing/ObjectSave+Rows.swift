@@ -21,12 +21,12 @@ extension ObjectSave {
     }
 
     private func bind(_ insertion: ObjectChanges.Insertion, to inserter: RowInserter) throws {
-        for (slot, position) in inserter.positions.enumerated() {
+        for position in inserter.positions {
             switch insertion.values[position] {
             case nil, .attribute(nil), .toOne(nil): break
-            case .attribute(let value?): try inserter.bind(value, at: slot)
-            case .toOne(let destination?): try bind(destination, to: inserter, slot, position)
-            case .toMany: throw inserter.mismatch(slot, "a list of objects")
+            case .attribute(let value?): try inserter.set(value, at: position)
+            case .toOne(let destination?): try bind(destination, to: inserter, position)
+            case .toMany: throw inserter.mismatch(position, "a list of objects")
             }
         }
     }
@@ -42,13 +42,13 @@ extension ObjectSave {
         }
     }
 
-    private func bind(_ destination: ObjectID, to inserter: RowInserter, _ slot: Int, _ position: Int) throws {
+    private func bind(_ destination: ObjectID, to inserter: RowInserter, _ position: Int) throws {
         guard case .toOne(_, _, let relationship) = inserter.entity.places[position] else {
-            throw inserter.mismatch(slot, "an object")
+            throw inserter.mismatch(position, "an object")
         }
         let key = try key(of: destination)
-        try inserter.bind(
-            ObjectReference(entityName: destination.entityName, primaryKey: key), at: slot,
+        try inserter.link(
+            ObjectReference(entityName: destination.entityName, primaryKey: key), at: position,
             placed: isPlaced(relationship, owner: key))
     }
 

@@ -211,6 +211,14 @@ extension ObjectStore {
         return found
     }
 
+    /// Inserts objects of an entity, one statement of its own for each caller.
+    ///
+    /// - Throws: `usage` for an entity that the store does not hold or that is abstract.
+    package func newInserter(_ entityName: String) throws -> RowInserter {
+        let entity = try columns(of: entityName)
+        return try RowInserter(entity, positions: entity.writtenPositions, writer: writer)
+    }
+
     /// Inserts whole objects of an entity.
     func inserter(_ entity: EntityColumns) throws -> RowInserter {
         let name = entity.shape.entity.name

@@ -19,8 +19,8 @@ package final class SnapshotReader {
     package let numbers: [Int64]
     private let store: UUID
     private let variants: [Int64: Variant]
-    private let decoders: [AttributeDecoder]
-    private let choices: [EntityChoice]
+    /// How what does not lie in the row plainly is read.
+    private let readings: [RowField]
     private var builder: StoredRow.Builder
     /// Of the names of entities, among those of the rows' destinations.
     private let places: [String: Int]
@@ -35,11 +35,10 @@ package final class SnapshotReader {
     /// references.
     private enum Field {
         case none
-        /// `decoder` is the place of the one that reads what does not lie there plainly.
-        case attribute(AttributeType, isExternal: Bool, column: Int, decoder: Int)
-        /// `only` is the place among the names of entities of the one that it may lead to; nil for several, among which
-        /// the choice of that place chooses.
-        case toOne(column: Int, only: Int?, choice: Int)
+        /// `reading` is the place of what reads a value that does not lie there plainly.
+        case attribute(AttributeType, isExternal: Bool, column: Int, reading: Int)
+        /// `only` is the place among the names of entities of the one that it may lead to; nil for several.
+        case toOne(column: Int, only: Int?, reading: Int)
     }
 
     /// - Parameters:
@@ -57,44 +56,39 @@ package final class SnapshotReader {
     }
 
     private init(_ entities: [EntityColumns], in store: ObjectStore, alias: String, _ properties: Set<String>) {
-        var list = ColumnList(alias: alias)
+        var list = RowColumns(["Z_PK", "Z_ENT", "Z_OPT"], of: alias, externalData: store.externalData)
         var variants: [Int64: Variant] = [:]
         let names = store.model.entities.map(\.name)
         let places = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
-        var decoders: [AttributeDecoder] = []
-        var choices: [EntityChoice] = []
+        var readings: [RowField] = []
         for entity in entities {
             let fields = zip(entity.places, entity.shape.properties).map { place, property -> Field in
                 guard properties.isEmpty || properties.contains(property.name) else { return .none }
                 switch place {
                 case .none, .toMany:
                     return .none
-                case .attribute(let column, let attribute):
-                    let isExternal = attribute.allowsExternalBinaryDataStorage
-                    decoders.append(
-                        AttributeDecoder(
-                            type: attribute.type, isExternal: isExternal, externalData: store.externalData))
-                    return .attribute(
-                        attribute.type, isExternal: isExternal, column: list.add(["\(alias).\(column.quotedName)"]),
-                        decoder: decoders.count - 1)
+                case .attribute(let column, let attribute): readings.append(list.attribute(attribute, column))
                 case .toOne(let column, let entityColumn, let relationship):
-                    let choice = relationship.destination
-                    let columns = choice.columns(key: column, entity: entityColumn, of: alias, schema: "main")
-                    choices.append(choice)
+                    readings.append(list.toOne(relationship.destination, column, entityColumn: entityColumn))
+                }
+                switch readings[readings.count - 1] {
+                case .attribute(let decoder, let column):
+                    return .attribute(
+                        decoder.type, isExternal: decoder.isExternal, column: column, reading: readings.count - 1)
+                case .toOne(let choice, let column, _):
                     let only = choice.isFixed ? places[choice.name] : nil
-                    return .toOne(column: list.add(columns), only: only, choice: choices.count - 1)
+                    return .toOne(column: column, only: only, reading: readings.count - 1)
                 }
             }
             variants[entity.number] = Variant(entityName: entity.shape.entity.name, fields: fields)
         }
         self.variants = variants
-        self.decoders = decoders
-        self.choices = choices
+        self.readings = readings
         self.places = places
         self.store = store.identifier
         builder = StoredRow.Builder(.init(store: store.identifier, entityNames: names))
-        selectList = list.columns.joined(separator: ", ")
-        columnCount = list.columns.count
+        selectList = list.names.joined(separator: ", ")
+        columnCount = list.names.count
         table = entities.first?.table ?? ""
         let root = entities.first.map { store.model.root(of: $0.shape.entity) }
         let all = root.map { store.model.descendants(of: $0).count + 1 } ?? 0
@@ -131,42 +125,25 @@ package final class SnapshotReader {
         switch field {
         case .none:
             builder.addNothing()
-        case .attribute(let type, let isExternal, let column, let decoder):
+        case .attribute(let type, let isExternal, let column, let reading):
             let cell = row.cell(first + column)
             let storage = cell.storageClass
             if storage == .null { return builder.addNull() }
             if let plain = AttributeDecoder.plain(cell, storage, type, isExternal: isExternal) {
                 return builder.add(plain)
             }
-            switch decoders[decoder].value(row, first + column) {
-            case .attribute(let value): builder.add(value)
-            case .toOne, .toMany, .undecodable: builder.addNothing()
-            }
-        case .toOne(let column, let only, let choice):
+            if case .attribute(let value) = readings[reading].value(row, from: first) { return builder.add(value) }
+            builder.addNothing()
+        case .toOne(let column, let only, let reading):
             switch (row.storageClass(first + column), only) {
             case (.null, _): builder.addNoDestination()
             case (.integer, let only?): builder.addDestination(only, row.integer(first + column))
             default:
-                let reference = choices[choice].reference(row, key: first + column, entity: first + column + 1)
-                guard let reference, let place = places[reference.entityName] else { return builder.addNothing() }
+                guard case .toOne(let reference?) = readings[reading].value(row, from: first),
+                    let place = places[reference.entityName]
+                else { return builder.addNothing() }
                 builder.addDestination(place, reference.primaryKey)
             }
-        }
-    }
-
-    /// The columns to select, each once: key, entity and saves first.
-    private struct ColumnList {
-        var columns: [String]
-        private var positions: [[String]: Int] = [:]
-
-        init(alias: String) { columns = ["\(alias).Z_PK", "\(alias).Z_ENT", "\(alias).Z_OPT"] }
-
-        /// The place of the first of columns that stand together.
-        mutating func add(_ more: [String]) -> Int {
-            if let known = positions[more] { return known }
-            positions[more] = columns.count
-            columns += more
-            return columns.count - more.count
         }
     }
 }

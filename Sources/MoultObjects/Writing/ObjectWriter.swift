@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// Writes objects into a store by the names of their properties; the only writer of rows.
+/// Writes objects into a store by the names of their properties, in bulk; its rows are written by a `RowWriter`.
 ///
 /// Everything written is one transaction, which ``commit()`` ends: until then nobody sees it, and a writer that goes
 /// away without it leaves the store as it was. Keys, entity numbers, `Z_OPT`, `Z_MAX`, the order of ordered
@@ -88,5 +88,40 @@ package final class ObjectWriter {
             try connection.execute("PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL")
         }
         connection.close()
+    }
+}
+
+extension ObjectWriter {
+    /// Prepares to insert many objects of an entity with the given properties: stored attributes and to-one
+    /// relationships.
+    ///
+    /// - Throws: `usage` for an entity or property that has no place in the store, and for a one-to-one relationship.
+    package func inserter(_ entity: String, _ properties: [String]) throws -> RowInserter {
+        guard let columns = rows.columns(of: entity) else {
+            throw MigrationError(
+                .usage, "The store holds no objects of \(entity).", place: entity,
+                remedy: "Use one of: \(layout.model.entities.map(\.name).joined(separator: ", ")).")
+        }
+        let positions = try properties.map { name in
+            guard let position = columns.shape.position(of: name) else {
+                throw MigrationError(
+                    .usage, "\(entity) has no property \(name).", place: "\(entity).\(name)",
+                    remedy: "Name a property of \(entity).")
+            }
+            guard columns.isOneToOne(position) else { return position }
+            throw MigrationError(
+                .usage, "\(columns.place(position)) is one to one: both objects must exist first.",
+                place: columns.place(position), remedy: "Link it after both objects are inserted.")
+        }
+        return try RowInserter(columns, positions: positions, writer: rows)
+    }
+
+    /// Inserts one object; ``inserter(_:_:)`` is faster for many.
+    @discardableResult
+    package func insert(_ entity: String, _ values: [String: PropertyValue], key: Int64? = nil) throws
+        -> ObjectReference
+    {
+        let names = values.keys.sorted { $0.precedesInByteOrder($1) }
+        return try inserter(entity, names).insert(names.map { values[$0] ?? .attribute(nil) }, key: key)
     }
 }

@@ -2,21 +2,22 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Inserts rows of one entity, always the same properties of it, by one prepared statement.
-final class RowInserter {
-    let entity: EntityColumns
-    /// The positions of the properties in the entity's shape; a slot is a place in this list.
+/// Inserts rows of one entity, always the same properties of it, by one prepared statement: values, values as another
+/// store's row holds them, and to-one destinations. Saves, policies and the bulk writer all insert by it.
+package final class RowInserter {
+    package let entity: EntityColumns
+    /// The positions of the properties in the entity's shape.
     let positions: [Int]
-    private let slots: [Slot]
-    let statement: Statement
+    /// What inserts a row. It takes values as another store's row holds them, which must stay until this one is there.
+    package let row: Statement
     private unowned let writer: RowWriter
+    private let keys: PrimaryKeys
+    /// What binds the property at each position; nil for what the row does not hold.
+    private let slots: [RowSlot?]
+    /// The binders of attributes by position. `slots` keeps them; here they are not counted, once for each value.
+    private let binders: [Unmanaged<AttributeBinder>?]
     /// Take the present moment: attributes that `now()` derives, whose trigger waits for the first update.
     private let nowParameters: [Int]
-
-    enum Slot {
-        case attribute(AttributeBinder)
-        case toOne(ToOneBinder)
-    }
 
     /// - Throws: `usage` for an entity without objects and for a property that is no stored attribute or to-one.
     init(_ entity: EntityColumns, positions: [Int], writer: RowWriter) throws {
@@ -28,8 +29,14 @@ final class RowInserter {
         self.entity = entity
         self.positions = positions
         self.writer = writer
+        keys = writer.keys
         var columns = ["Z_PK"]
-        slots = try positions.map { try Slot($0, of: entity, writer, columns: &columns) }
+        var slots = [RowSlot?](repeating: nil, count: entity.places.count)
+        for position in positions { slots[position] = try RowSlot(position, of: entity, writer, columns: &columns) }
+        self.slots = slots
+        binders = slots.map { slot in
+            if case .attribute(let binder)? = slot { Unmanaged.passUnretained(binder) } else { nil }
+        }
         nowParameters = entity.nowPositions.filter { !positions.contains($0) }.compactMap { position in
             guard case .attribute(let column, _) = entity.places[position] else { return nil }
             columns.append(column)
@@ -37,57 +44,114 @@ final class RowInserter {
         }
         let parameters = repeatElement("?", count: columns.count).joined(separator: ", ")
         let names = columns.map(\.quotedName).joined(separator: ", ")
-        statement = try writer.connection.prepare(
+        row = try writer.connection.prepare(
             "INSERT INTO \(entity.table.quotedName) (\(names), Z_ENT, Z_OPT) "
                 + "VALUES (\(parameters), \(entity.number), 1)")
     }
 
+    // MARK: - Keys
+
+    /// A key that no object of the entity's table has or had.
+    package func nextKey() throws -> Int64 { try keys.next(for: entity.root, table: entity.table) }
+
+    /// Notes that keys up to this one are taken.
+    package func claim(_ key: Int64) throws { try keys.claim(key, for: entity.root, table: entity.table) }
+
+    // MARK: - One row
+
     /// Begins a row.
-    func begin(_ key: Int64) throws {
+    package func begin(_ key: Int64) throws {
         // A statement that failed keeps the values of the row before.
-        statement.clearBindings()
-        try statement.bind(key, at: 1)
-        for parameter in nowParameters { try statement.bind(writer.now.sinceReferenceDate, at: parameter) }
+        row.clearBindings()
+        try row.bind(key, at: 1)
+        for parameter in nowParameters { try row.bind(writer.now.sinceReferenceDate, at: parameter) }
     }
 
     /// Gives the row an attribute's value.
-    func bind(_ value: AttributeValue, at slot: Int) throws {
-        guard case .attribute(let binder) = slots[slot] else { throw mismatch(slot, value.kindPhrase) }
-        try binder.bind(value, to: statement)
+    ///
+    /// - Throws: `dataConflict` for a value of another type.
+    package func set(_ value: AttributeValue, at position: Int) throws {
+        if let binder = binders[position] {
+            try binder._withUnsafeGuaranteedRef { try $0.bind(value, to: row) }
+        } else if slots[position] != nil {
+            throw mismatch(position, value.kindPhrase)
+        }
     }
 
     /// Gives the row a destination of a to-one, and the place behind the last in the ordered list at the other end.
     ///
+    /// - Throws: `dataConflict` for an object that the relationship does not lead to.
+    package func set(_ destination: ObjectReference, at position: Int) throws {
+        if case .toOne(let binder)? = slots[position], !binder.relationship.accepts(destination.entityName) {
+            throw binder.relationship.mismatch(destination.entityName)
+        }
+        try link(destination, at: position)
+    }
+
+    /// The same for a destination that the relationship is known to lead to.
+    ///
     /// - Parameter placed: whether it is to have that place; it may get another later.
-    func bind(_ destination: ObjectReference, at slot: Int, placed: Bool = true) throws {
-        guard case .toOne(let binder) = slots[slot] else { throw mismatch(slot, "an object") }
-        try binder.bind(destination, to: statement, placed: placed, writer)
+    func link(_ destination: ObjectReference, at position: Int, placed: Bool = true) throws {
+        switch slots[position] {
+        case .toOne(let binder)?: try binder.bind(destination, to: row, placed: placed, writer)
+        case .attribute?: throw mismatch(position, "an object")
+        case nil: break
+        }
     }
 
-    /// What binds an attribute's value; nil for another property.
-    func binder(of slot: Int) -> AttributeBinder? {
-        if case .attribute(let binder) = slots[slot] { binder } else { nil }
+    /// Leads a to-one to a key, with the number of its entity and the place in the list at the other end, unchecked.
+    package func set(key: Int64, number: Int64?, place: Int64?, at position: Int) throws {
+        guard case .toOne(let binder)? = slots[position] else { return }
+        try binder.bind(key: key, number: number, place: place, to: row)
     }
 
-    /// Gives the row a destination of a to-one by its key, the number of its entity and the place in the list at the
-    /// other end.
-    func bind(key: Int64, number: Int64?, place: Int64?, at slot: Int) throws {
-        guard case .toOne(let binder) = slots[slot] else { throw mismatch(slot, "an object") }
-        try binder.bind(key: key, number: number, place: place, to: statement)
-    }
+    /// The parameter of ``row`` that takes an attribute's value; nil for a property that the row does not hold.
+    package func parameter(of position: Int) -> Int? { binders[position]?._withUnsafeGuaranteedRef { $0.parameter } }
 
     /// Ends the row.
-    func insert() throws { try statement.run() }
+    package func insert() throws { try row.run() }
 
-    func mismatch(_ slot: Int, _ what: String) -> MigrationError {
-        let place = entity.place(positions[slot])
+    func mismatch(_ position: Int, _ what: String) -> MigrationError {
+        let place = entity.place(position)
         return MigrationError(
             .dataConflict, "\(place) cannot hold \(what).", place: place,
             remedy: "Give a value of the property's own type.")
     }
+
+    // MARK: - Whole rows
+
+    /// Inserts one object.
+    ///
+    /// - Parameters:
+    ///   - values: one for each property the inserter was made with, in that order; missing ones are nil.
+    ///   - key: the `Z_PK` to give it; the next free one by default.
+    /// - Throws: `dataConflict` for a value of the wrong type.
+    @discardableResult
+    package func insert(_ values: [PropertyValue], key: Int64? = nil) throws -> ObjectReference {
+        if let key { try claim(key) }
+        let key = try key ?? nextKey()
+        try begin(key)
+        for (position, value) in zip(positions, values) {
+            switch value {
+            case .attribute(nil), .toOne(nil): break
+            case .attribute(let value?): try set(value, at: position)
+            case .toOne(let destination?): try set(destination, at: position)
+            case .toMany: throw mismatch(position, "a list of objects")
+            case .undecodable: throw mismatch(position, "a value that cannot be read")
+            }
+        }
+        try insert()
+        return ObjectReference(entityName: entity.shape.entity.name, primaryKey: key)
+    }
 }
 
-extension RowInserter.Slot {
+/// What binds the value of one property to its columns.
+enum RowSlot {
+    case attribute(AttributeBinder)
+    case toOne(ToOneBinder)
+}
+
+extension RowSlot {
     /// Adds the columns that a property fills.
     init(_ position: Int, of entity: EntityColumns, _ writer: RowWriter, columns: inout [String]) throws {
         switch entity.places[position] {

@@ -4,7 +4,7 @@ import MoultStore
 
 /// Updates rows of one entity, always the same properties of it, by one prepared statement.
 final class RowUpdater {
-    private let slots: [RowInserter.Slot]
+    private let slots: [RowSlot]
     private let statement: Statement
     private let keyParameter: Int
     private unowned let writer: RowWriter
@@ -12,7 +12,7 @@ final class RowUpdater {
     init(_ entity: EntityColumns, positions: [Int], writer: RowWriter) throws {
         self.writer = writer
         var columns = ["Z_OPT"]
-        slots = try positions.map { try RowInserter.Slot($0, of: entity, writer, columns: &columns) }
+        slots = try positions.map { try RowSlot($0, of: entity, writer, columns: &columns) }
         keyParameter = columns.count + 1
         let assignments = columns.map { "\($0.quotedName) = ?" }.joined(separator: ", ")
         statement = try writer.connection.prepare(

@@ -206,5 +206,5 @@ struct StoreLowering {
 
 extension [Int] {
     /// `1, 2, 3`, for a list in SQL.
-    var sqlList: String { map(String.init).joined(separator: ", ") }
+    package var sqlList: String { map(String.init).joined(separator: ", ") }
 }

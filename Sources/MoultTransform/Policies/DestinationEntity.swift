@@ -7,7 +7,7 @@ final class DestinationEntity {
     /// Whether statements make objects of it too.
     let isMadeByStatements: Bool
     let columns: EntityColumns
-    let inserter: InstanceInserter
+    let inserter: RowInserter
     /// By position; nil for what is no stored attribute.
     let attributes: [AttributeDescription?]
     /// The type of each stored attribute, and whether it must have a value.
@@ -22,7 +22,7 @@ final class DestinationEntity {
         self.isMadeByStatements = isMadeByStatements
         columns = try store.columns(of: name)
         let columns = columns
-        inserter = try store.instanceInserter(name)
+        inserter = try store.newInserter(name)
         let positions = columns.shape.properties.indices
         attributes = positions.map { position in
             columns.attribute(at: position).flatMap { $0.description.derivation == nil ? $0.description : nil }

@@ -150,7 +150,7 @@ enum MappedExpression {
 
 extension InstancePlan {
     /// Gives the row that is written each property the object has not set itself.
-    func write(_ object: DestinationObject, _ inserter: InstanceInserter) throws {
+    func write(_ object: DestinationObject, _ inserter: RowInserter) throws {
         try copy(for: object, inserter)
         for step in written where !object.isChanged(step.position) {
             switch step.value {
@@ -180,7 +180,7 @@ extension InstancePlan {
         for position in missing where !object.isChanged(position) { throw object.lacking(position) }
     }
 
-    private func copy(for object: DestinationObject, _ inserter: InstanceInserter) throws {
+    private func copy(for object: DestinationObject, _ inserter: RowInserter) throws {
         guard let row else { return }
         let new = inserter.row
         for copy in copies where !object.isChanged(copy.position) {
@@ -226,7 +226,7 @@ extension InstancePlan {
 
 extension InstancePlan.Copy {
     /// Nil for a step that is more than a copy.
-    fileprivate init?(_ step: InstancePlan.Step, _ inserter: InstanceInserter) {
+    fileprivate init?(_ step: InstancePlan.Step, _ inserter: RowInserter) {
         guard case .copy(let column, nil) = step.value, let parameter = inserter.parameter(of: step.position) else {
             return nil
         }

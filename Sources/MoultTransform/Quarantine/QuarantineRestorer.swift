@@ -185,7 +185,7 @@ extension QuarantineRestorer {
 
     /// Its own key, or a new one where another object has that.
     private func key(for object: QuarantinedObject, _ entity: EntityColumns, _ values: [ObjectValue?]) throws -> Int64 {
-        let inserter = try store.instanceInserter(object.entity)
+        let inserter = try store.newInserter(object.entity)
         guard
             let number = try connection.integer(
                 "SELECT ifnull(Z_ENT, 0) FROM \(entity.table.quotedName) WHERE Z_PK = ?", [.integer(object.key)])

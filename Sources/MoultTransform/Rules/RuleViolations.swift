@@ -85,35 +85,24 @@ struct RuleViolations {
             let count = Expression.function("count:", [.keyPath(relationship)])
             return try select(rule, .comparison(.init(count, .equal, .constant(.integer(0)))))
         }
-        let numbers = list(try numbers(of: destination.name))
-        return """
-            SELECT t.Z_PK, t.Z_ENT FROM \(name: table) AS t WHERE t.Z_ENT IN (\(list(try self.numbers(of: entity.name)))) \
-            AND NOT EXISTS (SELECT 1 FROM \(name: there.name) AS d WHERE d.Z_PK = t.\(name: column) \
-            AND d.Z_ENT IN (\(numbers))) ORDER BY t.Z_PK
-            """
+        return Consistency(store.layout).leadingNowhere(
+            table, column, numbers: try numbers(of: entity.name), to: destination, in: there.name, isGiven: false,
+            selecting: "r.Z_PK, r.Z_ENT")
     }
 
     /// Every object of a key but the first.
     private func repeated(_ rule: ValidationRule, _ names: [String]) throws -> SQLText {
         let entity = try entity(rule.entityName)
         guard let table = store.layout.table(for: entity) else { throw store.noTable(entity.name) }
-        let columns = try names.map { name -> SQLText in
-            if let column = store.layout.column(forAttribute: name, in: entity) { return "\(name: column)" }
-            if case .foreignKey(_, let column, _)? = store.layout.storage(ofRelationship: name, in: entity) {
-                return "\(name: column)"
+        let consistency = Consistency(store.layout)
+        let columns = try names.map { name in
+            guard let column = consistency.column(of: name, in: entity) else {
+                throw store.noTable("\(entity.name).\(name)")
             }
-            throw store.noTable("\(entity.name).\(name)")
+            return column
         }
-        let present = columns.map { "\($0) IS NOT NULL" as SQLText }.joined(separator: " AND ")
-        return """
-            SELECT Z_PK, Z_ENT FROM (SELECT Z_PK, Z_ENT, \
-            row_number() OVER (PARTITION BY \(columns.joined(separator: ", ")) ORDER BY Z_PK) AS place \
-            FROM \(name: table.name) WHERE Z_ENT IN (\(list(try numbers(of: entity.name)))) AND \(present)) \
-            WHERE place > 1 ORDER BY Z_PK
-            """
+        return consistency.repeated(columns, of: entity, in: table, selecting: "Z_PK, Z_ENT")
     }
-
-    private func list(_ numbers: [Int]) -> SQLText { numbers.map { "\($0)" as SQLText }.joined(separator: ", ") }
 
     // MARK: - Code
 

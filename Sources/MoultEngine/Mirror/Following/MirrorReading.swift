@@ -81,7 +81,7 @@ struct MirrorReading {
                 """
                 INSERT OR IGNORE INTO main.\(PartialScript.keys) \
                 SELECT \(source.table.quotedLiteral), ZENTITYPK FROM source.ACHANGE \
-                WHERE ZTRANSACTIONID > ? AND ZENTITY IN (\(list(source.numbers))) AND ZENTITYPK IS NOT NULL
+                WHERE ZTRANSACTIONID > ? AND ZENTITY IN (\(source.numbers.sqlList)) AND ZENTITYPK IS NOT NULL
                 """, [.integer(known)])
         }
     }
@@ -92,7 +92,7 @@ struct MirrorReading {
     private func scan() throws {
         for source in script.sources {
             let (own, other) = ("source.\(source.table.quotedName)", "replica.\(source.destination.quotedName)")
-            let (numbers, otherNumbers) = (list(source.numbers), list(source.destinationNumbers))
+            let (numbers, otherNumbers) = (source.numbers.sqlList, source.destinationNumbers.sqlList)
             let newer = try connection.integer(
                 """
                 SELECT m.Z_PK FROM \(other) AS m JOIN \(own) AS s ON s.Z_PK = m.Z_PK \
@@ -131,8 +131,6 @@ struct MirrorReading {
                 "The store may have been restored to an older state. moult mirror sync --overwrite makes the other "
                 + "one follow it; moult mirror stop keeps both unchanged.")
     }
-
-    private func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
 
     // MARK: - Making the rows
 

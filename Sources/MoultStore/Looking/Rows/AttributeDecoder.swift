@@ -4,7 +4,7 @@ import MoultSQLite
 
 /// Decodes a column's value as the type of its attribute.
 package struct AttributeDecoder {
-    let type: AttributeType
+    package let type: AttributeType
     /// The contents of a file of external storage by its name; nil if there is no such file. An attribute that has none
     /// of them carries nothing about with it.
     private let externalData: ((String) throws -> [UInt8]?)?
@@ -13,6 +13,9 @@ package struct AttributeDecoder {
         self.type = type
         self.externalData = isExternal ? externalData : nil
     }
+
+    /// Whether a value may be in a file of its own.
+    package var isExternal: Bool { externalData != nil }
 
     package func value(_ row: Statement, _ column: Int) -> PropertyValue {
         let cell = row.cell(column)
@@ -102,12 +105,6 @@ package struct AttributeDecoder {
 
     private func undecodable(_ cell: SQLiteCell, _ reason: String) -> PropertyValue {
         .undecodable(UndecodableValue(reason: reason, bytes: cell.bytes))
-    }
-}
-
-extension UndecodableValue {
-    init(reason: String, _ row: Statement, _ column: Int) {
-        self.init(reason: reason, bytes: row.cell(column).bytes)
     }
 }
 

@@ -26,7 +26,8 @@ final class ToManyCursor {
                 if let reference = destination.reference(statement, key: 1, entity: 2) {
                     references.append(reference)
                 } else if fault == nil {
-                    fault = UndecodableValue(reason: "a destination that is not an object of the store", statement, 1)
+                    fault = UndecodableValue(
+                        reason: "a destination that is not an object of the store", bytes: statement.cell(1).bytes)
                 }
             }
             try advance()

@@ -5,14 +5,18 @@ import MoultSystem
 ///
 /// What is not complete has a name that ends with `.part`, next to the product. The next run removes what a killed one
 /// has left there.
-struct BuildProduct {
+package struct BuildProduct {
     /// The contents, by path inside the folder; of a single file, one entry with an empty path.
     let files: [(path: String, bytes: [UInt8])]
     let path: String
     let rights: FileRights
 
+    package init(files: [(path: String, bytes: [UInt8])], path: String, rights: FileRights) {
+        (self.files, self.path, self.rights) = (files, path, rights)
+    }
+
     /// Writes the product in place of what has its name.
-    func write(_ system: some System) throws {
+    package func write(_ system: some System) throws {
         try removeLeftovers(system)
         try system.makeFolders(Path.folder(of: path), rights)
         let part = "\(path).\(system.processIdentifier).\(system.uniqueName()).part"

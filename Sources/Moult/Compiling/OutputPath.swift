@@ -2,14 +2,14 @@ import MoultModel
 import MoultSystem
 
 /// Where `--out` says that a product goes.
-enum OutputPath {
+package enum OutputPath {
     /// The path itself where it ends as the product does; otherwise the product's own name in that folder.
     ///
     /// - Parameters:
     ///   - ending: that of the product, such as `momd`.
     ///   - others: endings that the product cannot have.
     /// - Throws: `usage` for a path that ends as something else does.
-    static func of(
+    package static func of(
         _ name: String, _ ending: String, at path: String?, others: Set<String>, _ system: some System
     ) throws -> String {
         let path = path ?? "."

@@ -2,9 +2,9 @@ import Dispatch
 import Synchronization
 
 /// Work that blocks, on a thread of its own, for which a task waits.
-enum BlockingWork {
+package enum BlockingWork {
     /// - Parameter body: asks its argument whether the task was cancelled.
-    static func run<Value: Sendable>(
+    package static func run<Value: Sendable>(
         _ label: String, _ body: @escaping @Sendable (@escaping @Sendable () -> Bool) throws -> Value
     ) async throws -> Value {
         let flag = CancellationFlag()

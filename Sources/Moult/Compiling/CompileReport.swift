@@ -1,0 +1,104 @@
+import MoultModel
+import MoultModelFiles
+import MoultSystem
+
+/// What compiling a model or a mapping model has made.
+public struct CompileReport: Sendable {
+    /// A mistake in a source, or a doubt about it.
+    public struct Fault: Sendable, Hashable, CustomStringConvertible {
+        /// What kind of fault it is: an error, or one of the warnings that `momc` can silence.
+        public enum Kind: String, Sendable, Hashable, CaseIterable {
+            /// A mistake, because of which nothing was compiled.
+            case error
+            /// A relationship without an inverse.
+            case missingInverse
+            /// An entity with very many properties.
+            case propertyCount
+            /// The delete rule No Action.
+            case deleteRule
+            /// Another warning.
+            case warning
+        }
+
+        /// What kind of fault it is.
+        public let kind: Kind
+        /// The file of the source.
+        public let file: String
+        /// The line in it, from 1.
+        public let line: Int
+        /// What is wrong, in one sentence.
+        public let message: String
+        /// `FILE:LINE: error: MESSAGE`, as build systems read it.
+        public var description: String { "\(file):\(line): \(kind == .error ? "error" : "warning"): \(message)" }
+    }
+
+    /// A version that was compiled.
+    public struct Version: Sendable, Hashable {
+        /// Its name.
+        public let name: String
+        /// Core Data's checksum of the version, in base64.
+        public let checksum: String
+    }
+
+    /// The path of the product; empty if the source has errors.
+    public let output: String
+    /// The paths of its files; empty if the source has errors.
+    public let files: [String]
+    /// The versions, in the order of their names; empty for a mapping model.
+    public let versions: [Version]
+    /// The name of the version that the source calls current; nil for a mapping model.
+    public let currentVersionName: String?
+    /// Errors and warnings, by file and line. With an error among them, nothing was written.
+    public let faults: [Fault]
+    /// Whether the product is a mapping model.
+    public let isMapping: Bool
+
+    /// Whether the source is free of errors.
+    public var isCompiled: Bool { !faults.contains { $0.kind == .error } }
+}
+
+extension CompileReport {
+    /// Compiles a source; see ``Project/compile(_:to:module:isRehearsal:)``.
+    package init(compiling source: String, to output: String?, module: String?, isRehearsal: Bool) throws {
+        let system = POSIXSystem()
+        let compiled: CompiledSource
+        do {
+            compiled = try CompiledSource(source, module: module)
+        } catch let error as ModelFaults {
+            (self.output, files, versions, currentVersionName, isMapping) = ("", [], [], nil, false)
+            faults = error.faults.map(Fault.init)
+            return
+        }
+        let path = try OutputPath.of(
+            compiled.name, compiled.ending, at: output, others: ["mom", "momd", "cdm"], system)
+        guard !(path + "/").hasPrefix(source + "/") else {
+            throw MigrationError(
+                .usage, "The output \(path) would be in the source.", place: path,
+                remedy: "Name a path outside of \(source) with --out.")
+        }
+        if !isRehearsal {
+            try compiled.checkReplaced(path, system)
+            try BuildProduct(files: compiled.files, path: path, rights: .byUmask).write(system)
+        }
+        self.output = path
+        files = compiled.files.map { $0.path.isEmpty ? path : Path.join(path, $0.path) }
+        versions = compiled.checksums.map { Version(name: $0.name, checksum: $0.checksum.base64) }
+        currentVersionName = compiled.versionInfo?.currentName
+        faults = compiled.warnings.map(Fault.init)
+        isMapping = compiled.versionInfo == nil
+    }
+}
+
+extension CompileReport.Fault {
+    fileprivate init(_ fault: ModelFault) {
+        (file, line, message) = (fault.file, fault.line, fault.message)
+        kind =
+            switch (fault.severity, fault.kind) {
+            case (.error, _): .error
+            case (.warning, .missingInverse): .missingInverse
+            case (.warning, .propertyCount): .propertyCount
+            case (.warning, .deleteRule): .deleteRule
+            case (.warning, .other): .warning
+            }
+    }
+}

@@ -1,0 +1,66 @@
+import MoultModel
+import MoultModelFiles
+import MoultStore
+import MoultSystem
+
+/// The files that a model's versions are written down in.
+package struct SchemaFiles {
+    package let names: [String]
+    /// The path of the bundle of `.xcdatamodel`s.
+    package let bundle: String
+    private let versions: ModelVersions
+    private let folder: String
+    private let files: [(path: String, text: String)]
+
+    /// - Parameter name: that of the bundle.
+    package init(_ versions: ModelVersions, in folder: String, name: String) throws {
+        let bundle = Path.join(folder, "\(name).xcdatamodeld")
+        var files: [(path: String, text: String)] = []
+        var names: [String] = []
+        var models: [(name: String, model: ManagedObjectModel)] = []
+        for version in versions.versions {
+            let text = version.model.json.indented + "\n"
+            // A node of several names has one model.
+            for name in version.names.reversed() {
+                names.append(name)
+                models.append((name, version.model))
+                files.append((Path.join(folder, "\(name).json"), text))
+            }
+        }
+        let sources = try SourceFiles(bundle: models, currentName: versions.currentName ?? names.last)
+        self.files = files + sources.files.map { (Path.join(bundle, $0.path), $0.text) }
+        self.names = names
+        (self.versions, self.folder, self.bundle) = (versions, folder, bundle)
+    }
+
+    /// - Parameters:
+    ///   - source: the path of the model; the files get the rights of a store.
+    ///   - replacing: whether a file that holds another model is replaced.
+    /// - Throws: `wouldReplace` if it is not; what writing throws.
+    package func write(likeModelAt source: String?, replacing: Bool, _ system: some System) throws {
+        if !replacing { try checkReplaced(system) }
+        let rights: FileRights =
+            try source.flatMap { try StoreProbe.isDatabase($0, system) ? .like($0) : nil } ?? .byUmask
+        for (path, text) in files {
+            try system.makeFolders(Path.folder(of: path), rights)
+            try system.writeAtomically(Array(text.utf8), to: path, rights)
+        }
+    }
+
+    /// Two models may call their versions the same, such as "1.0" of two stores.
+    ///
+    /// - Throws: `wouldReplace` for a file that holds another model, or cannot be read as one.
+    private func checkReplaced(_ system: some System) throws {
+        for version in versions.versions {
+            for name in version.names {
+                let path = Path.join(folder, "\(name).json")
+                guard try system.exists(path) else { continue }
+                let old = try? ModelVersions(ModelBundle(contentsOf: path)).versions.first
+                guard old?.hashes.entities != version.hashes.entities else { continue }
+                throw MigrationError(
+                    .wouldReplace, "The file contains another model that is called \(name). Nothing was written.",
+                    place: path, remedy: "Export to another folder, or pass --replace.")
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import MoultEngine
+import MoultLint
+import MoultModel
+import MoultReport
+import MoultSystem
+
+/// Rules that apply only to some apps.
+public enum LintProfile: String, Sendable, Hashable, CaseIterable {
+    /// Stores that are mirrored to CloudKit.
+    case cloudKit
+    /// Stores that an app shares with its extensions.
+    case appExtension
+
+    var rules: LintRule.Profile {
+        switch self {
+        case .cloudKit: .cloudkit
+        case .appExtension: .extension
+        }
+    }
+}
+
+/// What the rules of lint have found in a model.
+public struct LintResult: Sendable, CustomStringConvertible {
+    /// One finding of a rule at its place.
+    public struct Finding: Sendable, Hashable {
+        /// The code of the rule, such as `OPEN001`; Documentation/Lint has a page for each.
+        public let rule: String
+        /// The rule's title, a noun phrase.
+        public let title: String
+        /// How bad it is.
+        public let severity: MoultModel.Finding.Severity
+        /// `Entity.property`, `Entity`, or the name of the version; empty for the model as a whole.
+        public let place: String
+        /// The file; the path of the model if the place has none.
+        public let file: String
+        /// The line in it, from 1; nil for a file without lines, such as a compiled model.
+        public let line: Int?
+        /// What was found, in one sentence.
+        public let message: String
+        /// What to do next.
+        public let remedy: String
+        /// The element with the correction, to paste; nil if there is none.
+        public let correction: String?
+    }
+
+    /// How findings are written for a service.
+    public enum Format: String, Sendable, Hashable, CaseIterable {
+        /// SARIF 2.1.0, with paths relative to the working folder.
+        case sarif
+        /// Commands of GitHub Actions, which show the findings in a pull request.
+        case gitHub
+        /// Markdown, for a comment.
+        case markdown
+    }
+
+    private let report: LintReport
+
+    init(_ report: LintReport) { self.report = report }
+
+    /// The findings, by severity.
+    public var findings: [Finding] {
+        report.findings.map {
+            Finding(
+                rule: $0.rule.code, title: $0.rule.title, severity: $0.severity, place: $0.place, file: $0.file,
+                line: $0.line, message: $0.message, remedy: $0.remedy, correction: $0.xml)
+        }
+    }
+    /// What `moult lint` prints.
+    public var description: String { report.lines(style: .plain).joined(separator: "\n") }
+    /// What `moult lint --json` prints, on one line.
+    public var json: String { report.document.compact }
+
+    /// The findings as text for a service.
+    public func text(as format: Format) -> String {
+        switch format {
+        case .sarif: report.sarif(version: MoultVersion.number, root: try? POSIXSystem().resolve(".")).indented
+        case .gitHub: report.gitHubLines.joined(separator: "\n")
+        case .markdown: report.markdownLines.joined(separator: "\n")
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import MoultLint
+import MoultModel
+import MoultStore
+
+extension StoreRows {
+    /// The objects of a store, for the changes that concern them.
+    ///
+    /// - Throws: `storeUnknown` for a store of another app, or of none of the versions.
+    package init(ofStore path: String, in versions: ModelVersions) throws {
+        self = try StoreProbe.read(path) { probe in
+            let snapshot = try StoreSnapshot(probe.connection)
+            let known = Set(versions.versions.flatMap { $0.model.entities.map(\.name) })
+            guard !known.isDisjoint(with: snapshot.hashes.entities.keys) else {
+                throw MigrationError(
+                    .storeUnknown, "The store has none of the model's entities, so it is of another app.", place: path,
+                    remedy: "Name a store of this model.")
+            }
+            let identifiers = snapshot.metadata.versionIdentifiers
+            guard let place = versions.position(matching: snapshot.hashes, identifiers: identifiers) else {
+                throw MigrationError.storeUnknown(nearest: versions.nearest(to: snapshot.hashes))
+            }
+            let version = versions.versions[place]
+            let counts = try snapshot.objectCounts(of: version.model, over: probe.connection)
+            return StoreRows(version: version.name, counts: counts.compactMapValues { $0 })
+        }
+    }
+}

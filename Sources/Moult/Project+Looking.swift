@@ -1,0 +1,109 @@
+import MoultModel
+import MoultReport
+import MoultStore
+
+extension Project {
+    /// Looks into a store: its version, its entities with their objects, the framework that wrote it, its metadata. The
+    /// store is not changed, and need not be of one of the versions.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - withValues: whether the app's own metadata are shown with their values.
+    /// - Throws: what looking at a file that is no usable store throws.
+    public func inspect(_ store: String, withValues: Bool = false) async throws -> StoreInspection {
+        try await onThread { _ in
+            StoreInspection(try InspectReport(of: store, in: versions, withValues: withValues))
+        }
+    }
+
+    /// Reads the objects of a store, ordered by entity and key. The store is not changed; one object is in memory at a
+    /// time.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - entityName: the entity; nil for all.
+    ///   - includingSubentities: whether the objects of its sub-entities come too.
+    ///   - body: is given each object, on the thread that reads; an error ends the call.
+    /// - Throws: `storeUnknown` for a store of none of the versions; `usage` for an entity that does not exist; `locked`
+    ///   if another process wrote to the store meanwhile, so that what `body` was given may mix two states.
+    public func dump(
+        _ store: String, of entityName: String? = nil, includingSubentities: Bool = false,
+        _ body: @escaping @Sendable (StoredObject) throws -> Void
+    ) async throws {
+        try await onThread { _ in
+            try StoreProbe.forEachObject(
+                of: entityName, includingSubentities: includingSubentities, in: store, versions: versions
+            ) { try body(StoredObject($0)) }
+        }
+    }
+}
+
+/// What a store is.
+public struct StoreInspection: Sendable, CustomStringConvertible {
+    private let report: InspectReport
+
+    init(_ report: InspectReport) { self.report = report }
+
+    /// The name of the store's version; nil if it is of none.
+    public var version: String? { report.versionName }
+    /// The store's UUID.
+    public var uuid: String { report.uuid }
+    /// The level of the framework that wrote the store last; nil if the metadata do not say.
+    public var framework: Int? { report.framework }
+    /// Objects by entity, without those of sub-entities. An entity is missing if its objects cannot be counted.
+    public var rowCounts: [String: Int64] { report.rowCounts }
+    /// What was noticed.
+    public var findings: [Finding] { report.findings }
+    /// What `moult inspect` prints.
+    public var description: String { report.lines(style: .plain).joined(separator: "\n") }
+    /// What `moult inspect --json` prints, on one line.
+    public var json: String { report.document.compact }
+}
+
+/// One object of a store, with its values.
+public struct StoredObject: Sendable, Hashable, CustomStringConvertible {
+    /// An object by its entity and its key.
+    public struct Reference: Sendable, Hashable {
+        /// The name of the object's own entity.
+        public let entityName: String
+        /// Its primary key, `Z_PK`.
+        public let key: Int64
+
+        init(_ reference: ObjectReference) { (entityName, key) = (reference.entityName, reference.primaryKey) }
+    }
+
+    private let row: ObjectRow
+
+    init(_ row: ObjectRow) { self.row = row }
+
+    /// The name of the object's own entity.
+    public var entityName: String { row.entityName }
+    /// Its primary key, `Z_PK`.
+    public var key: Int64 { row.primaryKey }
+    /// The names of its properties, in byte order; an element of a composite attribute as `attribute.element`.
+    public var propertyNames: [String] { row.shape.properties }
+
+    /// The value of an attribute; nil for NULL, for another property, and for a value that cannot be read.
+    public func value(of attribute: String) -> AttributeValue? {
+        if case .attribute(let value)? = row[attribute] { value } else { nil }
+    }
+
+    /// The destinations of a relationship, in the order of an ordered one, otherwise by key; empty for another property.
+    public func destinations(of relationship: String) -> [Reference] {
+        switch row[relationship] {
+        case .toOne(let destination?): [Reference(destination)]
+        case .toMany(let destinations): destinations.map(Reference.init)
+        case .toOne(nil), .attribute, .undecodable, nil: []
+        }
+    }
+
+    /// Why the value of a property cannot be read; nil if it can.
+    public func fault(of property: String) -> String? {
+        if case .undecodable(let value)? = row[property] { value.reason } else { nil }
+    }
+
+    /// What `moult dump` prints.
+    public var description: String { row.lines(style: .plain).joined(separator: "\n") }
+    /// What `moult dump --json` prints, on one line.
+    public var json: String { row.document.compact }
+}

@@ -1,0 +1,52 @@
+import MoultModel
+import MoultSQLite
+
+/// The questions about rows that repairs and the rules of an app both ask of a store.
+///
+/// The verification of a migration asks with queries of its own, because it is the independent witness.
+package struct Consistency {
+    private let layout: StoreLayout
+
+    package init(_ layout: StoreLayout) { self.layout = layout }
+
+    /// The column that has the value of an attribute, or the key of a to-one relationship; nil for another property.
+    package func column(of property: String, in entity: EntityDescription) -> String? {
+        if let column = layout.column(forAttribute: property, in: entity) { return column }
+        if case .foreignKey(_, let column, _)? = layout.storage(ofRelationship: property, in: entity) { return column }
+        return nil
+    }
+
+    /// The objects whose values in all of the columns an object with a smaller key has too. An object with NULL in one of
+    /// them is like no other.
+    ///
+    /// - Parameter selected: of `Z_PK`, `Z_ENT` and `keeper`, the key of the first object with the values.
+    package func repeated(
+        _ columns: [String], of entity: EntityDescription, in table: EntityTable, selecting selected: SQLText
+    ) -> SQLText {
+        let present = columns.map { "\(name: $0) IS NOT NULL" as SQLText }.conditions(joinedBy: "AND")
+        return """
+            SELECT \(selected) FROM (SELECT Z_PK, Z_ENT, row_number() OVER same AS place, \
+            first_value(Z_PK) OVER same AS keeper FROM main.\(name: table.name) \
+            WHERE Z_ENT IN (\(list: layout.numbers(ofEntityAndDescendants: entity))) AND \(present) \
+            WINDOW same AS (PARTITION BY \(names: columns) ORDER BY Z_PK)) WHERE place > 1 ORDER BY Z_PK
+            """
+    }
+
+    /// The rows, `r`, with a key in a column that leads to no object of an entity.
+    ///
+    /// - Parameters:
+    ///   - selected: columns of `r`.
+    ///   - numbers: the entity numbers of the rows that are looked at.
+    ///   - isGiven: whether a row without a key is left out.
+    package func leadingNowhere(
+        _ table: String, _ column: String, numbers: [Int], to destination: EntityDescription, in target: String,
+        isGiven: Bool, selecting selected: SQLText
+    ) -> SQLText {
+        """
+        SELECT \(selected) FROM main.\(name: table) AS r WHERE r.Z_ENT IN (\(list: numbers))\
+        \(isGiven ? " AND r.\(name: column) IS NOT NULL" : "") AND NOT EXISTS (SELECT 1 FROM main.\(name: target) AS t \
+        WHERE t.Z_PK = r.\(name: column) AND t.Z_ENT IN (\(list: layout.numbers(ofEntityAndDescendants: destination)))) \
+        ORDER BY r.Z_PK
+        """
+    }
+}
