@@ -20,7 +20,8 @@ extension Project {
             let rules = registry.rules.filter { $0.when.contains(.after) }
             var names = RuleModelCheck(version.model)
             try names.check(rules, place: "the rules of the app")
-            let audit = try StoreAudit(store, model: version.model, full: full, withValues: withValues)
+            let audit = try StoreAudit(
+                store, model: version.model, requiring: version, full: full, withValues: withValues)
             let ruled = try RuleAudit(store, rules, version: version)
             return ValidationReport(
                 version.name, audit, rules: withValues ? ruled.findings.map(\.showingValues) : ruled.findings)

@@ -43,7 +43,7 @@ extension Verb {
         var names = RuleModelCheck(version.model)
         try names.check(rules, place: place)
         let audit = try StoreAudit(
-            store, model: version.model, full: invocation[full], withValues: invocation[values])
+            store, model: version.model, requiring: version, full: invocation[full], withValues: invocation[values])
         let ruled = try RuleAudit(store, rules, version: version, source: compared, place: place)
         var report = ValidationReport(
             version: version.name, audit: audit, rules: ruled.findings, withValues: invocation[values])

@@ -20,7 +20,7 @@ extension DiagnosisCheck {
         let (found, indexes) = try repairs(site, version)
         let rules = Set(found.findings.map(\.rule))
         let audit = try StoreAudit(
-            site.path, model: version.model, full: true, indexes: indexes, system: site.system)
+            site.path, model: version.model, requiring: version, full: true, indexes: indexes, system: site.system)
         // A check of its own finds those.
         let remarks = found.remarks.filter { $0.code != DamagedSideFiles.code }
         let others = audit.findings.filter { finding in

@@ -15,19 +15,20 @@ package struct StoreAudit: Sendable {
 
     /// - Parameters:
     ///   - model: the model of the store's version.
+    ///   - version: the version that the store had when it was looked up; nil if that is not to be asked again.
     ///   - full: look for cycles of references and derived counts that are wrong, too.
     ///   - withValues: whether findings have the values of the rows that they name.
     ///   - indexes: those that do not match their tables, where that is known.
     /// - Throws: `locked` if another process has migrated the store since its version was looked up; what reading a file
     ///   that is no usable store throws.
     package init(
-        _ store: String, model: ManagedObjectModel, full: Bool = false, withValues: Bool = false,
-        indexes: [IndexFault]? = nil, system: any System = POSIXSystem()
+        _ store: String, model: ManagedObjectModel, requiring version: ModelVersion? = nil, full: Bool = false,
+        withValues: Bool = false, indexes: [IndexFault]? = nil, system: any System = POSIXSystem()
     ) throws {
         self = try StoreProbe.read(store, system: system) { probe in
-            let hashes = try StoreMetadata(from: probe.connection).hashes
-            let version = ModelVersion(names: [""], model: model)
-            guard hashes.map({ ModelVersions(versions: [version]).position(matching: $0) }) != .some(nil) else {
+            if let version, let hashes = try StoreMetadata(from: probe.connection).hashes,
+                ModelVersions(versions: [version]).position(matching: hashes) == nil
+            {
                 throw StoreProbe.disturbed(probe.path)
             }
             var audit = try Self(

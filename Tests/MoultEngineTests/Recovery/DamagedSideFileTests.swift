@@ -146,7 +146,7 @@ struct DamagedSideFileTests {
         ])
         let other = ModelVersion(names: ["other"], model: model)
         #expect(throws: MigrationError.self) { try StoreRepair(library.path, at: other) }
-        #expect(throws: MigrationError.self) { try StoreAudit(library.path, model: model) }
-        #expect(try StoreAudit(library.path, model: library.version.model).isSound)
+        #expect(throws: MigrationError.self) { try StoreAudit(library.path, model: model, requiring: other) }
+        #expect(try StoreAudit(library.path, model: library.version.model, requiring: library.version).isSound)
     }
 }
