@@ -8,7 +8,7 @@ extension Project {
     ///
     /// - Parameters:
     ///   - store: the store's path.
-    ///   - full: whether to compare every index with its table too, and to look for cycles and wrong derived counts.
+    ///   - full: whether to look for cycles and wrong derived counts, too.
     ///   - withValues: whether findings have what the faulty rows hold.
     /// - Throws: `storeUnknown` for a store of none of the versions; `usage` for a rule that does not fit the model; what
     ///   reading a file that is no usable store throws.
@@ -20,7 +20,8 @@ extension Project {
             let rules = registry.rules.filter { $0.when.contains(.after) }
             var names = RuleModelCheck(version.model)
             try names.check(rules, place: "the rules of the app")
-            let audit = try StoreAudit(store, at: version, full: full, withValues: withValues)
+            let audit = try StoreAudit(
+                store, model: version.model, requiring: version, full: full, withValues: withValues)
             let ruled = try RuleAudit(store, rules, version: version)
             return ValidationReport(
                 version.name, audit, rules: withValues ? ruled.findings.map(\.showingValues) : ruled.findings)

@@ -164,7 +164,7 @@ struct AnswerSession {
 
     /// Whether an answer is about two versions in the range.
     private func isOnTheWay(_ answer: Answer) -> Bool {
-        // Nobody else can take back what is about versions that there are no more.
+        // Nothing else can take back what is about versions that there are no more.
         guard let (from, to) = versions.positions(of: answer) else { return true }
         return range.contains(from) && range.contains(to)
     }

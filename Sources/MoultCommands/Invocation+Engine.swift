@@ -27,7 +27,7 @@ extension Invocation {
     func runs(of store: String) throws -> [RunRecord] { try migrator.runs(of: store) }
 
     /// The name of a store's version: in the model that `--model` names, otherwise what its backups or its metadata say;
-    /// empty where nobody knows.
+    /// empty where that is not known.
     func versionName(of store: String, _ console: Console) throws -> String {
         try migrator.versionName(of: store) { try versionsIfKnown(console) }
     }

@@ -256,7 +256,7 @@ package struct PreparedMigration: Sendable {
 // MARK: - What can wait
 
 extension PreparedMigration {
-    /// What waits, or why nothing does; nil if nobody asked for that, or there is nothing to do.
+    /// What waits, or why nothing does; nil if that was not asked for, or there is nothing to do.
     package var deferral: Deferral? {
         guard options.defersWork, let bound else { return nil }
         let reasons = Self.reasonsAgainstDeferring(plan, options)

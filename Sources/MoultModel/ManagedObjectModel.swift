@@ -149,6 +149,12 @@ extension ManagedObjectModel {
         return self.relationship(name, of: destination)
     }
 
+    /// Whether one object at most can lead to each destination: the inverse is to-one, or a to-many has none, so that the
+    /// row of each destination names the object.
+    package func isTakenOnce(by relationship: RelationshipDescription) -> Bool {
+        inverse(of: relationship).map { !$0.isToMany } ?? relationship.isToMany
+    }
+
     /// The entities that belong to a configuration; nil if the model has no configuration of that name.
     public func entities(inConfiguration name: String) -> [EntityDescription]? {
         configurations.first { $0.name == name }.map { $0.entityNames.compactMap(self.entity) }

@@ -33,7 +33,8 @@ public struct MigrationLoss: Sendable, Hashable {
         case removed
         /// Both versions have it, and nothing carries it over.
         case dropped
-        /// The relationship becomes to-one and keeps one destination.
+        /// The relationship becomes to-one and keeps one destination; or it becomes a to-many without inverse, and each
+        /// destination keeps one object that leads to it.
         case narrowed
         /// The objects that the links lead to are of no entity that the relationship leads to in the new version.
         case redirected
@@ -63,7 +64,7 @@ public struct MigrationLoss: Sendable, Hashable {
     /// The name of the version that does not have it any more.
     public var version: String
     /// The name of the code that dropped the objects, and why; the type that values cannot be converted to; SQLite's
-    /// reason for ``Reason/conflict``; the words of a constraint, without its literals.
+    /// reason for ``Reason/conflict``; why links are ``Reason/narrowed`` where no to-one is the reason; the words of a constraint, without its literals.
     public var detail: String?
     /// Whether the app's own code read the values before they left.
     public var isReadByCode = false
@@ -123,7 +124,8 @@ extension MigrationLoss: CustomStringConvertible {
         case (.rows, _): return "\(amount) of \(place) \(areDeleted): no entity mapping takes \(them)."
         case (.order, _): return "The order of \(lowerAmount) of \(place) is lost: the relationship becomes unordered."
         case (_, .narrowed):
-            return "\(amount) of \(place) \(areLost): the relationship becomes to-one and keeps one destination."
+            let why = detail ?? "the relationship becomes to-one and keeps one destination"
+            return "\(amount) of \(place) \(areLost): \(why)."
         case (_, .redirected):
             return "\(amount) of \(place) \(areLost): the objects they lead to are not of the relationship's new "
                 + "destination."

@@ -12,7 +12,7 @@ package struct OutcomeReport: Sendable {
     private let rehearsal: RehearsalOutcome?
     private let deferral: Deferral?
 
-    /// - Parameter deferral: what waits; nil if nobody asked for that.
+    /// - Parameter deferral: what waits; nil if that was not asked for.
     package init(_ plan: MigrationPlan, _ outcome: MigrationOutcome, deferral: Deferral? = nil) {
         (from, to) = (plan.from.name, plan.to.name)
         (self.outcome, rehearsal, self.deferral) = (outcome, nil, deferral)

@@ -44,7 +44,7 @@ extension RuleFixOutcome {
         ]
     }
 
-    /// - Parameter isRehearsed: whether it was done on a copy that nobody keeps.
+    /// - Parameter isRehearsed: whether it was done on a copy that is not kept.
     package func lines(style: TextStyle, isRehearsed: Bool) -> [String] {
         let parts = [
             (changed, "changed"), (deleted, "deleted"), (quarantined, "quarantined"), (inserted, "made"),

@@ -35,7 +35,7 @@ package struct Backup: ~Copyable {
     /// Pages of the source, after the first step.
     package var pageCount: Int { Int(sqlite3_backup_pagecount(handle)) }
 
-    /// Copies everything. `progress` is told the pages done and all of them after each step, and ends the copy,
+    /// Copies everything. `progress` gets the pages done and all of them after each step, and ends the copy,
     /// with the error `cancelled` and the destination as it was, by returning false.
     package consuming func run(stepPages: Int32, progress: (_ done: Int, _ all: Int) throws -> Bool) throws {
         while try !step(pages: stepPages) {

@@ -13,7 +13,7 @@ package final class Connection {
         /// The database must exist.
         case readWrite
         case create
-        /// For a file that nobody changes while it is open: no locks, no side files, journals ignored.
+        /// For a file that does not change while it is open: no locks, no side files, journals ignored.
         case immutable
     }
 

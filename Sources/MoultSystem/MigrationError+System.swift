@@ -54,6 +54,13 @@ extension MigrationError {
         }
     }
 
+    /// The error of a path where something is already.
+    package static func taken(_ path: String, for place: String? = nil) -> MigrationError {
+        MigrationError(
+            .usage, "There is already something at \(path).", place: place ?? path,
+            remedy: "Name a path that does not exist, or move what is there.")
+    }
+
     /// The error of something that has a file's name and is none.
     ///
     /// - Parameter type: as `st_mode` has it.

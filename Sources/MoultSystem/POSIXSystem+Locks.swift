@@ -17,7 +17,7 @@ extension POSIXSystem {
                 if number == EWOULDBLOCK { return nil }
                 throw MigrationError.system("lock", path, error: number)
             }
-            // A lock on a file that was removed or replaced in the meantime keeps nobody out: take it again.
+            // A lock on a file that was removed or replaced in the meantime keeps no process out: take it again.
             var held = stat()
             if fstat(descriptor, &held) == 0, let named = try status(of: path), named.isSameFile(as: FileStatus(held)) {
                 return FileLock {

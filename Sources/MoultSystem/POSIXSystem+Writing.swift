@@ -36,6 +36,39 @@ extension POSIXSystem {
         guard result == 0 else { throw MigrationError.system("rename", path) }
     }
 
+    package func rename(_ path: String, toUnused newPath: String) throws {
+        if renameExclusively(path, newPath) == 0 { return }
+        guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw failure(to: newPath, from: path) }
+        // A volume that cannot: a second name replaces nothing either. A folder has only one, and replaces no other that
+        // holds anything.
+        if link(path, newPath) == 0 {
+            try remove(path)
+        } else {
+            guard errno != EEXIST else { throw failure(to: newPath, from: path) }
+            guard try !exists(newPath), try !isLink(newPath) else { throw MigrationError.taken(newPath) }
+            try rename(path, to: newPath)
+        }
+    }
+
+    private func failure(to newPath: String, from path: String) -> MigrationError {
+        [EEXIST, ENOTEMPTY].contains(errno) ? .taken(newPath) : .system("rename", path)
+    }
+
+    /// `man 2 renameat2`, which Glibc's module for Swift does not have.
+    private func renameExclusively(_ path: String, _ newPath: String) -> Int32 {
+        #if canImport(Glibc)
+            typealias Call = @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
+            guard let symbol = dlsym(nil, "renameat2") else {
+                errno = ENOSYS
+                return -1
+            }
+            let noReplace: UInt32 = 1
+            return unsafeBitCast(symbol, to: Call.self)(AT_FDCWD, path, AT_FDCWD, newPath, noReplace)
+        #else
+            return renamex_np(path, newPath, UInt32(RENAME_EXCL))
+        #endif
+    }
+
     @discardableResult
     package func remove(_ path: String) throws -> Bool {
         if unlink(path) == 0 { return true }

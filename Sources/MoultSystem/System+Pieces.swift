@@ -1,7 +1,7 @@
 extension System {
     /// Hands over a part of a file in pieces of at most a mebibyte, so that memory does not grow with the file.
     ///
-    /// Always of the real machine: it only reads, and files that nobody writes to.
+    /// Always of the real machine: it only reads, and files that are not written to.
     ///
     /// - Parameters:
     ///   - offset: the first byte.

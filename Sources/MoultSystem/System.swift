@@ -36,6 +36,11 @@ package protocol System: Sendable {
     func synchronise(_ path: String) throws
     /// Replaces what has the new name, in one step.
     func rename(_ path: String, to newPath: String) throws
+    /// Gives a file or a folder a name that nothing has, in one step: what another process makes there in the meantime is
+    /// not replaced.
+    ///
+    /// - Throws: `usage` if something has the name.
+    func rename(_ path: String, toUnused newPath: String) throws
     /// Removes a file, or an empty folder; false where nothing has that name.
     @discardableResult func remove(_ path: String) throws -> Bool
     /// A folder that is there already is fine, and keeps its rights.
@@ -64,9 +69,9 @@ package protocol System: Sendable {
     var now: Timestamp { get }
     /// Nanoseconds of a clock that never goes back.
     var monotonicNanoseconds: UInt64 { get }
-    /// The folder for files that nobody needs after the process.
+    /// The folder for files that are not needed after the process.
     var temporaryFolder: String { get }
-    /// Sixteen random digits for a name that nobody else has.
+    /// Sixteen random digits for a name that is not in use.
     func uniqueName() -> String
 }
 

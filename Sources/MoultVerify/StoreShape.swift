@@ -1,6 +1,6 @@
 /// What a store should look like, in SQL's own words.
 ///
-/// Who verifies shares no code with who made the store: it is told names and numbers, and asks the file itself.
+/// Who verifies shares no code with who made the store: it is given names and numbers, and asks the file itself.
 package struct StoreShape: Sendable, Equatable {
     /// One table, index or trigger that a fresh store has, with its text.
     package struct Object: Sendable, Hashable {

@@ -57,13 +57,15 @@ package struct StoreVerifier {
     }
 
     /// SQLite's own check of every page: `quick_check`, or `integrity_check`, which compares indexes with tables too.
-    package func pages(full: Bool = false) throws -> [Finding] {
-        let check = full ? "integrity_check" : "quick_check"
+    ///
+    /// - Parameter known: the indexes that do not match their tables, where that has been found already.
+    package func pages(full: Bool = false, indexes known: [IndexFault]? = nil) throws -> [Finding] {
+        let check = full && known == nil ? "integrity_check" : "quick_check"
         let messages = try connection.rows("PRAGMA \(schema.quotedName).\(check)(20)") { $0.text(0) ?? "" }
-        guard messages != ["ok"] else { return [] }
+        let isWell = messages == ["ok"]
         // Damaged pages may end the reading; they are named all the same.
-        let indexes = full ? (try? IndexFault.all(connection, schema: schema)) ?? [] : []
-        let others = messages.filter { message in !indexes.contains { message.isAbout($0.index) } }
+        let indexes = known ?? (full && !isWell ? (try? IndexFault.all(connection, schema: schema)) ?? [] : [])
+        let others = isWell ? [] : messages.filter { message in !indexes.contains { message.isAbout($0.index) } }
         return others.map { finding("damaged-page", .error, place: schema, $0, MigrationError.damagedStoreRemedy) }
             + indexes.map { fault in
                 finding(

@@ -43,6 +43,19 @@ struct NewPathTests {
         #expect(try Self.refused(store + ".moult")?.code == .usage)
     }
 
+    @Test func `two stores do not share a folder of external data`() throws {
+        let folder = try ScratchFolder()
+        let system = POSIXSystem()
+        let store = folder.path + "/store.sqlite"
+        let error = #expect(throws: MigrationError.self) {
+            try system.checkNewPath(folder.path + "/store.db", isStore: true, apartFrom: store)
+        }
+        #expect(error?.code == .usage && error?.message.contains(".store_SUPPORT") == true)
+        try system.checkNewPath(folder.path + "/other.db", isStore: true, apartFrom: store)
+        try system.makeFolder(folder.path + "/to")
+        try system.checkNewPath(folder.path + "/to/store.sqlite", isStore: true, apartFrom: store)
+    }
+
     @Test func `a link that leads to nothing is something`() throws {
         let folder = try ScratchFolder()
         let link = folder.path + "/link.sqlite"

@@ -201,6 +201,28 @@ struct SharedFolderTests {
         #expect(try !system.exists(living.path))
     }
 
+    @Test func `a name that is taken is not replaced, whatever has it`() throws {
+        let folder = try ScratchFolder()
+        let system = POSIXSystem()
+        let (file, taken) = (folder.path + "/file", folder.path + "/taken")
+        try system.write(Array("new".utf8), to: file)
+        try system.write(Array("old".utf8), to: taken)
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: "nowhere")
+        try system.makeFolder(folder.path + "/empty")
+        for name in ["taken", "link", "empty"] {
+            let error = #expect(throws: MigrationError.self) {
+                try system.rename(file, toUnused: folder.path + "/" + name)
+            }
+            #expect(error?.code == .usage && error?.message.contains(name) == true)
+        }
+        #expect(try system.read(taken) == Array("old".utf8))
+        #expect(throws: MigrationError.self) { try system.rename(folder.path + "/empty", toUnused: taken) }
+        try system.rename(file, toUnused: folder.path + "/free")
+        #expect(try system.read(folder.path + "/free") == Array("new".utf8) && !system.exists(file))
+        try system.rename(folder.path + "/empty", toUnused: folder.path + "/folder")
+        #expect(try system.list(folder.path) == ["folder", "free", "link", "taken"])
+    }
+
     @Test func `an error of the disk, a full one and a full table of files are called by their names`() {
         #expect(
             MigrationError.system("read", "x", error: EIO).message == "The disk failed while Moult tried to read x.")

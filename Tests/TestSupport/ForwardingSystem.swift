@@ -28,6 +28,9 @@ extension ForwardingSystem {
     }
     package func synchronise(_ path: String) throws { try real.synchronise(path) }
     package func rename(_ path: String, to newPath: String) throws { try real.rename(path, to: newPath) }
+    package func rename(_ path: String, toUnused newPath: String) throws {
+        try real.rename(path, toUnused: newPath)
+    }
     package func remove(_ path: String) throws -> Bool { try real.remove(path) }
     package func makeFolder(_ path: String, _ rights: FileRights) throws { try real.makeFolder(path, rights) }
     package func setSize(_ size: Int64, of path: String) throws { try real.setSize(size, of: path) }

@@ -18,6 +18,12 @@ struct GrowthCommand {
 
         diff V000 V001 --model MODEL
 
+        lint MODEL
+
+        compile MODEL --out NEW
+
+        decompile STORE --out NEW
+
         answer MODEL
 
         create NEW --model MODEL --fill 2
@@ -57,6 +63,8 @@ struct GrowthCommand {
 
         migrate STORE --model MODEL --deferred
         finish STORE --model MODEL
+
+        migrate STORE --model MODEL --into NEW
 
         resume STORE --model MODEL
 

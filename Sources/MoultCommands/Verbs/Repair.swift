@@ -32,7 +32,7 @@ extension Verb {
         guard var migration = repair.migration else {
             let found = repair.found
             console.print(found.document(of: nil, dryRun: invocation[.dryRun])) { style in
-                found.lines(style: style)
+                found.lines(isDone: false, style: style)
                     + [found.isWell ? "Nothing to repair." : "Nothing that a repair can fix; see above."]
             }
             return found.isWell ? .done : .findings
@@ -100,25 +100,25 @@ extension RepairReport {
                         "rule": .string(finding.rule.rawValue), "place": .string(finding.place),
                         "count": .integer(finding.count), "keys": .array(finding.keys.map(JSONValue.integer)),
                         "quarantined": .integer(finding.quarantined), "left": .integer(finding.left),
-                        "remedy": .string(finding.rule.remedy),
+                        "remedy": .string(finding.rule.sentence(isDone: outcome != nil)),
                     ]
                 }), "remarks": .array(remarks.map(\.document)),
         ]
     }
 
-    /// What was found, and what became of it.
-    fileprivate func lines(style: TextStyle) -> [String] {
+    /// What was found, and what became of it, or would.
+    fileprivate func lines(isDone: Bool, style: TextStyle) -> [String] {
         let remarks = remarks.flatMap { $0.lines(style: style) }
         guard !findings.isEmpty else { return remarks }
         var table = TextTable([
-            .left("rule"), .left("at"), .right("rows"), .right("quarantined"), .right("left"), .left("what is done"),
+            .left("rule"), .left("at"), .right("rows"), .right("quarantined"), .right("left"),
+            .left(isDone ? "what was done" : "what will be done"),
         ])
         for finding in findings {
             table.add(
                 finding.rule.rawValue, finding.place, Quantity.count(finding.count),
                 Quantity.count(finding.quarantined),
-                Quantity.count(finding.left),
-                finding.rule.remedy)
+                Quantity.count(finding.left), finding.rule.sentence(isDone: isDone))
         }
         return remarks + table.lines(style: style)
     }
@@ -126,7 +126,7 @@ extension RepairReport {
     fileprivate func lines(
         of outcome: MigrationOutcome?, style: TextStyle
     ) -> [String] {
-        var lines = lines(style: style)
+        var lines = lines(isDone: outcome != nil, style: style)
         if let outcome {
             if let backup = outcome.backup?.name { lines.append("The old store is kept as the backup \(backup).") }
             if quarantined > 0 {

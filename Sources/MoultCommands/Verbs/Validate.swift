@@ -42,7 +42,8 @@ extension Verb {
         // What does not fit the model is said before the store is read.
         var names = RuleModelCheck(version.model)
         try names.check(rules, place: place)
-        let audit = try StoreAudit(store, at: version, full: invocation[full], withValues: invocation[values])
+        let audit = try StoreAudit(
+            store, model: version.model, requiring: version, full: invocation[full], withValues: invocation[values])
         let ruled = try RuleAudit(store, rules, version: version, source: compared, place: place)
         var report = ValidationReport(
             version: version.name, audit: audit, rules: ruled.findings, withValues: invocation[values])
@@ -55,7 +56,7 @@ extension Verb {
     }
 
     private static let full = Option.flag(
-        "full", "Also compare every index with its table, and look for cycles and wrong derived counts.")
+        "full", "Also look for cycles and wrong derived counts.")
     private static let values = Option.flag(
         "values", "Print what the faulty rows hold, not only their keys.")
     private static let source = Option.value(

@@ -29,7 +29,7 @@ package enum UnfinishedPath {
     /// - Throws: `usage` where somebody has made something there since.
     static func end(_ part: String, as path: String, _ system: any System) throws {
         try system.checkNewPath(path)
-        try system.rename(part, to: path)
+        try system.rename(part, toUnused: path)
     }
 
     /// What processes that are no more left for a path.

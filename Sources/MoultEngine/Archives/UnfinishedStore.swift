@@ -35,11 +35,14 @@ struct UnfinishedStore {
 
     /// Makes the folder, after removing what processes that are no more have left for the path.
     ///
-    /// - Parameter places: where nothing may be, the path itself included.
+    /// - Parameters:
+    ///   - places: where nothing may be, the path itself included.
+    ///   - store: one that must not have the same folder of external data.
     /// - Throws: `usage` if one of them is taken, `locked` if another process makes the same store.
-    init(at path: String, taking places: [String], _ system: any System) throws {
+    init(at path: String, taking places: [String], apartFrom store: String? = nil, _ system: any System) throws {
         try Self.removeAbandoned(path, system)
         try UnfinishedPath.checkUncontended(path, system)
+        try system.checkNewPath(path, isStore: true, apartFrom: store)
         try Self.check(places, path, system)
         self.init(path: path, folder: UnfinishedPath.make(for: path, system), system)
         try system.makeFolder(folder)
@@ -54,7 +57,8 @@ struct UnfinishedStore {
 
     /// Gives the store its name, and before it what belongs to it.
     ///
-    /// - Parameter places: where nothing may be: somebody may have made something there since.
+    /// - Parameter places: where nothing may be. Another process may have made something there since; what it makes
+    ///   between this check and the rename is not replaced either.
     /// - Returns: why the folder could not be synchronised in the end; the store is there and whole as long as the machine
     ///   keeps its power.
     func install(taking places: [String]) throws -> (any Error)? {
@@ -64,9 +68,9 @@ struct UnfinishedStore {
         try system.write(Array(before.map(\.from).map(Path.name).joined(separator: "\n").utf8), to: mark)
         for file in [mark, folder, Path.folder(of: folder)] { try system.synchronise(file) }
         do {
-            for (from, to) in before { try system.rename(from, to: to) }
+            for (from, to) in before { try system.rename(from, toUnused: to) }
             try system.synchronise(Path.folder(of: path))
-            try system.rename(new, to: path)
+            try system.rename(new, toUnused: path)
         } catch {
             _ = try? removeMoved()
             throw error
@@ -79,8 +83,9 @@ struct UnfinishedStore {
         }
     }
 
+    /// What is at the path belongs to another process as long as the store has not left its folder.
     private func removeMoved() throws {
-        guard try system.exists(mark), try !system.exists(path) else { return }
+        guard try system.exists(mark), try system.exists(new) || !system.exists(path) else { return }
         let names = String(decoding: try system.read(mark), as: UTF8.self).split(separator: "\n")
         for (from, to) in companions where names.contains(Path.name(of: from)[...]) {
             if try !system.exists(from) { try system.removeTree(to) }

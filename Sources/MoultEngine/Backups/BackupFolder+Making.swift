@@ -106,14 +106,14 @@ extension BackupFolder {
         try system.makeFile(path, rights)
         let copy = try Connection(path, mode: .readWrite)
         defer { copy.close() }
-        // Nobody reads a draft that was not finished, so it needs no journal; the finished file is synchronised once.
+        // A draft that was not finished is never read, so it needs no journal; the finished file is synchronised once.
         try copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
         let pageSize = try source.integer("PRAGMA page_size") ?? 4096
         try Backup(from: source, to: copy).run(stepPages: 2_048) { done, all in
             observer.report(.backup, Double(done) / Double(max(all, 1)), bytes: Int64(done) * pageSize)
             return !observer.isCancelled()
         }
-        // What is small is copied in one step, and nobody was asked.
+        // What is small is copied in one step, and cancelling was not asked about.
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(path) }
     }
 

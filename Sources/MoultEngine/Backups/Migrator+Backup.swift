@@ -7,7 +7,7 @@ extension Migrator {
     /// Makes and verifies a backup; the store is not changed.
     ///
     /// A store that another process has open, and writes to, is backed up anyway: one state of it, through SQLite. What
-    /// an earlier run left is recovered where nobody has the store open.
+    /// an earlier run left is recovered where no process has the store open.
     ///
     /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not released it.
     package func backUp(

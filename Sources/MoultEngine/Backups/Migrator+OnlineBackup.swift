@@ -5,7 +5,7 @@ import MoultSystem
 
 extension Migrator {
     /// Makes and verifies a backup of a store that is open, in this process or another: SQLite copies it next to those
-    /// who read, and those who write wait in the meantime. Only connections touch the file, so that nobody's locks are
+    /// who read, and those who write wait in the meantime. Only connections touch the file, so that no locks are
     /// lost.
     ///
     /// - Throws: `locked` if another run of Moult has the store, or somebody does not end writing.

@@ -49,8 +49,26 @@ package struct WriteAheadLog {
             try system.bytes(of: path, from: $0.place, count: pageSize)
         }
         let present = try system.bytes(of: store, from: (first.page - 1) * pageSize, count: pageSize)
-        guard !versions.contains(present) else { return nil }
+        guard try !versions.contains(present) && !beganOn(frames) else { return nil }
         return "the store was written after it, and page \(first.page) has none of its versions."
+    }
+
+    /// Whether the log was begun on the store as it is: a store that was copied after its log is newer, and is its own.
+    ///
+    /// The first transaction of a log that writes page 1 counts the file change counter up by one (or, after another
+    /// connection's, by none), and changes the schema cookie only with the schema (the SQLite file format, sections
+    /// 1.3.7 and 1.3.12). A backup that SQLite has made has counters of its own. A log without page 1 says nothing.
+    private func beganOn(_ frames: [Frame]) throws -> Bool {
+        let pages = try frames.filter { $0.page == 1 }.map {
+            try system.bytes(of: path, from: $0.place, count: pageSize)
+        }
+        let own = try system.bytes(of: store, from: 0, count: pageSize)
+        guard let first = pages.first, first.count == Int(pageSize), own.count == Int(pageSize), !pages.contains(own)
+        else { return false }
+        let counts = Self.number(first, 24) - Self.number(own, 24)
+        let cookies = Self.number(first, 40) - Self.number(own, 40)
+        let hasItsSize = try system.status(of: store)?.size == Self.number(own, 28) * pageSize
+        return (0...1).contains(counts) && (0...counts).contains(cookies) && hasItsSize
     }
 
     private struct Frame {

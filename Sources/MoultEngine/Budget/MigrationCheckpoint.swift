@@ -17,7 +17,7 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     package var script: String
     /// Which start of the machine the working files have been written in since they were last synchronised.
     package var boot: String
-    /// Sizes and times of the store's files when nobody had written to it since the beginning.
+    /// Sizes and times of the store's files if it was not written to since the beginning.
     package var store: JSONValue
     package var rowFacts: BoundPlan.RowFacts
     /// Calls that ended on their budget.

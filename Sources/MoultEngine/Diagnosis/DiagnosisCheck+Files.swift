@@ -19,7 +19,7 @@ extension DiagnosisCheck {
         return [site.finding("store-unreadable", .error, "\(error.message)\(cause(error))", remedy)]
     }
 
-    /// A WAL that is not the store's, or that nobody writes back.
+    /// A WAL that is not the store's, or that is never written back.
     static let sideFiles = DiagnosisCheck { site in
         guard try site.system.status(of: site.path)?.kind == .file else { return [] }
         var findings: [Finding] = []
@@ -32,21 +32,8 @@ extension DiagnosisCheck {
                         + "away (mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)) only if "
                         + "the store is complete without it."))
         }
-        for suffix in ["-wal", "-journal"] {
-            let path = site.path + suffix
-            let before = try site.system.status(of: path)
-            guard before != nil else { continue }
-            let fault =
-                suffix == "-wal"
-                ? try LogFrames(path, site.system).fault : try RollbackJournal(path, site.system).playbackFault
-            // A living writer's ends anywhere.
-            guard let fault, try site.system.status(of: path) == before else { continue }
-            findings.append(
-                site.finding(
-                    "side-file-damaged", .warning, place: path,
-                    "The \(suffix) next to the store is damaged, and what it held may be lost. \(fault)",
-                    "\(site.salvage) reads what is left of it"))
-        }
+        findings += try DamagedSideFiles.findings(
+            beside: site.path, site.system, remedy: "\(site.salvage) reads what is left of it")
         let sizes = try ["", "-wal"].map { try site.system.status(of: site.path + $0)?.size ?? 0 }
         if sizes[1] > max(sizes[0], 64 << 20) {
             findings.append(

@@ -1,6 +1,7 @@
 import MoultModel
 import MoultStore
 import MoultSystem
+import MoultVerify
 
 extension DiagnosisCheck {
     static let damagedPages = DiagnosisCheck { site in
@@ -16,26 +17,33 @@ extension DiagnosisCheck {
     /// Tables that lack something and rows that contradict each other: what a repair fixes, and what it cannot.
     static let rows = DiagnosisCheck { site in
         guard let version = site.version, site.isSound else { return [] }
-        let found = try repairs(site, version)
+        let (found, indexes) = try repairs(site, version)
         let rules = Set(found.findings.map(\.rule))
-        let audit = try StoreAudit(site.path, at: version, full: true, system: site.system)
+        let audit = try StoreAudit(
+            site.path, model: version.model, requiring: version, full: true, indexes: indexes, system: site.system)
+        // A check of its own finds those.
+        let remarks = found.remarks.filter { $0.code != DamagedSideFiles.code }
         let others = audit.findings.filter { finding in
-            finding.severity > .note && !found.remarks.contains(finding)
+            finding.severity > .note && finding.code != DamagedSideFiles.code && !remarks.contains(finding)
                 && RepairRule.repairing[finding.code]?.isDisjoint(with: rules) ?? true
         }
         let schema = Dictionary(
             audit.findings.filter { $0.severity == .error }.map { ($0.place, $0) }, uniquingKeysWith: { one, _ in one })
         // An index without rows makes nothing slow.
         let faults = found.findings.filter { $0.rule != .indexes || $0.count > 0 || schema[$0.place] != nil }
-        return faults.map { site.finding($0, schema[$0.place]) } + found.remarks + others
+        return faults.map { site.finding($0, schema[$0.place]) } + remarks + others
     }
 
-    /// What a repair would find; nothing where the store must be left alone, whose rows are audited anyway.
-    private static func repairs(_ site: DiagnosisSite, _ version: ModelVersion) throws -> RepairReport {
+    /// What a repair would find, and the indexes that do not match their tables; nothing where the store must be left
+    /// alone, whose rows and indexes are audited anyway.
+    private static func repairs(
+        _ site: DiagnosisSite, _ version: ModelVersion
+    ) throws -> (found: RepairReport, indexes: [IndexFault]?) {
         do {
-            return try StoreRepair(site.path, at: version, system: site.system).found
+            let repair = try StoreRepair(site.path, at: version, system: site.system)
+            return (repair.found, repair.indexFaults)
         } catch let error as MigrationError where [.cloudKit, .deferredWork].contains(error.code) {
-            return RepairReport()
+            return (RepairReport(), nil)
         }
     }
 

@@ -61,14 +61,8 @@ extension StoreMirror {
                 remedy: "Use it, or end it first: moult mirror stop.")
         }
         if let present { try removeUnfinished(present) }
-        try system.checkNewPath(record.second, isStore: true)
-        let support = Sidecar(store: record.second).support
-        guard support != sidecar.support else {
-            throw MigrationError(
-                .usage, "Both stores would keep their external data in \(support).", place: record.second,
-                remedy: "Name a path with another file name, or in another folder.")
-        }
-        try system.checkNewPath(support)
+        try system.checkNewPath(record.second, isStore: true, apartFrom: store)
+        try system.checkNewPath(Sidecar(store: record.second).support)
     }
 
     /// A start that died may have put its store in place, and nothing else can have the mirror's identifier; or only the
@@ -152,18 +146,20 @@ extension StoreMirror {
     private func putInPlace(_ copy: String) throws {
         let (from, to) = (Sidecar(store: copy), Sidecar(store: record.second))
         try system.synchronise(copy)
-        if try system.exists(from.support) {
+        let hasFiles = try system.exists(from.support)
+        if hasFiles {
             for name in try system.files(below: from.support) {
                 try system.synchronise(Path.join(from.support, name))
             }
-            try system.rename(from.support, to: to.support)
+            try system.rename(from.support, toUnused: to.support)
         }
-        guard try !system.exists(record.second) else {
-            throw MigrationError(
-                .usage, "Something was put at \(record.second) in the meantime.", place: record.second,
-                remedy: "Name a path that does not exist, or move what is there.")
+        do {
+            try system.rename(copy, toUnused: record.second)
+        } catch {
+            // Next to what another process has made there it would be taken for that one's.
+            if hasFiles { try system.rename(to.support, to: from.support) }
+            throw error
         }
-        try system.rename(copy, to: record.second)
         try system.synchronise(Path.folder(of: record.second))
     }
 }

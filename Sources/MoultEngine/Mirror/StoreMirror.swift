@@ -12,7 +12,7 @@ import MoultSystem
 /// for these keys alone. The store that follows keeps in its own metadata how far it is, written in the transaction of
 /// the rows, so that each change is taken over once however often either process dies.
 ///
-/// Nobody has to keep the stores open, and no trigger is put into either.
+/// No process has to keep the stores open, and no trigger is put into either.
 package struct StoreMirror: Sendable {
     /// The resolved path of the first store.
     package let store: String
@@ -160,7 +160,7 @@ extension StoreMirror {
         for store in [store, record.second] { try Recovery.removeParts(below: Sidecar(store: store).support, system) }
     }
 
-    /// A folder for what nobody needs after the run, on the volume of the second store.
+    /// A folder for what is not needed after the run, on the volume of the second store.
     func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
         let second = Sidecar(store: record.second)
         let folder = second.work("mirror")

@@ -41,7 +41,7 @@ extension Migrator {
     }
 
     /// The name of a store's version: in the versions given, otherwise what a backup of the same version was called,
-    /// otherwise what the store's metadata say; empty if nobody knows.
+    /// otherwise what the store's metadata say; empty if that is not known.
     ///
     /// - Parameter versions: asked when the store was read.
     package func versionName(of store: String, in versions: () throws -> ModelVersions?) throws -> String {

@@ -13,7 +13,7 @@ package struct RepairReport: Sendable, Equatable {
         package var keys: [Int64]
         /// Objects that went to the quarantine for it, those that could not be without them included.
         package var quarantined: Int64 = 0
-        /// Rows at fault afterwards, because nobody can say what would be right.
+        /// Rows at fault afterwards, because the right value is not known.
         package var left: Int64 = 0
 
         package static let keyLimit = MoultModel.Finding.keyLimit

@@ -28,24 +28,30 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// Those of a repair that names none. Core Data saves cycles, and an app may want them: they are cut only if asked for.
     package static let byDefault = Set(allCases).subtracting([.cycles])
 
-    /// What is done about it, in one sentence.
-    public var remedy: String {
-        switch self {
-        case .tables: "The table, or the entity's number, is created."
-        case .columns: "The column is added, with the model's default value."
-        case .indexes: "The index is created; a unique one only if no value occurs twice."
+    /// What a repair does about it, in one sentence.
+    public var remedy: String { sentence(isDone: false) }
+
+    /// What a repair has done about it, or will do.
+    package func sentence(isDone: Bool) -> String {
+        let (was, were) = isDone ? ("was", "were") : ("will be", "will be")
+        let (goes, go) = isDone ? ("went", "went") : ("will go", "will go")
+        return switch self {
+        case .tables: "The table, or the entity's number, \(was) created."
+        case .columns: "The column \(was) added, with the model's default value."
+        case .indexes: "The index \(was) created; a unique one only if no value occurs twice."
         case .history:
-            "Missing tables and columns are created, without their former contents. References to nothing are cleared."
-        case .numbers: "The number is set if only one can be right; otherwise the object goes to the quarantine."
-        case .dangling: "The reference is cleared."
-        case .inverses: "The free end is set; otherwise the end without a counterpart is cleared."
+            "Missing tables and columns \(were) created, without their former contents. References to nothing \(were) "
+                + "cleared."
+        case .numbers: "The number \(was) set if only one can be right; otherwise the object \(goes) to the quarantine."
+        case .dangling: "The reference \(was) cleared."
+        case .inverses: "The free end \(was) set; otherwise the end without a counterpart \(was) cleared."
         case .duplicates:
-            "The first object stays and gets the references to the others, which go to the quarantine. "
-                + "Of repeated pairs one row stays."
-        case .orphans: "The object goes to the quarantine, with those that require it."
-        case .cycles: "One link of each cycle is removed: that of the object with the smallest key."
-        case .counts: "The count is computed again."
-        case .keyCounters: "The counter is set to the highest key."
+            "The first object \(isDone ? "stayed and got" : "will stay and get") the references to the others, which \(go) "
+                + "to the quarantine. Of repeated pairs one row \(isDone ? "stayed" : "will stay")."
+        case .orphans: "The object \(goes) to the quarantine, with those that require it."
+        case .cycles: "One link of each cycle \(was) removed: that of the object with the smallest key."
+        case .counts: "The count \(was) computed again."
+        case .keyCounters: "The counter \(was) set to the highest key."
         }
     }
 

@@ -15,7 +15,7 @@ struct SchemaRepair: Sendable {
     let breaksReading: Bool
     private let script: SchemaScript
     /// The indexes that are made again, before anything is read by them.
-    private let faults: [IndexFault]
+    let faults: [IndexFault]
 
     var statements: [StoreScript.Statement] { script.statements + faults.compactMap(\.statement) }
     /// Whether an index gives other rows than its table.

@@ -26,6 +26,8 @@ package final class StoreRepair: Sendable {
     private let schema: SchemaRepair
     private let system: any System
 
+    /// The indexes that do not match their tables.
+    package var indexFaults: [IndexFault] { schema.faults }
     /// Whether tables or columns are missing, so that the rows were not looked at.
     package var leavesRows: Bool { schema.breaksReading }
 
@@ -54,7 +56,7 @@ package final class StoreRepair: Sendable {
                 ? [] : Self.rows(probe.connection, probe.path, version.model, rules, schema.history, system)
             var found = RepairReport(
                 findings: schema.report.findings + schema.waiting.map(\.found) + rows,
-                remarks: schema.report.remarks)
+                remarks: try schema.report.remarks + DamagedSideFiles.findings(beside: probe.path, system))
             // By an index that does not match its table an audit finds what is not so.
             guard !schema.hasIndexFaults else { return (probe.path, BoundPlan.Binding(snapshot), schema, found) }
             let audit = try StoreAudit(
@@ -113,7 +115,7 @@ package final class StoreRepair: Sendable {
     private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {
         let snapshot = try StoreSnapshot(site.connection)
         let gaps = HistoryGaps(PersistentHistory(of: try StoreLayout(actual: snapshot, model: model)), in: snapshot)
-        // What is still missing of history nothing can make, or nobody wants.
+        // What is still missing of history cannot be made, or was not asked for.
         let objects = try ObjectStore(
             over: site.connection, model: model, external: site.external,
             keepsHistory: gaps.tables.isEmpty && gaps.columns.isEmpty, on: site.system)

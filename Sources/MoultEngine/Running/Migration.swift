@@ -41,7 +41,7 @@ package struct Migration: Sendable {
     package var keptCopies = 0
     /// How much larger the store may become; nil if it keeps its size.
     var growth: StoreGrowth?
-    /// What was found in the rows when this was planned; nil if nobody looked.
+    /// What was found in the rows when this was planned; nil if that was not looked at.
     package var rowFacts: BoundPlan.RowFacts?
     /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
     package var precondition: @Sendable (Connection) throws -> Void

@@ -20,7 +20,7 @@ final class MigrationRun {
     var journal: Journal
     /// Whether the new store may be in place.
     var isCommitted = false
-    /// Whether nobody can tell, because the disk failed in the commit and afterwards.
+    /// Whether that is not known, because the disk failed in the commit and afterwards.
     var isUnsettled = false
     var bytes: Int64 = 0
     /// The room that the run has made sure of.
@@ -191,7 +191,7 @@ extension MigrationRun {
         return path
     }
 
-    /// The journal names the steps whose undo nobody would call if the process died.
+    /// The journal names the steps whose undo would not be called if the process died.
     private func runSteps(of pass: Migration, on copy: WorkingCopy) throws {
         let steps = pass.steps.filter { $0.undo != nil }.map(\.name)
         if !steps.isEmpty {

@@ -8,7 +8,7 @@ import MoultSystem
 /// What it writes are transactions of its own; a process that dies leaves the store as it was, and the code runs again
 /// from the start.
 package struct MigrationSite {
-    /// `main` is the new store; the schema `source` is the old one, which nobody changes.
+    /// `main` is the new store; the schema `source` is the old one, which is never changed.
     package let connection: Connection
     /// The path of the old store of this pass, for reading.
     package let source: String

@@ -18,20 +18,15 @@ extension Migrator {
     ) throws -> MigrationOutcome? {
         let store = prepared.store
         let target = Sidecar(store: path)
-        guard target.support != Sidecar(store: store).support else {
-            throw MigrationError(
-                .usage, "Both stores would keep their external data in \(target.support).", place: path,
-                remedy: "Name a path with another file name, or in another folder.")
-        }
-        let places = [path, target.support, target.folder] + StoreProbe.sideFileSuffixes.map { path + $0 }
-        let unfinished = try UnfinishedStore(at: path, taking: places, system)
+        let places = [path, target.support, target.folder]
+        let unfinished = try UnfinishedStore(at: path, taking: places, apartFrom: store, system)
         defer { unfinished.remove() }
         // Under its own name, after which what belongs to it is named.
         let folder = Path.join(unfinished.folder, "store")
         try system.makeFolder(folder)
         let copy = Sidecar(store: Path.join(folder, Path.name(of: path)))
-        if let log = try system.exists(store + "-wal") ? LogFrames(store + "-wal", system).fault : nil {
-            observer.report(.lock, 1, "The -wal of the store is damaged, and stays next to it. \(log)")
+        for finding in try DamagedSideFiles.findings(beside: store, system) {
+            observer.report(.lock, 1, "\(finding.message) It stays next to the store.")
         }
         do {
             try copyStore(store, to: copy, observer.part(0...0.2))
@@ -51,7 +46,10 @@ extension Migrator {
                     estimatedTimeRemaining: 0))
             return outcome
         } catch let error as MigrationError {
-            throw error.naming(store, insteadOf: copy.store)
+            // What a volume or a folder says is of the new store's.
+            let isOfDisk = [.insufficientStorage, .inputOutput, .readOnly].contains(error.code)
+            throw error.naming(isOfDisk ? path : store, insteadOf: copy.store)
+                .naming(Path.folder(of: path), insteadOf: folder)
         }
     }
 
@@ -135,13 +133,13 @@ extension MigrationObserver {
 }
 
 extension MigrationError {
-    /// With the path of the store that a person knows.
-    fileprivate func naming(_ store: String, insteadOf copy: String) -> MigrationError {
+    /// With a path that the person has named, in place of one below the folder of an unfinished store.
+    fileprivate func naming(_ path: String, insteadOf made: String) -> MigrationError {
         var error = self
-        error.message = message.replacing(copy, with: store)
-        error.place = place.replacing(copy, with: store)
-        error.remedy = remedy.replacing(copy, with: store)
-        error.cause = cause?.replacing(copy, with: store)
+        error.message = message.replacing(made, with: path)
+        error.place = place.replacing(made, with: path)
+        error.remedy = remedy.replacing(made, with: path)
+        error.cause = cause?.replacing(made, with: path)
         return error
     }
 }

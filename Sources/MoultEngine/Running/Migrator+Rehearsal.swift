@@ -35,6 +35,9 @@ extension Migrator {
             let folder = temporary.path
             defer { temporary.remove() }
             migration.ledger.begin()
+            for finding in try DamagedSideFiles.findings(beside: probe.path, system) {
+                observer.report(.lock, 1, "\(finding.message) A copy of it is kept before the store is changed.")
+            }
             try migration.precondition(probe.connection)
             let costs = try migration.script.costs(over: probe.connection)
             let observer = observer.withTotalRows(of: migration.script).timed(

@@ -117,7 +117,7 @@ extension Migrator {
             try restoreExternalFiles(backup, sidecar)
             try restorePages(of: source, to: lock.connection, observer)
         } catch {
-            // Where nobody can tell, the journal stays, and the next run finds out.
+            // Where that cannot be known, the journal stays, and the next run finds out.
             let state = Result {
                 try lock.settle()
                 return try StoreState(lock.connection)
@@ -162,7 +162,7 @@ extension Migrator {
         }
     }
 
-    /// Files that the backup does not know stay: the present state's backup may need them, and nobody reads them.
+    /// Files that the backup does not know stay: the present state's backup may need them, and nothing reads them.
     func restoreExternalFiles(_ backup: StoreBackup, _ sidecar: Sidecar) throws {
         let storeFolder = Path.folder(of: sidecar.store)
         // A store may have been renamed since; its folder of external data is named after it.

@@ -117,7 +117,7 @@ extension StoreScript {
 }
 
 extension StoreScript.Statement {
-    /// One whose rows nobody counted, such as an index, goes through the largest table that it changes or reads.
+    /// One whose rows were not counted, such as an index, goes through the largest table that it changes or reads.
     fileprivate func rowsTouched(_ sizes: [String: Int64], _ last: Int64) -> Int64 {
         if case .counted(let count) = rows { return count }
         return reads.union([table]).compactMap { sizes[$0] }.max() ?? rows.bound ?? last

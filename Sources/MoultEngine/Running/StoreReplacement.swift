@@ -74,12 +74,13 @@ struct StoreReplacement {
         let made = Path.join(sidecar.work(journal.run), "restored")
         try system.copy(backup.store, to: made, .like(backup.store))
         try system.synchronise(made)
-        guard try !system.exists(store) else {
+        do {
+            try system.rename(made, toUnused: store)
+        } catch let error as MigrationError where error.code == .usage {
             throw MigrationError(
                 .locked, "A store was created at this path in the meantime.", place: store,
                 remedy: "Close every app that uses it, and run the command again. It is backed up first.")
         }
-        try system.rename(made, to: store)
         try system.synchronise(Path.folder(of: store))
         observer.report(.commit, 1, bytes: backup.manifest.size)
     }

@@ -5,7 +5,7 @@ import MoultSystem
 
 /// The copy of a store that a script changes, with the unchanged store attached as `source`.
 ///
-/// Nobody reads a working copy whose process died, so it needs neither journal nor synchronisation; that the new store
+/// A working copy whose process died is never read, so it needs neither journal nor synchronisation; that the new store
 /// is durable is the commit's business.
 final class WorkingCopy {
     let path: String
@@ -18,7 +18,7 @@ final class WorkingCopy {
     private var weights: [Double] = []
 
     /// - Parameters:
-    ///   - source: a closed database file that nobody changes.
+    ///   - source: a closed database file that does not change.
     ///   - path: where the copy is made.
     ///   - store: the store that is migrated.
     ///   - isKept: whether a process that dies leaves the copy to the next one, which goes on with it; then it is
@@ -217,7 +217,7 @@ struct ScriptRunner {
         var last = system.monotonicNanoseconds
         // SQLite adds a statement's steps up when it pauses, and these never do.
         var taken = 0.0
-        // One whose steps nobody can tell, such as an index, is judged by the time.
+        // One whose steps are not known, such as an index, is judged by the time.
         let (begun, expected) = (last, observer.expectedSeconds(of: place.part, at: last))
         compiled.connection.onProgress(every: 20_000) {
             taken += 20_000

@@ -12,11 +12,26 @@ struct DamagedSideFiles {
 
     /// Copies what SQLite would leave out, before a connection is opened; once, as long as it stays there.
     ///
-    /// - Parameter isAlone: whether nobody else writes now: a living writer's log or journal ends anywhere.
+    /// - Parameter isAlone: whether no other process writes now: a living writer's log or journal ends anywhere.
     /// - Returns: the folder of the copies, and whether it is new; nil if nothing is damaged.
     /// - Throws: what the disk says.
     func keep(isAlone: Bool) throws -> (folder: String, isNew: Bool)? {
-        guard try !system.exists(sidecar.journal) else { return nil }
+        for _ in 0..<3 {
+            let damaged = try damaged(isAlone: isAlone)
+            guard !damaged.isEmpty else { return nil }
+            do {
+                return try keep(damaged)
+            } catch {
+                // A living process has removed it: nothing of it was lost, and another one may be there still.
+                let hasGone = try damaged.contains { try !system.exists(sidecar.store + $0.suffix) }
+                guard hasGone else { throw error }
+            }
+        }
+        return nil
+    }
+
+    private func damaged(isAlone: Bool) throws -> [(suffix: String, reason: String)] {
+        guard try !system.exists(sidecar.journal) else { return [] }
         var damaged: [(suffix: String, reason: String)] = []
         if isAlone, let reason = try present("-wal", { try LogFrames($0, system).fault }) {
             damaged.append(("-wal", reason))
@@ -26,29 +41,36 @@ struct DamagedSideFiles {
             return isAlone ? journal.playbackFault : journal.headerFault
         }
         if let journal { damaged.append(("-journal", journal)) }
-        guard !damaged.isEmpty else { return nil }
-        do {
-            return try keep(damaged)
-        } catch {
-            // A living process has removed it: nothing of it was lost.
-            guard try damaged.contains(where: { try !system.exists(sidecar.store + $0.suffix) }) else { throw error }
-            return nil
-        }
+        return damaged
     }
 
     private func keep(_ damaged: [(suffix: String, reason: String)]) throws -> (folder: String, isNew: Bool) {
         if let known = try copies(of: damaged.map(\.suffix)) { return (known, false) }
         let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")
-        try system.makeFolder(sidecar.damaged)
-        try system.makeFolder(folder)
+        do {
+            try system.makeFolder(sidecar.damaged)
+            try system.makeFolder(folder)
+            for (suffix, _) in damaged {
+                let copy = Path.join(folder, Path.name(of: sidecar.store) + suffix)
+                try system.copy(sidecar.store + suffix, to: copy)
+                try system.synchronise(copy)
+            }
+            for path in [folder, sidecar.damaged, sidecar.folder] { try system.synchronise(path) }
+        } catch {
+            discard(folder)
+            throw error
+        }
         for (suffix, reason) in damaged {
-            let copy = Path.join(folder, Path.name(of: sidecar.store) + suffix)
-            try system.copy(sidecar.store + suffix, to: copy)
-            try system.synchronise(copy)
             MigrationLog(sidecar, system).append("A copy of the \(suffix) is in \(folder): \(reason)")
         }
-        for path in [folder, sidecar.damaged, sidecar.folder] { try system.synchronise(path) }
         return (folder, true)
+    }
+
+    /// Removes a folder of copies that are not needed, and the one that it is in if nothing else is there.
+    func discard(_ folder: String) {
+        _ = try? system.removeTree(folder)
+        // Fails as long as there are copies of others.
+        _ = try? system.remove(sidecar.damaged)
     }
 
     /// The folder that has copies of the files as they are.
@@ -75,6 +97,31 @@ struct DamagedSideFiles {
             throw error
         }
     }
+}
+
+extension DamagedSideFiles {
+    /// What SQLite would leave out of the log and the rollback journal of a store, without changing anything.
+    ///
+    /// - Parameter remedy: what to do about it.
+    static func findings(
+        beside store: String, _ system: any System, remedy: String = "moult salvage reads what is left of it."
+    ) throws -> [Finding] {
+        try ["-wal", "-journal"].compactMap { suffix in
+            let path = store + suffix
+            let before = try system.status(of: path)
+            guard before?.kind == .file else { return nil }
+            let fault =
+                suffix == "-wal" ? try LogFrames(path, system).fault : try RollbackJournal(path, system).playbackFault
+            // A living writer's ends anywhere.
+            guard let fault, try system.status(of: path) == before else { return nil }
+            return Finding(
+                code: code, severity: .warning, place: path,
+                message: "The \(suffix) next to the store is damaged, and what it held may be lost. \(fault)",
+                remedy: remedy)
+        }
+    }
+
+    static let code = "side-file-damaged"
 }
 
 extension LogFrames {

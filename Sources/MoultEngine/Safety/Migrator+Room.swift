@@ -43,7 +43,7 @@ extension Migrator {
         return (try body(Migrator(options: frugal, system: system)), made)
     }
 
-    /// Removes what nobody needs of Moult's own; the names of the backups that went.
+    /// Removes what is no longer needed of Moult's own; the names of the backups that went.
     private func free(_ store: String) throws -> [String] {
         let path = try StoreProbe.checkFile(store, system)
         let lock = try StoreLock(path, system, patience: options.patience)

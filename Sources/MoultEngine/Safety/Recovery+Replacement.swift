@@ -37,7 +37,13 @@ extension Recovery {
         if try system.exists(Path.join(aside, name)) { return }
         for suffix in StoreProbe.sideFileSuffixes {
             let (kept, path) = (Path.join(aside, name) + suffix, sidecar.store + suffix)
-            if try system.exists(kept), try !system.exists(path) { try system.rename(kept, to: path) }
+            guard try system.exists(kept) else { continue }
+            // What another process has made there since is its own.
+            do {
+                try system.rename(kept, toUnused: path)
+            } catch let error as MigrationError where error.code == .usage {
+                continue
+            }
         }
         try system.synchronise(Path.folder(of: sidecar.store))
     }

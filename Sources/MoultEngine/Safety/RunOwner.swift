@@ -35,7 +35,7 @@ struct RunOwner {
         let bytes = (try? system.read(sidecar.lock)) ?? []
         let record = try? JSONValue(parsing: bytes, place: sidecar.lock, code: .internal)
         let recorded = record?["pid"]?.integer.flatMap(Int32.init(exactly:))
-        // One that has just taken the lock has not written its record yet: the file names the one before it, or nobody.
+        // One that has just taken the lock has not written its record yet: the file names the one before it, or none.
         process = system.holders(of: sidecar.lock).first?.identifier ?? recorded
         since = process == recorded ? record?["since"]?.string : nil
     }

@@ -37,10 +37,7 @@ package final class StoreLock {
         } catch let error as MigrationError where error.code == .locked {
             connection.close()
             // A living process writes them.
-            if let kept, kept.isNew {
-                _ = try? system.removeTree(kept.folder)
-                _ = try? system.remove(sidecar.damaged)
-            }
+            if let kept, kept.isNew { DamagedSideFiles(sidecar, system).discard(kept.folder) }
             throw Self.openElsewhere(store, system, cause: error.cause)
         }
     }
@@ -125,7 +122,7 @@ package final class StoreLock {
     /// A WAL whose synchronisation failed holds the whole transaction. The connection has taken it back; the next process
     /// would find it there, and take it for committed.
     ///
-    /// - Throws: what the disk says; then nobody knows which of the two the next process will find.
+    /// - Throws: what the disk says; then it is not known which of the two the next process will find.
     func settle() throws {
         try connection.writeBackLog(system)
     }
@@ -148,8 +145,19 @@ package final class StoreLock {
 // MARK: - Who holds it
 
 extension StoreLock {
+    /// Whether another process has a lock of SQLite's on a store, as far as the system tells.
+    ///
+    /// - Throws: `locked` that names it.
+    static func checkUnused(_ store: String, _ system: any System) throws {
+        guard holders(of: store, system).isEmpty else { throw openElsewhere(store, system, cause: nil) }
+    }
+
+    private static func holders(of store: String, _ system: any System) -> [RunningProcess] {
+        system.holders(of: store) + system.holders(of: store + "-shm")
+    }
+
     static func openElsewhere(_ store: String, _ system: any System, cause: String?) -> MigrationError {
-        let holders = system.holders(of: store) + system.holders(of: store + "-shm")
+        let holders = holders(of: store, system)
         let names = Set(holders.map { $0.name.isEmpty ? "process \($0.identifier)" : "\($0.name) (\($0.identifier))" })
         let who = names.isEmpty ? "Another process" : names.sorted().joined(separator: ", ")
         return MigrationError(

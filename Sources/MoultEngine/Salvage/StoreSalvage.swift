@@ -24,8 +24,8 @@ package struct StoreSalvage {
     /// - Parameters:
     ///   - store: the damaged store.
     ///   - path: where the new one is made; nothing may be there, nor at ``aside(of:)``.
-    /// - Throws: `usage` where a path is taken; `locked` where another process makes it, or keeps writing to the damaged
-    ///   store; `notAStore` where there is no table of a store, and no model names one;
+    /// - Throws: `usage` where a path is taken; `locked` where another process makes it, has the damaged store open or
+    ///   keeps writing to it; `notAStore` where there is no table of a store, and no model names one;
     ///   `modelNotFound`, `modelInvalid` where the store's own model is to be taken and there is none; then, as after any
     ///   other error, nothing is made.
     package func run(_ store: String, into path: String, isCancelled: @escaping () -> Bool = { false }) throws
@@ -65,11 +65,13 @@ package struct StoreSalvage {
     /// - Returns: what is wrong with a journal that SQLite cannot play back as a whole.
     private func copy(_ store: String, to copy: String) throws -> String? {
         var tries = 1
-        while try !StoreProbe.copy(store, to: copy, system) {
+        try StoreLock.checkUnused(store, system)
+        while try !StoreProbe.copy(store, to: copy, system) || !isAsCopied(store, copy) {
             guard tries < 3 else { throw StoreProbe.disturbed(store) }
             tries += 1
             for suffix in ["", "-wal", "-journal"] { try system.remove(copy + suffix) }
         }
+        try StoreLock.checkUnused(store, system)
         guard let journal = try system.status(of: copy + "-journal"), journal.size > 0 else { return nil }
         let fault = try RollbackJournal(copy + "-journal", system)
             .fault(besideDatabaseOf: system.status(of: copy)?.size ?? 0)
@@ -80,6 +82,15 @@ package struct StoreSalvage {
         // SQLite removes a journal that it has played back, and leaves one that is spent.
         let isLeft = try RollbackJournal(copy + "-journal", system).count > 0
         return fault ?? (isLeft ? "SQLite has not played it back." : nil)
+    }
+
+    /// Two writes within one tick of the volume's clock leave the same time: only the bytes tell them apart.
+    private func isAsCopied(_ store: String, _ copy: String) throws -> Bool {
+        try ["", "-wal", "-journal"].allSatisfy { suffix in
+            guard try system.exists(copy + suffix) else { return try !system.exists(store + suffix) }
+            return try system.exists(store + suffix)
+                && system.digest(of: copy + suffix) == system.digest(of: store + suffix)
+        }
     }
 
     private func recover(

@@ -213,7 +213,13 @@ struct MappingVerification {
                 if case .object(let id) = value { id } else { nil }
             })
         // The inverse may add links, and a to-one keeps one of many.
-        let isLossy = !relationship.isToMany || plan.destination.model.inverse(of: relationship)?.isToMany == false
+        let wasTakenOnce =
+            if case .relationship(let name) = source, let entity = plan.source.model.entity(object.entityName) {
+                plan.source.model.relationship(name, of: entity).map(plan.source.model.isTakenOnce) == true
+            } else { false }
+        let isLossy =
+            !relationship.isToMany || plan.destination.model.inverse(of: relationship)?.isToMany == false
+            || plan.destination.model.isTakenOnce(by: relationship) && !wasTakenOnce
         let mayBeEmpty = relationship.isToMany || isContended(relationship, source, from: object)
         let isRight =
             isLossy

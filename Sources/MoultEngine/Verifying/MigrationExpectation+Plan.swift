@@ -139,10 +139,9 @@ extension MigrationExpectation {
         _ plan: ExpectedPlan
     ) -> Bool {
         guard let before = plan.source.model.relationship(oldName, of: old),
-            let after = plan.destination.model.relationship(newName, of: new).flatMap(
-                plan.destination.model.inverse(of:))
+            let after = plan.destination.model.relationship(newName, of: new)
         else { return false }
-        return !after.isToMany && plan.source.model.inverse(of: before)?.isToMany != false
+        return plan.destination.model.isTakenOnce(by: after) && !plan.source.model.isTakenOnce(by: before)
     }
 
     private static func place(of name: String, in entity: EntityDescription, _ layout: StoreLayout) -> Pairs.Place? {

@@ -7,7 +7,7 @@ import MoultVerify
 
 /// Every fault of a store, found by reading it without changing a byte.
 package struct StoreAudit: Sendable {
-    package let findings: [Finding]
+    package private(set) var findings: [Finding]
     /// Objects by entity, without those of its sub-entities.
     package let rowCounts: [String: Int64]
 
@@ -15,43 +15,36 @@ package struct StoreAudit: Sendable {
 
     /// - Parameters:
     ///   - model: the model of the store's version.
-    ///   - full: compare every index with its table too (`integrity_check`), and look for cycles of references and derived
-    ///     counts that are wrong.
+    ///   - version: the version that the store had when it was looked up; nil if that is not to be asked again.
+    ///   - full: look for cycles of references and derived counts that are wrong, too.
     ///   - withValues: whether findings have the values of the rows that they name.
-    /// - Throws: what reading a file that is no usable store throws.
+    ///   - indexes: those that do not match their tables, where that is known.
+    /// - Throws: `locked` if another process has migrated the store since its version was looked up; what reading a file
+    ///   that is no usable store throws.
     package init(
-        _ store: String, model: ManagedObjectModel, full: Bool = false, withValues: Bool = false,
-        system: any System = POSIXSystem()
+        _ store: String, model: ManagedObjectModel, requiring version: ModelVersion? = nil, full: Bool = false,
+        withValues: Bool = false, indexes: [IndexFault]? = nil, system: any System = POSIXSystem()
     ) throws {
         self = try StoreProbe.read(store, system: system) { probe in
-            try Self(
-                probe.connection, ExternalStorage(store: probe.path), model: model, full: full, withValues: withValues,
-                on: system)
-        }
-    }
-
-    /// - Throws: `locked` if another process has migrated the store since its version was looked up.
-    package init(
-        _ store: String, at version: ModelVersion, full: Bool = false, withValues: Bool = false,
-        system: any System = POSIXSystem()
-    ) throws {
-        self = try StoreProbe.read(store, system: system) { probe in
-            let hashes = try StoreMetadata(from: probe.connection).hashes
-            guard hashes.map({ ModelVersions(versions: [version]).position(matching: $0) }) != .some(nil) else {
+            if let version, let hashes = try StoreMetadata(from: probe.connection).hashes,
+                ModelVersions(versions: [version]).position(matching: hashes) == nil
+            {
                 throw StoreProbe.disturbed(probe.path)
             }
-            return try Self(
-                probe.connection, ExternalStorage(store: probe.path), model: version.model, full: full,
-                withValues: withValues, on: system)
+            var audit = try Self(
+                probe.connection, ExternalStorage(store: probe.path), model: model, full: full, withValues: withValues,
+                indexes: indexes, on: system)
+            audit.findings += try DamagedSideFiles.findings(beside: probe.path, system)
+            return audit
         }
     }
 
     /// - Parameters:
     ///   - connection: the store as its schema `main`; nothing is written to it.
-    ///   - checksPages: not where somebody else does.
+    ///   - checksPages: whether pages and indexes are checked; not where the caller does.
     init(
         _ connection: Connection, _ external: ExternalStorage, model: ManagedObjectModel, full: Bool = false,
-        withValues: Bool = false, checksPages: Bool = true, on system: any System
+        withValues: Bool = false, checksPages: Bool = true, indexes: [IndexFault]? = nil, on system: any System
     ) throws {
         let snapshot = try StoreSnapshot(connection)
         var gaps = SchemaGaps()
@@ -66,7 +59,8 @@ package struct StoreAudit: Sendable {
         var shape = StoreShape(layout, withObjects: false)
         shape.history = StoreShape.history(of: layout).filter { gaps.history.isWhole($0.table) }
         let verifier = StoreVerifier(connection, shape: shape, withValues: withValues)
-        var found = checksPages ? try verifier.pages(full: full) : []
+        // Rows are looked up by indexes.
+        var found = checksPages ? try verifier.pages(full: true, indexes: indexes) : []
         // Damaged pages make every further answer doubtful, and may end the reading.
         if found.isEmpty {
             found += try verifier.structure()

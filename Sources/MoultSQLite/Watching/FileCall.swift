@@ -35,7 +35,7 @@ package struct FileCall {
     package enum Failure: Sendable, Hashable { case inputOutput, full }
 }
 
-/// Who is told of SQLite's calls before and after they are made.
+/// Hears of SQLite's calls before and after they are made.
 package protocol FileWatcher: AnyObject, Sendable {
     func answer(_ call: FileCall) -> FileCall.Answer
     /// The call has succeeded.

@@ -1,7 +1,7 @@
 /// The name of what a deferred migration leaves behind for later where its own would stand in the way:
 /// `Z_DEFERRED_<n>_<name>`.
 ///
-/// The table of a removed entity always gets one, so that it is told from a table that is somebody else's; a column
+/// The table of a removed entity always gets one, so that it differs from a table of another program; a column
 /// only where a new one takes its name. Nothing that Core Data or a model names begins like that.
 enum DeferredName {
     private static let prefix = "Z_DEFERRED_"
@@ -17,7 +17,7 @@ enum DeferredName {
         return original.isEmpty ? nil : String(original)
     }
 
-    /// A name for a leftover called `name` that nobody has.
+    /// A name for a leftover called `name` that is not in use.
     ///
     /// - Parameter taken: in capitals, for SQLite's names ignore case.
     static func make(for name: String, avoiding taken: Set<String>) -> String {

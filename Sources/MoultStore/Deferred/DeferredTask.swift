@@ -56,7 +56,7 @@ package struct DeferredTask: Sendable, Hashable {
         }
     }
 
-    /// About how long it takes at most, and so how long nobody can interrupt it without losing what it has done.
+    /// About how long it takes at most, and so how long it cannot be interrupted without losing what it has done.
     ///
     /// Calibrated on two slow cores; a row of a table that is made anew is written, compared, and left out once, and each
     /// of its indexes is sorted again.

@@ -149,7 +149,7 @@ extension Connection {
 }
 
 extension StoreSnapshot {
-    /// - Throws: `deferredWork` where another tool seems to have set tables aside that nobody here knows.
+    /// - Throws: `deferredWork` where another tool seems to have set tables aside that Moult does not know.
     package func checkDeferredWork() throws {
         guard metadata.hasDeferredWork else { return }
         let roots = Set(entityRows.filter { $0.superNumber == 0 }.map { "Z" + $0.name.uppercased() })

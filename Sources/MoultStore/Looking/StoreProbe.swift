@@ -79,7 +79,7 @@ package final class StoreProbe {
         privateFolder?.remove()
     }
 
-    /// Whether nobody wrote to the store since the probe was made. What was read from an immutable file that changed in
+    /// Whether the store is as it was when the probe was made. What was read from an immutable file that changed in
     /// the meantime is not to be trusted; a private copy and a read-only connection stay sound.
     package var isUndisturbed: Bool {
         guard let after = try? Self.statuses(of: path, system) else { return false }
@@ -118,7 +118,7 @@ extension StoreProbe {
     /// The names that SQLite puts behind a store's own for its side files.
     package static let sideFileSuffixes = ["-wal", "-journal", "-shm"]
 
-    /// Store, `-wal`, `-journal`; `-shm` is nobody's data and changes when a reader comes.
+    /// Store, `-wal`, `-journal`; `-shm` holds no data and changes when a reader comes.
     private static func statuses(of path: String, _ system: any System) throws -> [FileStatus?] {
         try [path, path + "-wal", path + "-journal"].map(system.status)
     }
@@ -127,7 +127,7 @@ extension StoreProbe {
         statuses.dropFirst().allSatisfy { $0.map { $0.size == 0 } ?? true }
     }
 
-    /// A copy that nobody wrote to while it was made; nil when three tries found a writer, or the folder has no space.
+    /// A copy of one state of the files; nil when three tries found a writer, or the folder has no space.
     private static func privateCopy(
         of path: String, in folder: String, _ system: any System, _ lack: inout MigrationError?
     ) throws -> (path: String, folder: TemporaryFolder)? {

@@ -67,7 +67,7 @@ package struct BoundPlan: Sendable {
     let highestKeys: [String: Int64]
     /// Pairs of places of entity mappings whose conditions no object fulfils both.
     let disjoint: Set<[Int]>
-    /// What can wait; nil where nobody asked for that.
+    /// What can wait; nil where that was not asked for.
     package let deferral: Deferral?
     /// Whether what an earlier deferred migration has left takes its place again.
     let isUndoing: Bool

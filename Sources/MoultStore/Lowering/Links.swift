@@ -103,7 +103,7 @@ extension StoreLowering {
     }
 
     /// The source numbers of those of `entity` and below that one of the mappings carries; nil when that is all of
-    /// them, so that nobody has to ask.
+    /// them, so that no condition is needed.
     func numbers(of entity: String, carriedBy carriers: [Contribution]) -> [Int]? {
         guard let entity = source.model.entity(entity) else { return [] }
         let fitting = Set(carriers.map(\.sourceNumber)).intersection(source.numbers(ofEntityAndDescendants: entity))

@@ -119,15 +119,24 @@ struct LossCount {
 
     private func narrowed() throws -> [MigrationLoss] {
         try carriedRelationships { new, pairs, contribution in
-            guard !new.isToMany, pairs.row != .owner else { return nil }
-            let owner: SQLText = "\(name: pairs.ownerColumn)"
+            // The row of a destination names one owner of a to-many without inverse.
+            let isTakenOnce = new.isToMany && new.inverseName == nil && pairs.row != .destination
+            guard isTakenOnce || !new.isToMany && pairs.row != .owner,
+                let links = lowering.links(new.name, of: contribution).first,
+                let own = source.table(for: contribution.source)?.name
+            else { return nil }
+            let condition: SQLText = contribution.values.condition.map { " AND (\($0))" } ?? ""
+            let owners: SQLText =
+                "SELECT s.Z_PK FROM main.\(table: own) AS s WHERE s.Z_ENT = \(contribution.sourceNumber)\(condition)"
             let lost = try connection.integer(
                 """
-                SELECT COALESCE(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM \(pairs.rows(in: "main")) \
-                WHERE \(owner) IS NOT NULL AND \(name: pairs.destinationColumn) IS NOT NULL GROUP BY \(owner))
+                SELECT (SELECT count(*) FROM \(lowering.carriedPairs(links, contributions)) \
+                AND p.\(name: pairs.ownerColumn) IN (\(owners))) - (SELECT count(*) FROM \
+                (\(lowering.keptPairs(links, as: new, of: contribution, contributions))) WHERE o IN (\(owners)))
                 """)
             return MigrationLoss(
-                .links, .narrowed, entity: contribution.source.name, property: new.name, count: lost, version: version)
+                .links, .narrowed, entity: contribution.source.name, property: new.name, count: lost, version: version,
+                detail: isTakenOnce ? "without an inverse, one object at most can lead to each destination" : nil)
         }
     }
 

@@ -207,7 +207,7 @@ extension StoreLowering {
         }
     }
 
-    /// Whether a value may change although nobody counts it as a write of the object: what triggers compute, and the key
+    /// Whether a value may change although it does not count as a write of the object: what triggers compute, and the key
     /// of an owner whose to-many has no inverse.
     private func isUncounted(_ column: EntityTable.Column, _ contributions: [Contribution]) -> Bool {
         switch column.role {

@@ -125,29 +125,72 @@ extension StoreLowering {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for relationship in destination.model.relationships(of: contribution.destination) {
-                guard !relationship.isOptional, !relationship.isToMany,
-                    let pairs = links(relationship.name, of: contribution).first?.pairs, pairs.row == .owner,
-                    let count = try count(contribution, "s.\(name: pairs.destinationColumn) IS NULL", connection),
-                    count > 0
-                else { continue }
-                var wasRequired = false
-                if case .relationship(let name)? = contribution.mapping.relationships[relationship.name] {
-                    wasRequired = source.model.relationship(name, of: contribution.source)?.isOptional == false
+                guard !relationship.isOptional, !relationship.isToMany else { continue }
+                let links = links(relationship.name, of: contribution)
+                guard !links.isEmpty else { continue }
+                let place = "\(contribution.destination.name).\(relationship.name)"
+                let had = links.map(Self.hasDestination).conditions(joinedBy: "OR")
+                if let count = try count(contribution, "NOT (\(had))", connection), count > 0 {
+                    var wasRequired = false
+                    if case .relationship(let name)? = contribution.mapping.relationships[relationship.name],
+                        let old = source.model.relationship(name, of: contribution.source)
+                    {
+                        // A required to-many may be empty.
+                        wasRequired = !old.isOptional && !old.isToMany
+                    }
+                    findings.append(required(place, count, wasRequired: wasRequired, isRelationship: true))
                 }
-                findings.append(
-                    required("\(contribution.destination.name).\(relationship.name)", count, wasRequired: wasRequired))
+                guard links.contains(where: { mayLoseDestination($0, as: relationship, of: contribution) })
+                else { continue }
+                let keeps = links.map { links -> SQLText in
+                    "s.Z_PK IN (SELECT o FROM (\(keptPairs(links, as: relationship, of: contribution, contributions))))"
+                }.conditions(joinedBy: "OR")
+                guard let count = try count(contribution, "(\(had)) AND NOT (\(keeps))", connection), count > 0
+                else { continue }
+                let isNarrowed = links.contains { self.isNarrowed($0, as: relationship, of: contribution) }
+                findings.append(lost(place, count, relationship, isNarrowed: isNarrowed))
             }
         }
         return findings
     }
 
+    /// Whether a row `s` has a destination in the store.
+    private static func hasDestination(_ links: Links) -> SQLText {
+        let pairs = links.pairs
+        if pairs.row == .owner { return "s.\(name: pairs.destinationColumn) IS NOT NULL" }
+        return """
+            s.Z_PK IN (SELECT p.\(name: pairs.ownerColumn) FROM \(pairs.rows(in: "main")) AS p \
+            WHERE p.\(name: pairs.ownerColumn) IS NOT NULL AND p.\(name: pairs.destinationColumn) IS NOT NULL)
+            """
+    }
+
+    /// Objects whose required destination stays with another object, or goes.
+    private func lost(
+        _ place: String, _ count: Int64, _ relationship: RelationshipDescription, isNarrowed: Bool
+    ) -> Finding {
+        let inverse = relationship.inverseName.map { "\(relationship.destinationEntityName).\($0)" } ?? "its inverse"
+        return Finding(
+            code: "required-missing", severity: .error, place: place,
+            message: "\(Quantity.count(count, "object loses its", plural: "objects lose their")) \(place), which is "
+                + "required: "
+                + (isNarrowed ? "\(inverse) keeps one destination." : "what it leads to is not carried over."),
+            remedy: "Make \(place) optional, or change or delete \(count == 1 ? "this object" : "these objects") "
+                + "before migrating.")
+    }
+
     /// A value that was required before and is missing all the same is an old fault, which migrating does not worsen.
-    private func required(_ place: String, _ count: Int64, wasRequired: Bool) -> Finding {
+    private func required(
+        _ place: String, _ count: Int64, wasRequired: Bool, isRelationship: Bool = false
+    ) -> Finding {
         Finding(
             code: "required-missing", severity: wasRequired ? .warning : .error, place: place,
             message: "\(Quantity.count(count, "object has", plural: "objects have")) no \(place), which "
                 + (wasRequired ? "was required already." : "becomes required."),
-            remedy: wasRequired ? "" : "Give the attribute a default value, or fill it before migrating.")
+            remedy: wasRequired
+                ? ""
+                : isRelationship
+                    ? "Make \(place) optional, or set it before migrating."
+                    : "Give the attribute a default value, or fill it before migrating.")
     }
 
     /// Objects that share a value that must be unique in the new version.

@@ -28,7 +28,7 @@ extension StoreLowering {
     }
 
     /// Whether several objects of the source may lead to the same destination.
-    private func mayLeadToOne(
+    func mayLeadToOne(
         _ pairs: RelationshipPairs, _ relationship: RelationshipDescription, _ contribution: Contribution
     ) -> Bool {
         switch pairs.row {

@@ -111,7 +111,7 @@ extension StoreLowering {
     }
 
     /// The most pairs that a join table can get: each row of another table holds one at most; unknown where join tables
-    /// hold them already, whose rows nobody has counted.
+    /// hold them already, whose rows were not counted.
     private func reach(of table: JoinTable) -> StoreScript.RowCount {
         let pairs = links(of: table.owner).map(\.pairs)
         let tables = Set(pairs.filter { $0.row != .neither && $0.path == nil }.map(\.table))

@@ -80,7 +80,7 @@ extension StoreScript {
     package enum RowCount: Sendable, Hashable, ExpressibleByIntegerLiteral {
         /// As the entities of the store were counted; 0 for a statement that changes the catalogue alone.
         case counted(Int64)
-        /// Nobody has counted them, but there are no more than these.
+        /// They were not counted, but there are no more than these.
         case atMost(Int64)
         case unknown
 
@@ -94,7 +94,7 @@ extension StoreScript {
             }
         }
 
-        /// What the statement counts for in the progress of a script: one where nobody has counted.
+        /// What the statement counts for in the progress of a script: one where they were not counted.
         package var progress: Int64 { if case .counted(let count) = self { count } else { 1 } }
     }
 }

@@ -5,19 +5,25 @@ extension System {
     /// Makes sure that something can be made at a path: its folder is there, and nothing has that name, not even a link
     /// that leads to nothing.
     ///
-    /// - Parameter isStore: whether SQLite will open it, and take files next to it for its own.
-    /// - Throws: `usage` if the path is taken, or if it is the name of a side file of a database that is there;
-    ///   `fileNotFound` without a folder.
-    package func checkNewPath(_ path: String, isStore: Bool = false) throws {
+    /// - Parameters:
+    ///   - isStore: whether SQLite will open it, and take files next to it for its own.
+    ///   - store: a store that must not have the same folder of external data.
+    /// - Throws: `usage` if the path is taken, or if it is the name of a side file of a database that is there, or if
+    ///   both stores would share a folder; `fileNotFound` without a folder.
+    package func checkNewPath(_ path: String, isStore: Bool = false, apartFrom store: String? = nil) throws {
         let sideFiles = isStore ? StoreProbe.sideFileSuffixes.map { path + $0 } : []
         if let taken = try ([path] + sideFiles).first(where: { try exists($0) || isLink($0) }) {
-            throw MigrationError(
-                .usage, "There is already something at \(taken).", place: path,
-                remedy: "Name a path that does not exist, or move what is there.")
+            throw MigrationError.taken(taken, for: path)
         }
         if isStore, let owner = try ownName(path) {
             throw MigrationError(
                 .usage, "\(path) is a place of \(owner).", place: path, remedy: "Name another path.")
+        }
+        let support = ExternalStorage(store: path).supportFolder
+        if let store, support == ExternalStorage(store: store).supportFolder {
+            throw MigrationError(
+                .usage, "Both stores would keep their external data in \(support).", place: path,
+                remedy: "Name a path with another file name, or in another folder.")
         }
         for suffix in StoreProbe.sideFileSuffixes where path.hasSuffix(suffix) {
             let database = String(path.dropLast(suffix.count))

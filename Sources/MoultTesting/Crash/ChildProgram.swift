@@ -13,7 +13,7 @@ import MoultSystem
     import Foundation
 #endif
 
-/// A program that runs next to this one, with nothing to read and nobody who reads what it writes.
+/// A program that runs next to this one, with nothing to read, whose output is not read.
 struct ChildProgram {
     private let identifier: pid_t
 

@@ -31,7 +31,7 @@ package struct KillTest: Sendable {
 
     /// - Parameters:
     ///   - program: the path of the program that migrates.
-    ///   - arguments: what it is told to migrate the copy.
+    ///   - arguments: the arguments with which it migrates the copy.
     package init(of store: String, program: String, arguments: @escaping @Sendable (_ copy: String) -> [String]) {
         self.store = store
         self.program = program

@@ -107,6 +107,14 @@ extension FaultSystem {
         }
     }
 
+    package func rename(_ path: String, toUnused newPath: String) throws {
+        try make(.rename, "rename", path) {
+            try real.rename(path, toUnused: newPath)
+        } then: {
+            $0.rename(path, to: newPath)
+        }
+    }
+
     package func remove(_ path: String) throws -> Bool {
         try make(.remove, "remove", path) {
             try real.remove(path)

@@ -10,7 +10,7 @@ public struct StoreContents: Sendable, Hashable {
     public let lines: [String]
 
     /// - Parameters:
-    ///   - path: a store that nobody is writing to.
+    ///   - path: a store that is not being written to.
     ///   - tables: left out, such as `Z_METADATA` if two stores are to differ in their UUID.
     /// - Throws: `fileNotFound` if there is none, `storeCorrupted` if SQLite finds it damaged.
     public init(ofStoreAt path: String, exceptTables tables: Set<String> = []) throws {

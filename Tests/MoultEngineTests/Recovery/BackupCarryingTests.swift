@@ -176,6 +176,28 @@ struct BackupCarryingTests {
         #expect(diagnosis.findings.contains { $0.code == "stale-wal" })
     }
 
+    /// Whether the log's transactions make the store larger.
+    @Test(arguments: [true, false])
+    func `a WAL that was copied before its store is the store's own`(grows: Bool) throws {
+        let fixture = try EngineFixture()
+        let app = try SQLiteProcess(fixture.store)
+        let sql = grows ? "UPDATE ZITEM SET ZDATA = zeroblob(9000) WHERE Z_PK < 9" : "UPDATE ZITEM SET Z_OPT = 7"
+        try app.run("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; \(sql)")
+        app.kill()
+        let copy = fixture.folder.path + "/copied.sqlite"
+        try system.write(try system.read(fixture.store + "-wal"), to: copy + "-wal")
+        try system.write(try system.read(fixture.store), to: copy)
+        for (path, seconds) in [(copy + "-wal", 1_000.0), (copy, 2_000.0)] {
+            let date = Date(timeIntervalSince1970: 1_700_000_000 + seconds)
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+        }
+        let log = try #require(try WriteAheadLog(beside: copy, system))
+        #expect(try log.strangeness() == nil)
+        #expect(!StoreDiagnosis(copy).findings.contains { $0.code == "stale-wal" })
+        #expect(try SQLiteShell.run(copy, "PRAGMA integrity_check") == "ok\n")
+        #expect(try SQLiteShell.run(copy, "SELECT count(*) FROM ZITEM WHERE Z_OPT = 7") == (grows ? "0\n" : "1000\n"))
+    }
+
     @Test func `a rollback to where only a stale WAL lies sets it aside`() throws {
         let fixture = try EngineFixture(isWAL: true)
         let old = try fixture.logicalHash()

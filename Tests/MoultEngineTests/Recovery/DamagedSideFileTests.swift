@@ -80,6 +80,65 @@ struct DamagedSideFileTests {
         #expect(try library.line("SELECT count(*) FROM ZBOOK WHERE length(ZTITLE) > 900") == "0")
     }
 
+    private final class Messages: @unchecked Sendable {
+        var texts: [String] = []
+    }
+
+    @Test(arguments: ["WAL", "DELETE"])
+    func `an audit, a repair that finds nothing and a dry run name a damaged log or journal`(mode: String) throws {
+        let end = mode == "WAL" ? "COMMIT" : ""
+        let library = try store(
+            mode: mode, "BEGIN IMMEDIATE; UPDATE ZBOOK SET ZTITLE = hex(randomblob(900)); \(end)")
+        let suffix = mode == "WAL" ? "-wal" : "-journal"
+        let bytes = try damage(library.path + suffix, at: 0)
+        let path = try POSIXSystem().resolve(library.path) + suffix
+        let audit = try StoreAudit(library.path, model: library.version.model)
+        #expect(audit.findings.contains { $0.code == "side-file-damaged" && $0.place == path } && !audit.isSound)
+        let repair = try StoreRepair(library.path, at: library.version)
+        #expect(repair.found.remarks.contains { $0.code == "side-file-damaged" } && !repair.found.isWell)
+        let messages = Messages()
+        var observer = MigrationObserver.none
+        observer.onProgress = { if let text = $0.message { messages.texts.append(text) } }
+        var migration = Migration(from: "1", to: "1") { _ in }
+        migration.script = StoreScript(statements: [])
+        _ = try Migrator().rehearse(migration, on: library.path, observer)
+        #expect(messages.texts.contains { $0.hasPrefix("The \(suffix) next to the store is damaged") })
+        // Nothing was changed by looking.
+        #expect(try POSIXSystem().read(library.path + suffix) == bytes)
+        #expect(try kept(library).isEmpty)
+        // Doctor says it once.
+        #expect(findings(library).filter { $0 == "side-file-damaged" }.count == 1)
+    }
+
+    /// The journal goes away while it is copied, as its living writer ends its transaction.
+    private struct Vanishing: ForwardingSystem {
+        func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
+            if path.hasSuffix("-journal") { try real.remove(path) }
+            try real.copy(path, to: copy, rights)
+        }
+    }
+
+    @Test func `a journal that goes away while it is copied leaves no folder`() throws {
+        let library = try store(
+            mode: "DELETE", "BEGIN IMMEDIATE; UPDATE ZBOOK SET ZTITLE = hex(randomblob(900)); SELECT count(*) FROM ZTAG"
+        )
+        _ = try damage(library.path + "-journal", at: 0)
+        let sidecar = Sidecar(store: try POSIXSystem().resolve(library.path))
+        try sidecar.make(POSIXSystem())
+        #expect(try DamagedSideFiles(sidecar, Vanishing()).keep(isAlone: true) == nil)
+        #expect(!FileManager.default.fileExists(atPath: sidecar.damaged))
+    }
+
+    @Test func `a log that is there still is kept though the journal went away`() throws {
+        let library = try store(mode: "WAL", "UPDATE ZBOOK SET ZTITLE = 'of the log'")
+        let log = try damage(library.path + "-wal", at: 0)
+        try POSIXSystem().write([UInt8](repeating: 0x5A, count: 900), to: library.path + "-journal")
+        let sidecar = Sidecar(store: try POSIXSystem().resolve(library.path))
+        try sidecar.make(POSIXSystem())
+        #expect(try DamagedSideFiles(sidecar, Vanishing()).keep(isAlone: true)?.isNew == true)
+        #expect(try kept(library) == [log])
+    }
+
     @Test func `a repair and an audit by the version of before are refused once another process has migrated`() throws {
         let library = try LibraryStore()
         let model = try ManagedObjectModel(entities: [
@@ -87,7 +146,7 @@ struct DamagedSideFileTests {
         ])
         let other = ModelVersion(names: ["other"], model: model)
         #expect(throws: MigrationError.self) { try StoreRepair(library.path, at: other) }
-        #expect(throws: MigrationError.self) { try StoreAudit(library.path, at: other) }
-        #expect(try StoreAudit(library.path, at: library.version).isSound)
+        #expect(throws: MigrationError.self) { try StoreAudit(library.path, model: model, requiring: other) }
+        #expect(try StoreAudit(library.path, model: library.version.model, requiring: library.version).isSound)
     }
 }

@@ -27,6 +27,11 @@ struct ReplacedStoreTests {
             try real.rename(path, to: newPath)
         }
 
+        func rename(_ path: String, toUnused newPath: String) throws {
+            try count(path)
+            try real.rename(path, toUnused: newPath)
+        }
+
         func copy(_ path: String, to copy: String) throws {
             try count(path)
             try real.copy(path, to: copy)

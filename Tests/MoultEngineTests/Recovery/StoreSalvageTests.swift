@@ -37,6 +37,51 @@ struct StoreSalvageTests {
             })
     }
 
+    @Test(arguments: ["WAL; SELECT count(*) FROM ZBOOK", "DELETE; BEGIN IMMEDIATE; UPDATE ZTAG SET Z_OPT = 2"])
+    func `a store that another process has open is refused, with its number`(sql: String) throws {
+        let library = try LibraryStore()
+        let app = try SQLiteProcess(library.path)
+        _ = try app.run("PRAGMA journal_mode = \(sql)")
+        let path = library.folder.path + "/new.sqlite"
+        let error = #expect(throws: MigrationError.self) {
+            try StoreSalvage(library.version).run(library.path, into: path)
+        }
+        #expect(error?.code == .locked && error?.message.contains("\(app.identifier)") == true)
+        app.end()
+        #expect(try StoreSalvage(library.version).run(library.path, into: path).isWhole)
+    }
+
+    /// Another process writes while the store is copied, and the volume's clock has not gone on since.
+    private struct Disturbing: ForwardingSystem {
+        let path: String
+
+        func copy(_ path: String, to copy: String, _ rights: FileRights) throws {
+            try real.copy(path, to: copy, rights)
+            guard path == self.path else { return }
+            var bytes = try real.read(path)
+            bytes[bytes.count - 1] ^= 1
+            try real.write(bytes, to: path)
+        }
+        func status(of path: String) throws -> FileStatus? {
+            var status = try real.status(of: path)
+            guard path == self.path else { return status }
+            status?.modified = Timestamp(seconds: 1)
+            status?.changed = Timestamp(seconds: 1)
+            return status
+        }
+    }
+
+    @Test func `a store that changes without a change of its times is refused`() throws {
+        let library = try LibraryStore()
+        try library.shell("PRAGMA journal_mode = DELETE")
+        let system = Disturbing(path: try POSIXSystem().resolve(library.path))
+        let error = #expect(throws: MigrationError.self) {
+            try StoreSalvage(library.version, system: system)
+                .run(library.path, into: library.folder.path + "/new.sqlite")
+        }
+        #expect(error?.code == .locked)
+    }
+
     @Test func `a sound store comes out whole`() throws {
         let library = try Self.filled()
         let path = library.folder.path + "/new.sqlite"

@@ -8,7 +8,7 @@ extension StoreMirror {
     /// Makes the second store the one that apps write to. From then on the first follows it, so that the cut-over can
     /// be undone (``undoCutOver()``) with all that was written since.
     ///
-    /// Nobody may have the first store open. The second is brought up to date and compared as a whole; the record of
+    /// No process may have the first one open. The second is brought up to date and compared as a whole; the record of
     /// the mirror is the last thing that is written, and the one that counts.
     ///
     /// - Parameter acceptingLosses: continue although some of what is written to the second store, or all of it, could
@@ -52,7 +52,7 @@ extension StoreMirror {
         record.losses = []
         try record.write(sidecar, system)
         noteSeen(record.second)
-        // The direction is turned, which nobody cancels any more.
+        // The direction is turned, which can no longer be cancelled.
         isCancelled = { false }
         _ = try synchronise()
     }

@@ -1,0 +1,80 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+// What the new version keeps of a relationship's pairs, asked of the store as `main` before anything is changed.
+
+extension StoreLowering {
+    /// The pairs `p` whose ends are both carried over, as FROM and WHERE.
+    ///
+    /// - Parameter contributions: with conditions over the store itself (``contributionsOverStore()``).
+    func carriedPairs(_ links: Links, _ contributions: [Contribution]) -> SQLText {
+        let pairs = links.pairs
+        let ends: [(key: SQLText, entity: String, carriers: [Contribution])] = [
+            ("p.\(name: pairs.ownerColumn)", pairs.ownerEntity, links.owners),
+            ("p.\(name: pairs.destinationColumn)", pairs.destinationEntity, links.destinations),
+        ]
+        let conditions = ends.flatMap { end -> [SQLText] in
+            let keys = keys(of: end.entity, takenBy: end.carriers, contributions)
+            return ["\(end.key) IS NOT NULL"] + (keys.map { ["\(end.key) IN (\($0))"] } ?? [])
+        }
+        return "\(pairs.rows(in: "main")) AS p WHERE \(conditions.conditions(joinedBy: "AND"))"
+    }
+
+    /// The pairs that are left once each to-one has made its choice, as a query for their ends `o` and `d`.
+    func keptPairs(
+        _ links: Links, as relationship: RelationshipDescription, of contribution: Contribution,
+        _ contributions: [Contribution]
+    ) -> SQLText {
+        let pairs = links.pairs
+        let (owner, destination): (SQLText, SQLText) = (
+            "p.\(name: pairs.ownerColumn)", "p.\(name: pairs.destinationColumn)"
+        )
+        func rank(by end: SQLText, _ order: SQLText, _ other: SQLText) -> SQLText {
+            "rank() OVER (PARTITION BY \(end) ORDER BY \(order)\(other))"
+        }
+        let first = relationship.isToMany ? "1" : rank(by: owner, pairs.ownerOrder, destination)
+        let only =
+            isNarrowed(links, as: relationship, of: contribution)
+            ? rank(by: destination, pairs.flipped.ownerOrder, owner) : "1"
+        return """
+            SELECT DISTINCT o, d FROM (SELECT \(owner) AS o, \(destination) AS d, \(first) AS choice, \(only) AS turn \
+            FROM \(carriedPairs(links, contributions))) WHERE choice = 1 AND turn = 1
+            """
+    }
+
+    /// Whether several objects may have led to one destination, and one at most does in the new version.
+    func isNarrowed(
+        _ links: Links, as relationship: RelationshipDescription, of contribution: Contribution
+    ) -> Bool {
+        guard destination.model.isTakenOnce(by: relationship),
+            // Where several links offer destinations each end chooses among all.
+            let declaring = destination.model.declaringEntity(of: relationship.name, in: contribution.destination),
+            self.links(of: .init(entity: declaring.name, name: relationship.name)).count == 1
+        else { return false }
+        return mayLeadToOne(links.pairs, relationship, contribution)
+    }
+
+    /// Whether an object that has a destination may have none in the new version.
+    func mayLoseDestination(
+        _ links: Links, as relationship: RelationshipDescription, of contribution: Contribution
+    ) -> Bool {
+        isNarrowed(links, as: relationship, of: contribution)
+            || keys(of: links.pairs.destinationEntity, takenBy: links.destinations, []) != nil
+    }
+
+    /// The keys of the objects that mappings take; nil if that is every object of `entity`.
+    private func keys(
+        of entity: String, takenBy carriers: [Contribution], _ contributions: [Contribution]
+    ) -> SQLText? {
+        let isPicked = carriers.contains { $0.values.condition != nil }
+        guard isPicked || numbers(of: entity, carriedBy: carriers) != nil else { return nil }
+        let parts = carriers.compactMap { carrier -> SQLText? in
+            guard let table = source.table(for: carrier.source)?.name else { return nil }
+            let condition = contributions.first { $0.position == carrier.position }?.values.condition
+            let taken: SQLText = condition.map { " AND (\($0))" } ?? ""
+            return "SELECT s.Z_PK FROM main.\(table: table) AS s WHERE s.Z_ENT = \(carrier.sourceNumber)\(taken)"
+        }
+        return parts.isEmpty ? "SELECT NULL WHERE 0" : parts.united
+    }
+}
