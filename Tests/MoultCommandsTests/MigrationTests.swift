@@ -48,6 +48,25 @@ struct MigrationTests {
         #expect(plan.errors.contains("cannot run in place") && !plan.output.contains("CREATE TABLE"), "\(plan)")
     }
 
+    @Test func `plan says the way of each table, and normalised every changed one is rebuilt`() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        func ways(_ options: [String]) throws -> [String] {
+            let plan = try moult.run(Tool.path, ["plan", "forum.sqlite", "--json"] + options + model)
+            let tables = try plan.document["tables"] as? [[String: any Sendable]] ?? []
+            return tables.map { "\($0["name"] as? String ?? "") \($0["way"] as? String ?? "")" }.sorted()
+        }
+        #expect(
+            try ways([]) == [
+                "ZFORUM unchanged", "ZPOST updated", "ZTAG made", "ZTOPIC rebuilt", "ZUSER updated", "Z_3TOPICS made",
+            ])
+        #expect(
+            try ways(["--normalise"]) == [
+                "ZFORUM unchanged", "ZPOST rebuilt", "ZTAG made", "ZTOPIC rebuilt", "ZUSER rebuilt", "Z_3TOPICS made",
+            ])
+        let both = try moult.run(Tool.path, ["plan", "forum.sqlite", "--in-place", "--normalise"] + model)
+        #expect(both.exit == 2 && both.errors.contains("exclude each other"), "\(both)")
+    }
+
     @Test("migrate ends at the current version, with a backup, a run and every row; again there is nothing to do")
     func migrate() throws {
         let moult = try StoreVerbTests.besideForumStore()

@@ -42,7 +42,27 @@ extension MigrationExpectation {
         }
         rows = byTables.sorted { $0.key < $1.key }.map(\.value)
         var seen: Set<[Pairs.Place]> = []
-        pairs = pairs.filter { seen.insert([$0.source, $0.destination]).inserted }
+        pairs = pairs.filter { seen.insert([$0.source, $0.destination]).inserted && !isCompared($0) }
+    }
+
+    /// Whether the pairs are a column whose values are compared row by row, for every row of its table: then each pair
+    /// is there, and no other.
+    private func isCompared(_ pairs: Pairs) -> Bool {
+        let (source, destination) = (pairs.source, pairs.destination)
+        let column: Column
+        switch (source.owner, source.destination, destination.owner, destination.destination) {
+        case ("Z_PK", let before, "Z_PK", let after), (let before, "Z_PK", let after, "Z_PK"):
+            column = Column(source: before, destination: after)
+        default: return false
+        }
+        let compared = rows.filter { $0.sourceTable == source.table || $0.table == destination.table }
+        return open.isEmpty && !compared.isEmpty && !removed.contains { $0.table == source.table }
+            && compared.allSatisfy { rows in
+                rows.sourceTable == source.table && rows.table == destination.table && rows.keyShift == 0
+                    && rows.entities.allSatisfy { entity in
+                        !entity.isPicked && entity.alternatives.isEmpty && entity.columns.contains(column)
+                    }
+            }
     }
 
     /// The attributes whose stored form stays, and `Z_OPT`, which counts the writes of the app alone.
