@@ -1,6 +1,7 @@
 import MoultModel
 import MoultReport
 import MoultStore
+import MoultSystem
 
 extension Project {
     /// Looks into a store: its version, its entities with their objects, the framework that wrote it, its metadata. The
@@ -23,14 +24,15 @@ extension Project {
     ///   - store: the store's path.
     ///   - entityName: the entity; nil for all.
     ///   - includingSubentities: whether the objects of its sub-entities come too.
-    ///   - body: is given each object, on the thread that reads; an error ends the call.
+    ///   - body: is given each object, on the thread that reads; its error ends the call, which throws it.
     /// - Throws: `storeUnknown` for a store of none of the versions; `usage` for an entity that does not exist; `locked`
     ///   if another process wrote to the store meanwhile, so that what `body` was given may mix two states.
     public func dump(
         _ store: String, of entityName: String? = nil, includingSubentities: Bool = false,
         _ body: @escaping @Sendable (StoredObject) throws -> Void
     ) async throws {
-        try await onThread { _ in
+        // The caller's own error is passed on as it is.
+        try await BlockingWork.run("Moult") { _ in
             try StoreProbe.forEachObject(
                 of: entityName, includingSubentities: includingSubentities, in: store, versions: versions
             ) { try body(StoredObject($0)) }
