@@ -105,6 +105,7 @@ public final class TestStore: Sendable {
     }
 
     private func audit() throws -> StoreAudit {
-        try StoreAudit(path, at: try versions.version(ofStore: path), full: true)
+        let version = try versions.version(ofStore: path)
+        return try StoreAudit(path, model: version.model, requiring: version, full: true)
     }
 }
