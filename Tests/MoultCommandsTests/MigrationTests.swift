@@ -111,11 +111,11 @@ struct MigrationTests {
             #expect(loss["sentence"] as? String == sentence)
         }
         let way = ["forum.sqlite", "--to", "Forum 2"] + model
-        try expectLoss(["plan"] + way)
+        try expectLoss(["plan", "--accept-losses"] + way)
         #expect(try moult.run(Tool.path, ["plan"] + way).output.contains(sentence))
         try expectLoss(["migrate", "--dry-run"] + way)
         #expect(try moult.run(Tool.path, ["migrate", "--dry-run"] + way).output.contains(sentence))
-        try expectLoss(["migrate"] + way)
+        try expectLoss(["migrate", "--accept-losses"] + way)
         try expectLoss(["runs", "forum.sqlite"]) { ($0["runs"] as? [[String: Any]])?.last?["losses"] }
         #expect(try moult("runs", "forum.sqlite").output.contains(sentence))
         #expect(try moult("log", "forum.sqlite").output.contains(sentence))

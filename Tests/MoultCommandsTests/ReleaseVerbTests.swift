@@ -62,6 +62,12 @@ struct ReleaseVerbTests {
         let done = try moult.run(Tool.path, arguments)
         #expect(done.exit == 0, "\(done)")
         #expect(done.output.contains("- [x] forum.sqlite has 1 backup."), "\(done)")
+        // The model of the forum has what CloudKit does not support.
+        try "{\"profiles\": [\"cloudkit\"]}".write(
+            toFile: moult.folder.path + "/moult.json", atomically: true, encoding: .utf8)
+        let cloud = try moult.run(Tool.path, arguments)
+        #expect(
+            cloud.exit == 1 && cloud.output.contains("moult lint Forum.xcdatamodeld --profile cloudkit"), "\(cloud)")
         for title in ["Before the release", "During the rollout", "After the release", "In an emergency"] {
             #expect(done.output.contains("## \(title)\n"))
         }

@@ -74,7 +74,8 @@ extension Verb {
         let store = invocation[value: forStore]
         let name = store?.shellQuoted ?? "STORE"
         let model = "--model \((invocation[Operand.model] ?? "MODEL").shellQuoted)"
-        let profiles = try invocation.profiles()
+        let profiles =
+            try invocation.all(.profile).isEmpty ? invocation.configuration?.profiles ?? [] : invocation.profiles()
         return [
             Section(
                 title: "Before the release",
@@ -143,7 +144,8 @@ extension Verb {
                     : "Lock the released versions: moult lock MODEL.", isLocked),
             Item(
                 errors == 0
-                    ? "Lint finds no error." : "Lint finds \(Quantity.count(errors, "error")): moult lint MODEL.",
+                    ? "Lint finds no error."
+                    : "Lint finds \(Quantity.count(errors, "error")): moult lint MODEL\(profiles.map { " --profile \($0.rawValue)" }.joined()).",
                 errors == 0),
             Item(
                 isCurrent
@@ -180,7 +182,9 @@ extension Verb {
                     try prepared.refusal() == nil),
                 Item(
                     undeclared.map(\.message)
-                        ?? "\(Quantity.count(losses.count, "loss", plural: "losses")), all declared.",
+                        ?? (losses.isEmpty
+                            ? "Nothing is lost."
+                            : "\(Quantity.count(losses.count, "loss", plural: "losses")), all declared."),
                     undeclared == nil),
                 backup,
             ]

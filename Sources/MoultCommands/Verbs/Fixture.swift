@@ -10,11 +10,11 @@ extension Verb {
     static let fixture = Verb(
         "fixture", "Write a store of every released version, filled, for the tests of an app.",
         discussion: """
-            FOLDER gets one VERSION.sqlite for each version in moult.lock, or for each version of a model that is not locked.
-            Each is one file, small enough to commit. --fill and --rows say how many objects; by default there are 3 of
-            each entity, with links, and with nil where an attribute is optional. The same seed gives the same objects.
-            --extremes uses the values that break readers. A store that is there is kept, because it is what was released:
-            to make it again, remove it first.
+            FOLDER gets one VERSION.sqlite for each version in moult.lock, or for each version of a model that is not
+            locked. Each is small enough to commit, with its external data if it has any. --fill and --rows say how many
+            objects; by default there are 3 of each entity, with links, and with nil where an attribute is optional. The
+            same seed gives the same objects. --extremes uses the values that break readers. A store that is there is
+            kept, because it is what was released: to make it again, remove it first.
             """,
         operands: [Operand("FOLDER", "The folder for the stores; it is created.")],
         options: [.model, .fill, .rows, .seed, extremes, .framework, .order],
