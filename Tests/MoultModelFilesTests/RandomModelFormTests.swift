@@ -6,7 +6,7 @@ import Testing
 
 /// Random models through every form, and compiled models compared object for object.
 @Suite struct RandomModelFormTests {
-    private static let seeds = UInt64(1)...(Tier.matrix.isAsked ? 2000 : 150)
+    private static let seeds = UInt64(1)...(Tier.matrix.isAsked ? 2000 : 40)
 
     private func model(_ seed: UInt64) throws -> ManagedObjectModel {
         var random = RandomModel(seed: seed)

@@ -18,22 +18,29 @@ import Testing
         }
     }
 
+    /// Makes a store of the first version and closes it.
+    private func makeFirst(at url: URL) async throws {
+        let versions = try ModelVersions(contentsOf: try #require(Library.model))
+        let first = PersistentContainer(name: "Albums", managedObjectModel: try #require(versions["Albums"]?.model))
+        first.persistentStoreDescriptions = [PersistentStoreDescription(url: url)]
+        try await first.loadPersistentStores()
+        let context = first.viewContext
+        try context.performAndWait {
+            let album = try context.insertNewObject(forEntityName: "Album")
+            let photo = try context.insertNewObject(forEntityName: "Photo")
+            try album.setValue("Old", forKey: "title")
+            try photo.setValue("Ship", forKey: "caption")
+            try photo.setValue(album, forKey: "album")
+            try context.save()
+        }
+        for store in first.persistentStoreCoordinator.persistentStores {
+            try first.persistentStoreCoordinator.remove(store)
+        }
+    }
+
     @Test func `a store of the first version is migrated as it is opened`() async throws {
         try await withStore { url in
-            let versions = try ModelVersions(contentsOf: try #require(Library.model))
-            let first = PersistentContainer(
-                name: "Albums", managedObjectModel: try #require(versions["Albums"]?.model))
-            first.persistentStoreDescriptions = [PersistentStoreDescription(url: url)]
-            try await first.loadPersistentStores()
-            let context = first.viewContext
-            try context.performAndWait {
-                let album = try context.insertNewObject(forEntityName: "Album")
-                let photo = try context.insertNewObject(forEntityName: "Photo")
-                try album.setValue("Old", forKey: "title")
-                try photo.setValue("Ship", forKey: "caption")
-                try photo.setValue(album, forKey: "album")
-                try context.save()
-            }
+            try await makeFirst(at: url)
             #expect(try await Library(at: url).photos(of: "Old") == ["Ship"])
         }
     }
