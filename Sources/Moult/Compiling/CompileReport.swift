@@ -98,7 +98,7 @@ extension CompileReport.Fault {
             case (.warning, .missingInverse): .missingInverse
             case (.warning, .propertyCount): .propertyCount
             case (.warning, .deleteRule): .deleteRule
-            case (.warning, .other): .warning
+            case (.warning, _): .warning
             }
     }
 }
