@@ -42,6 +42,7 @@ public final class ModelContainer: Sendable {
         self.configurations = Set(given)
         stack = try ContainerStores(schema: schema, plan: migrationPlan, configurations: given, adjusting: adjust)
             .open()
+        stack.origin = (migrationPlan, self.configurations)
     }
 
     /// Opens the stores of a schema, as ``init(for:migrationPlan:configurations:)`` with a list of configurations does.
@@ -65,8 +66,7 @@ public final class ModelContainer: Sendable {
     /// A container over stores that are open already.
     init(_ stack: ModelStack) {
         schema = stack.schema
-        migrationPlan = nil
-        configurations = []
+        (migrationPlan, configurations) = stack.origin
         self.stack = stack
     }
 

@@ -8,6 +8,8 @@ final class ModelStack: @unchecked Sendable {
     let coordinator: ObjectCoordinator
     /// Kept open as long as any context is used. In the order of the configurations.
     let stores: [PersistentStore]
+    /// What the container was made with, for the container of a context that outlives it; set once.
+    var origin: (plan: (any SchemaMigrationPlan.Type)?, configurations: Set<ModelConfiguration>) = (nil, [])
     private let bindings: [String: ModelBinding]
     /// Whether every model has something to show whatever its row holds.
     let hasStandIns: Bool

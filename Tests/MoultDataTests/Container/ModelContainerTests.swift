@@ -52,6 +52,16 @@ import Testing
         #expect(mirrored.cloudKitExplanation?.contains("iCloud.a") == true && own.cloudKitExplanation == nil)
     }
 
+    @Test func `a context has a container with the same plan and configurations when its own is gone`() throws {
+        let configuration = ModelConfiguration("alone", isStoredInMemoryOnly: true)
+        func orphan() throws -> ModelContext {
+            ModelContext(try ModelContainer(for: Schema([Shelf.self]), configurations: [configuration]))
+        }
+        let context = try orphan()
+        #expect(context.container.configurations.map(\.name) == ["alone"])
+        #expect(context.container.schema.entities.count == 4)
+    }
+
     @Test func `what is saved is there when the store is opened again`() throws {
         do {
             let container = try ModelContainer(for: Book.self, configurations: .init(url: url))

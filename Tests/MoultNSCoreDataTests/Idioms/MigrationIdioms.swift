@@ -147,7 +147,7 @@ final class NamePolicy: NSEntityMigrationPolicy {
         let context = manager.destinationContext
         let new = NSEntityDescription.insertNewObject(forEntityName: "Person", into: context)
         new.setValue(name.uppercased(), forKey: "name")
-        new.setValue(sInstance.value(forKey: "age"), forKey: "age")
+        for key in ["age", "isActive"] { new.setValue(sInstance.value(forKey: key), forKey: key) }
         new.setValue("of \((sInstance.value(forKey: "posts") as? NSSet)?.count ?? 0)", forKey: "nickname")
         manager.associate(sourceInstance: sInstance, withDestinationInstance: new, for: mapping)
         seen[name] = new

@@ -2,14 +2,14 @@ import Foundation
 import SwiftData
 
 /// Recipes of one store.
-@MainActor
 final class RecipeBox {
     let container: ModelContainer
-    var context: ModelContext { container.mainContext }
+    let context: ModelContext
 
     init(configuration: ModelConfiguration = ModelConfiguration(isStoredInMemoryOnly: true)) throws {
         container = try ModelContainer(
             for: Recipe.self, Ingredient.self, Cookbook.self, Cook.self, configurations: configuration)
+        context = ModelContext(container)
         context.autosaveEnabled = false
     }
 

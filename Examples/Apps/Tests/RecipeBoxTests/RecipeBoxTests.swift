@@ -4,7 +4,6 @@ import XCTest
 
 @testable import RecipeBoxApp
 
-@MainActor
 final class RecipeBoxTests: XCTestCase {
     private func filled() throws -> RecipeBox {
         let box = try RecipeBox()
