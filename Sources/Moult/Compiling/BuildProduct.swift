@@ -67,7 +67,7 @@ package struct BuildProduct {
 
 extension System {
     /// Makes a folder with those above it, as far as they are missing.
-    func makeFolders(_ path: String, _ rights: FileRights) throws {
+    package func makeFolders(_ path: String, _ rights: FileRights) throws {
         guard try !exists(path) else { return }
         try makeFolders(Path.folder(of: path), rights)
         try makeFolder(path, rights)

@@ -15,7 +15,7 @@ extension Verb {
             and, with --store, the plan, its losses and the backups. The rest is for a person. Exits with 0; with --check,
             1 if something that Moult can check is open.
             """,
-        operands: [.model], options: [forStore, .profile, .answers, .backups, .check, .order],
+        operands: [.model], options: [forStore, .lintProfile, .answers, .backups, .check, .order],
         examples: [
             "moult checklist Forum.xcdatamodeld", "moult checklist Forum.xcdatamodeld --for forum.sqlite",
         ]
@@ -75,7 +75,7 @@ extension Verb {
         let name = store?.shellQuoted ?? "STORE"
         let model = "--model \((invocation[Operand.model] ?? "MODEL").shellQuoted)"
         let profiles =
-            try invocation.all(.profile).isEmpty ? invocation.configuration?.profiles ?? [] : invocation.profiles()
+            try invocation.all(.lintProfile).isEmpty ? invocation.configuration?.profiles ?? [] : invocation.profiles()
         return [
             Section(
                 title: "Before the release",

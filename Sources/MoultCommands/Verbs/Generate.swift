@@ -1,3 +1,4 @@
+import Moult
 import MoultGenerate
 import MoultModel
 import MoultModelFiles

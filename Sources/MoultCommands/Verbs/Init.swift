@@ -12,7 +12,7 @@ extension Verb {
             are several, and for the profiles of moult lint. The other verbs then need no --model here, nor in a folder
             below. A lock file that has the model already stays as it is. Commit both files.
             """,
-        operands: [.model], options: [.profile],
+        operands: [.model], options: [.lintProfile],
         examples: ["moult init Forum.xcdatamodeld --profile cloudkit", "moult init --json"]
     ) { invocation, console in
         let system = POSIXSystem()
@@ -25,7 +25,7 @@ extension Verb {
         let model = try invocation[Operand.model] ?? chosenModel(invocation, console)
         let bundle = try ModelBundle(modelOrStoreAt: model)
         console.say(bundle.findings)
-        let profiles = try invocation.all(.profile).isEmpty ? askedProfiles(console) : invocation.profiles()
+        let profiles = try invocation.all(.lintProfile).isEmpty ? askedProfiles(console) : invocation.profiles()
         let settings: JSONValue = .object(
             [.init("model", .string(bundle.path))]
                 + (profiles.isEmpty ? [] : [.init("profiles", JSONValue(profiles.map(\.rawValue)))]))

@@ -17,7 +17,7 @@ extension Verb {
             Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             """,
         operands: [.model],
-        options: [since, lockFile, .profile, store, failOn, format, ignore, .mapping, .answers, .order],
+        options: [since, lockFile, .lintProfile, store, failOn, format, ignore, .mapping, .answers, .order],
         examples: [
             "moult lint Forum.xcdatamodeld",
             "moult lint Forum.xcdatamodeld --fail-on warning --ignore CODE001,CODE002 --format markdown",
@@ -65,7 +65,7 @@ extension Verb {
 }
 
 extension Option {
-    static let profile = Option.value(
+    static let lintProfile = Option.value(
         "profile", "NAME", "Also apply the rules of a profile: cloudkit or extension. May be repeated.",
         completes: .words(LintRule.Profile.allCases.map(\.rawValue)))
 }
@@ -89,14 +89,14 @@ extension Invocation {
 
     /// The profiles that `--profile` names.
     func profiles() throws -> [LintRule.Profile] {
-        try all(.profile).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
-            try word($0.trimmed, for: .profile, of: LintRule.Profile.self)
+        try all(.lintProfile).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
+            try word($0.trimmed, for: .lintProfile, of: LintRule.Profile.self)
         }
     }
 
     fileprivate func lint() throws -> Lint {
         let settings = configuration
-        let profiles = try all(.profile).isEmpty ? settings?.profiles ?? [] : profiles()
+        let profiles = try all(.lintProfile).isEmpty ? settings?.profiles ?? [] : profiles()
         let codes = try all(Verb.ignore).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
             text in
             let code = text.trimmed
