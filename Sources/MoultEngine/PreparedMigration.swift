@@ -167,6 +167,10 @@ package struct PreparedMigration: Sendable {
     /// What ``migration(inPlace:)`` throws before anything is done; nil if the migration can begin.
     package func refusal(inPlace: Bool = false) throws -> MigrationError? {
         do {
+            // Damage explains what else is found; an earlier call has looked for it.
+            if bound != nil, !continuesEarlierCall {
+                try StoreProbe.read(store, system: system) { try $0.connection.checkSoundness(place: $0.path) }
+            }
             _ = try migration(inPlace: inPlace)
             return nil
         } catch let error as MigrationError {

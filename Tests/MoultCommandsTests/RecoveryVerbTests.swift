@@ -53,6 +53,27 @@ struct RecoveryVerbTests {
         #expect(try SQLiteShell.run(store(moult), "SELECT count(*) FROM ZPOST") == "200\n")
     }
 
+    @Test(
+        "a store with a page of another b-tree is refused by plan and dry run as by migrate",
+        arguments: [
+            ("ZPOST_ZTHREAD_INDEX", "ZFORUM", "ZPOST_ZTHREAD_INDEX"),
+            ("ZTHREAD", "Z_MODELCACHE", "ZTHREAD has lost rows"),
+        ])
+    func misdirected(page: String, other: String, named: String) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        if other == "Z_MODELCACHE" { _ = try SQLiteShell.run(store(moult), "DELETE FROM Z_MODELCACHE; VACUUM") }
+        try SQLiteShell.overwritePage(of: page, with: other, in: store(moult))
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: store(moult)))
+        for verb in [["plan"], ["migrate", "--dry-run"], ["migrate"]] {
+            let result = try moult.run(
+                Tool.path, [verb[0], "forum.sqlite", "--model", "Forum.xcdatamodeld"] + verb.dropFirst())
+            #expect(result.exit == 4, "\(verb): \(result.output) \(result.errors)")
+            #expect(result.errors.contains(named), "\(verb): \(result.errors)")
+            #expect(!result.errors.contains(".part") && !result.errors.contains("rehearsal"))
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store(moult))) == bytes)
+    }
+
     /// An older backup would undo more than the last run.
     @Test("rollback without a name takes the last run's backup, and no older one in its place")
     func rollbackWithoutName() throws {
