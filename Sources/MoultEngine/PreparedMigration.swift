@@ -5,6 +5,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 import MoultTransform
+import MoultVerify
 
 /// A store with its plan, before anything is done.
 ///
@@ -149,6 +150,8 @@ package struct PreparedMigration: Sendable {
         guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
         try checkRules()
+        // What a call with a budget has begun had no such row, and in place no row is written.
+        if !continuesEarlierCall, !inPlace, !bound.isDeferred { try checkEntityNumbers(bound) }
         if inPlace || bound.isDeferred { try checkInPlace() }
         let ledger = RunLedger()
         // Rows that do not fit the new version may be what fixes are there for: it is bound to what they leave.
@@ -275,6 +278,19 @@ extension PreparedMigration {
     }
 
     /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
+    /// A row whose entity number is none of its table's is an object of no entity: nothing says what it becomes.
+    private func checkEntityNumbers(_ bound: BoundPlan) throws {
+        let shape = StoreShape(bound.source, withObjects: false)
+        let found = try StoreProbe.read(store, system: system) {
+            try StoreVerifier($0.connection, shape: shape).rows(.strangers)
+        }
+        guard let fault = found.first?.finding else { return }
+        let keys = fault.keys.map(String.init).joined(separator: ", ")
+        throw MigrationError(
+            .dataConflict, "\(fault.message) The first keys: \(keys).", place: fault.place,
+            remedy: "The store is unchanged. \(fault.remedy) Then migrate again.")
+    }
+
     private func checkCode() throws {
         let missing = plan.passes.flatMap(\.steps).map(\.name).filter { options.registry.steps[$0] == nil }
         guard let first = missing.first else { return }

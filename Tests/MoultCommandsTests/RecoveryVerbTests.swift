@@ -74,6 +74,35 @@ struct RecoveryVerbTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: store(moult))) == bytes)
     }
 
+    @Test("a row with the entity number of no entity of its table is refused by plan as by migrate, until a repair")
+    func strangers() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        _ = try SQLiteShell.run(store(moult), "UPDATE ZTHREAD SET Z_ENT = 5 WHERE Z_PK = 2")
+        let model = ["--model", "Forum.xcdatamodeld"]
+        for verb in [["plan"], ["migrate", "--dry-run"], ["migrate"]] {
+            let result = try moult.run(Tool.path, [verb[0], "forum.sqlite"] + model + verb.dropFirst())
+            #expect(result.exit == 3 && result.errors.contains("moult repair"), "\(verb): \(result.errors)")
+            #expect(result.errors.contains("The first keys: 2."), "\(verb): \(result.errors)")
+        }
+        #expect(try moult.run(Tool.path, ["repair", "forum.sqlite"] + model).exit == 0)
+        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
+    }
+
+    @Test("a side file that is a link is refused by every verb in the same words", arguments: ["nope", "victim"])
+    func linkedSideFile(target: String) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        _ = try SQLiteShell.run(store(moult), "PRAGMA journal_mode = DELETE")
+        let files = FileManager.default
+        try Data("keep".utf8).write(to: URL(fileURLWithPath: moult.folder.path + "/victim"))
+        try files.createSymbolicLink(atPath: store(moult) + "-journal", withDestinationPath: target)
+        for verb in ["plan", "validate", "doctor", "migrate"] {
+            let result = try moult.run(Tool.path, [verb, "forum.sqlite", "--model", "Forum.xcdatamodeld"])
+            #expect(result.exit != 0, "\(verb)")
+            #expect((result.output + result.errors).contains("is not a plain file"), "\(verb): \(result.errors)")
+        }
+        #expect(try String(contentsOfFile: moult.folder.path + "/victim", encoding: .utf8) == "keep")
+    }
+
     /// An older backup would undo more than the last run.
     @Test("rollback without a name takes the last run's backup, and no older one in its place")
     func rollbackWithoutName() throws {
