@@ -103,6 +103,18 @@ struct RecoveryVerbTests {
         #expect(try String(contentsOfFile: moult.folder.path + "/victim", encoding: .utf8) == "keep")
     }
 
+    @Test("a file whose name is not UTF-8 is called that, by every verb")
+    func nameOfBytes() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        for verb in ["plan", "validate", "status", "migrate"] {
+            let script = "name=$(printf 'bad\\377.sqlite'); cp forum.sqlite \"$name\"; exec \"$@\" \"$name\""
+            let result = try moult.run(
+                "/bin/sh", ["-c", script, "sh", Tool.path, verb, "--model", "Forum.xcdatamodeld"])
+            #expect(result.exit == 4, "\(verb): \(result.output)")
+            #expect(result.errors.contains("is not UTF-8"), "\(verb): \(result.errors)")
+        }
+    }
+
     /// An older backup would undo more than the last run.
     @Test("rollback without a name takes the last run's backup, and no older one in its place")
     func rollbackWithoutName() throws {

@@ -67,6 +67,11 @@ extension StoreProbe {
             return MigrationError(
                 .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the store.")
         }
+        guard !path.unicodeScalars.contains("\u{FFFD}") else {
+            return MigrationError(
+                .fileNotReadable, "The name of \(path) is not UTF-8, so Moult cannot open it.", place: path,
+                remedy: "Rename the file.")
+        }
         return MigrationError(
             .fileNotFound, "\(path) is a symbolic link to a file that does not exist.", place: path,
             remedy: "Name the store itself, or restore the file.")
