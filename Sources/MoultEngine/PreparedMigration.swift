@@ -281,8 +281,11 @@ extension PreparedMigration {
     /// A row whose entity number is none of its table's is an object of no entity: nothing says what it becomes.
     private func checkEntityNumbers(_ bound: BoundPlan) throws {
         let shape = StoreShape(bound.source, withObjects: false)
-        let found = try StoreProbe.read(store, system: system) {
-            try StoreVerifier($0.connection, shape: shape).rows(.strangers)
+        let found = try StoreProbe.read(store, system: system) { probe in
+            let found = try StoreVerifier(probe.connection, shape: shape).rows(.strangers)
+            // Damage explains them.
+            if !found.isEmpty { try probe.connection.checkSoundness(place: probe.path) }
+            return found
         }
         guard let fault = found.first?.finding else { return }
         let keys = fault.keys.map(String.init).joined(separator: ", ")
