@@ -5,6 +5,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 import MoultTransform
+import MoultVerify
 
 /// A store with its plan, before anything is done.
 ///
@@ -152,6 +153,8 @@ package struct PreparedMigration: Sendable {
         guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
         try checkRules()
+        // What a call with a budget has begun had no such row, and in place no row is written.
+        if !continuesEarlierCall, !inPlace, !bound.isDeferred { try checkEntityNumbers(bound) }
         if inPlace || bound.isDeferred { try checkInPlace() }
         let ledger = RunLedger()
         // Rows that do not fit the new version may be what fixes are there for: it is bound to what they leave.
@@ -188,6 +191,10 @@ package struct PreparedMigration: Sendable {
     /// What ``migration(inPlace:)`` throws before anything is done; nil if the migration can begin.
     package func refusal(inPlace: Bool = false) throws -> MigrationError? {
         do {
+            // Damage explains what else is found; an earlier call has looked for it.
+            if bound != nil, !continuesEarlierCall {
+                try StoreProbe.read(store, system: system) { try $0.connection.checkSoundness(place: $0.path) }
+            }
             _ = try migration(inPlace: inPlace)
             return nil
         } catch let error as MigrationError {
@@ -293,6 +300,22 @@ extension PreparedMigration {
     }
 
     /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
+    /// A row whose entity number is none of its table's is an object of no entity: nothing says what it becomes.
+    private func checkEntityNumbers(_ bound: BoundPlan) throws {
+        let shape = StoreShape(bound.source, withObjects: false)
+        let found = try StoreProbe.read(store, system: system) { probe in
+            let found = try StoreVerifier(probe.connection, shape: shape).rows(.strangers)
+            // Damage explains them.
+            if !found.isEmpty { try probe.connection.checkSoundness(place: probe.path) }
+            return found
+        }
+        guard let fault = found.first?.finding else { return }
+        let keys = fault.keys.map(String.init).joined(separator: ", ")
+        throw MigrationError(
+            .dataConflict, "\(fault.message) The first keys: \(keys).", place: fault.place,
+            remedy: "The store is unchanged. \(fault.remedy) Then migrate again.")
+    }
+
     private func checkCode() throws {
         let missing = plan.passes.flatMap(\.steps).map(\.name).filter { options.registry.steps[$0] == nil }
         guard let first = missing.first else { return }

@@ -66,13 +66,18 @@ package struct StoreVerifier {
         // Damaged pages may end the reading; they are named all the same.
         let indexes = known ?? (full && !isWell ? (try? IndexFault.all(connection, schema: schema)) ?? [] : [])
         let others = isWell ? [] : messages.filter { message in !indexes.contains { message.isAbout($0.index) } }
+        let counts = others.isEmpty ? try IndexCount.differences(connection, schema: schema) : []
+        let damaged = counts.filter(\.isDamage)
+        let faults = indexes.filter { fault in !damaged.contains { $0.index == fault.index.name } }
+        let stale = counts.filter { count in !count.isDamage && !faults.contains { $0.index.name == count.index } }
         return others.map { finding("damaged-page", .error, place: schema, $0, MigrationError.damagedStoreRemedy) }
-            + indexes.map { fault in
+            + damaged.map { finding("damaged-page", .error, place: $0.index, $0.message, $0.remedy) }
+            + faults.map { fault in
                 finding(
                     "index-damaged", .error, place: fault.index.name,
                     "The index \(fault.index.name) does not match its table: searches by it miss rows or find others. "
                         + "SQLite says: \(fault.message).", "moult repair makes it again.")
-            }
+            } + stale.map { finding("index-damaged", .error, place: $0.index, $0.message, $0.remedy) }
     }
 
     // MARK: - The catalogue
@@ -159,7 +164,7 @@ package struct StoreVerifier {
             return try violation(
                 count(rows), "stranger", .error, place: name, "row of \(name) belongs",
                 plural: "rows of \(name) belong",
-                "to no entity of that table.", MigrationError.damagedStoreRemedy
+                "to no entity of that table.", "moult repair gives them the number of an entity of it."
             )?.naming(keys(rows))
         }
     }

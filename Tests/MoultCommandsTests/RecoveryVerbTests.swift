@@ -53,6 +53,68 @@ struct RecoveryVerbTests {
         #expect(try SQLiteShell.run(store(moult), "SELECT count(*) FROM ZPOST") == "200\n")
     }
 
+    @Test(
+        "a store with a page of another b-tree is refused by plan and dry run as by migrate",
+        arguments: [
+            ("ZPOST_ZTHREAD_INDEX", "ZFORUM", "ZPOST_ZTHREAD_INDEX"),
+            ("ZTHREAD", "Z_MODELCACHE", "ZTHREAD has lost rows"),
+        ])
+    func misdirected(page: String, other: String, named: String) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        if other == "Z_MODELCACHE" { _ = try SQLiteShell.run(store(moult), "DELETE FROM Z_MODELCACHE; VACUUM") }
+        try SQLiteShell.overwritePage(of: page, with: other, in: store(moult))
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: store(moult)))
+        for verb in [["plan"], ["migrate", "--dry-run"], ["migrate"]] {
+            let result = try moult.run(
+                Tool.path, [verb[0], "forum.sqlite", "--model", "Forum.xcdatamodeld"] + verb.dropFirst())
+            #expect(result.exit == 4, "\(verb): \(result.output) \(result.errors)")
+            #expect(result.errors.contains(named), "\(verb): \(result.errors)")
+            #expect(!result.errors.contains(".part") && !result.errors.contains("rehearsal"))
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store(moult))) == bytes)
+    }
+
+    @Test("a row with the entity number of no entity of its table is refused by plan as by migrate, until a repair")
+    func strangers() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        _ = try SQLiteShell.run(store(moult), "UPDATE ZTHREAD SET Z_ENT = 5 WHERE Z_PK = 2")
+        let model = ["--model", "Forum.xcdatamodeld"]
+        for verb in [["plan"], ["migrate", "--dry-run"], ["migrate"]] {
+            let result = try moult.run(Tool.path, [verb[0], "forum.sqlite"] + model + verb.dropFirst())
+            #expect(result.exit == 3 && result.errors.contains("moult repair"), "\(verb): \(result.errors)")
+            #expect(result.errors.contains("The first keys: 2."), "\(verb): \(result.errors)")
+        }
+        #expect(try moult.run(Tool.path, ["repair", "forum.sqlite"] + model).exit == 0)
+        #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
+    }
+
+    @Test("a side file that is a link is refused by every verb in the same words", arguments: ["nope", "victim"])
+    func linkedSideFile(target: String) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        _ = try SQLiteShell.run(store(moult), "PRAGMA journal_mode = DELETE")
+        let files = FileManager.default
+        try Data("keep".utf8).write(to: URL(fileURLWithPath: moult.folder.path + "/victim"))
+        try files.createSymbolicLink(atPath: store(moult) + "-journal", withDestinationPath: target)
+        for verb in ["plan", "validate", "doctor", "migrate"] {
+            let result = try moult.run(Tool.path, [verb, "forum.sqlite", "--model", "Forum.xcdatamodeld"])
+            #expect(result.exit != 0, "\(verb)")
+            #expect((result.output + result.errors).contains("is not a plain file"), "\(verb): \(result.errors)")
+        }
+        #expect(try String(contentsOfFile: moult.folder.path + "/victim", encoding: .utf8) == "keep")
+    }
+
+    @Test("a file whose name is not UTF-8 is called that, by every verb")
+    func nameOfBytes() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        for verb in ["plan", "validate", "status", "migrate"] {
+            let script = "name=$(printf 'bad\\377.sqlite'); cp forum.sqlite \"$name\"; exec \"$@\" \"$name\""
+            let result = try moult.run(
+                "/bin/sh", ["-c", script, "sh", Tool.path, verb, "--model", "Forum.xcdatamodeld"])
+            #expect(result.exit == 4, "\(verb): \(result.output)")
+            #expect(result.errors.contains("is not UTF-8"), "\(verb): \(result.errors)")
+        }
+    }
+
     /// An older backup would undo more than the last run.
     @Test("rollback without a name takes the last run's backup, and no older one in its place")
     func rollbackWithoutName() throws {

@@ -7,6 +7,8 @@ extension BackupFolder {
     struct Draft {
         let folder: String
         let storeName: String
+        /// The path of the store that it is a backup of.
+        let source: String
         let version: String
         let createdAt: Timestamp
         let state: StoreState
@@ -43,7 +45,7 @@ extension BackupFolder {
     /// The backup that a draft becomes once it is verified; where it cannot be, nothing of it stays.
     func proven(_ draft: Draft) throws -> StoreBackup {
         do {
-            return try finish(draft, try Self.prove(draft.store, system))
+            return try finish(draft, try prove(draft))
         } catch {
             discard(draft)
             throw error
@@ -84,7 +86,7 @@ extension BackupFolder {
         let state = try StoreState(connection)
         let name = ".\(system.uniqueName())\(Self.draftSuffix)"
         let draft = Draft(
-            folder: Path.join(folder, name), storeName: storeName,
+            folder: Path.join(folder, name), storeName: storeName, source: store,
             version: version.isEmpty ? state.unnamedVersion : version, createdAt: createdAt, state: state,
             rows: try connection.rowCounts(), reason: reason)
         try system.makeFolder(draft.folder, rights)
@@ -117,18 +119,27 @@ extension BackupFolder {
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(path) }
     }
 
-    /// Synchronises a file that no connection writes to, checks it and computes its SHA-256.
-    static func prove(_ path: String, _ system: any System) throws -> Proof {
-        try system.synchronise(path)
-        try checkPages(of: path)
-        return try Proof(of: path, system)
+    /// Synchronises a draft that no connection writes to, checks it and computes its SHA-256.
+    func prove(_ draft: Draft) throws -> Proof {
+        try system.synchronise(draft.store)
+        try Self.checkSoundness(of: draft.store, for: draft.reason, place: draft.source)
+        return try Proof(of: draft.store, system)
     }
 
-    /// Checks the pages of a file that no connection writes to.
-    static func checkPages(of path: String) throws {
+    /// Checks a file that no connection writes to.
+    ///
+    /// - Parameters:
+    ///   - reason: what the backup is for; only what changes tables needs every index to match its table.
+    ///   - place: the path that the error names; nil for the file's own.
+    static func checkSoundness(
+        of path: String, for reason: StoreBackup.Manifest.Reason = .migration, place: String? = nil
+    ) throws {
         let connection = try Connection(path, mode: .immutable)
         defer { connection.close() }
-        try connection.checkSoundness(place: path)
+        switch reason {
+        case .migration, .finish: try connection.checkSoundness(place: place ?? path)
+        case .repair, .rollback, .request, .imported: try connection.checkPages(place: place ?? path)
+        }
     }
 
     /// Gives a verified draft its manifest and its name.

@@ -64,9 +64,9 @@ package struct BackupFolder: Sendable {
         let connection = try Connection(backup.store, mode: .immutable)
         defer { connection.close() }
         do {
-            try connection.checkSoundness(place: backup.store)
+            try connection.checkPages(place: backup.store)
         } catch let error as MigrationError {
-            throw StoreBackup.invalid("The backup is damaged.", backup.store, cause: error.cause)
+            throw StoreBackup.invalid("The backup is damaged.", backup.store, cause: error.cause ?? error.message)
         }
         let state = try StoreState(connection)
         guard (state.hashes?.entities ?? [:]).mapValues(\.base64) == manifest.versionHashes else {

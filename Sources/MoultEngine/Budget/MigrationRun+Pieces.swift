@@ -157,7 +157,7 @@ extension MigrationRun {
     private func draft(_ pages: MigrationCheckpoint.CopiedPages, _ state: StoreState) -> BackupFolder.Draft {
         BackupFolder.Draft(
             folder: Path.join(backups.folder, pages.name), storeName: Path.name(of: sidecar.store),
-            version: migration.from, createdAt: pages.createdAt, state: state, rows: pages.rows,
+            source: sidecar.store, version: migration.from, createdAt: pages.createdAt, state: state, rows: pages.rows,
             reason: migration.reason)
     }
 }

@@ -26,8 +26,8 @@ extension MigrationRun {
         }
         if !pace.checkpoint.backupIsSound {
             proofs.append(
-                ReadingUnit(unit: units.soundness) {
-                    try BackupFolder.checkPages(of: path)
+                ReadingUnit(unit: units.soundness) { [reason = migration.reason, store = sidecar.store] in
+                    try BackupFolder.checkSoundness(of: path, for: reason, place: store)
                     return { $0.backupIsSound = true }
                 })
         }

@@ -5,11 +5,11 @@ import MoultVerify
 
 extension DiagnosisCheck {
     static let damagedPages = DiagnosisCheck { site in
-        guard site.snapshot != nil, !site.isSound else { return [] }
+        guard let damage = site.damage else { return [] }
         return [
             site.finding(
                 "damaged-page", .error,
-                "SQLite reports that the database is damaged. Stop all programs that write to it.",
+                "\(damage) Stop all programs that write to it.",
                 try site.remedyForDamage)
         ]
     }

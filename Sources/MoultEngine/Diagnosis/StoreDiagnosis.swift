@@ -61,8 +61,10 @@ struct DiagnosisSite {
     let migrator: Migrator
     /// Nil if the file can be read as a store.
     let obstacle: MigrationError?
-    /// Whether SQLite finds every page sound.
-    let isSound: Bool
+    /// What is damaged of its pages, in words; nil if nothing is, or if it cannot be read as a store.
+    let damage: String?
+    /// Whether every page is sound, and no index lists rows that its table has lost.
+    var isSound: Bool { snapshot != nil && damage == nil }
     let snapshot: StoreSnapshot?
     let version: ModelVersion?
 
@@ -80,22 +82,22 @@ struct DiagnosisSite {
         self.migrator = migrator
         let read = Result {
             try StoreProbe.read(store, system: system) { probe in
-                var isSound = true
+                var damage: String?
                 do {
-                    try probe.connection.checkSoundness(place: probe.path)
+                    try probe.connection.checkPages(place: probe.path)
                 } catch let error as MigrationError where error.code == .unsupported {
                     // A collation that only the app knows is no damage.
                     throw error
                 } catch {
-                    isSound = false
+                    damage = (error as? MigrationError)?.message ?? "\(error)"
                 }
-                return (isSound, try StoreSnapshot(probe.connection))
+                return (damage, try StoreSnapshot(probe.connection))
             }
         }
         switch read {
-        case .success(let read): (isSound, snapshot, obstacle) = (read.0, read.1, nil)
+        case .success(let read): (damage, snapshot, obstacle) = (read.0, read.1, nil)
         case .failure(let error):
-            (isSound, snapshot) = (false, nil)
+            (damage, snapshot) = (nil, nil)
             obstacle =
                 error as? MigrationError
                 ?? MigrationError(.inputOutput, "\(error)", place: store, remedy: "Check the cause.")

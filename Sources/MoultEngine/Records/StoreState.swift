@@ -1,6 +1,7 @@
 import MoultModel
 import MoultPropertyList
 import MoultSQLite
+import MoultVerify
 
 /// What the engine has to know of a store to tell one state of it from another.
 package struct StoreState: Sendable, Equatable {
@@ -45,15 +46,29 @@ extension Connection {
         return counts
     }
 
-    /// Throws unless SQLite finds the database sound; reads every page.
+    /// Throws unless every page is sound and each index lists as many rows as its table has; reads every page.
     ///
     /// - Parameter place: the path that the error names.
     package func checkSoundness(schema: String = "main", place: String) throws {
+        if let stale = try checkPages(schema: schema, place: place).first { throw stale.refusal(place) }
+    }
+
+    /// Throws unless SQLite finds every page sound, and no index lists rows that its table has lost.
+    ///
+    /// - Returns: the indexes that a repair makes again, because they do not list as many rows as their tables have.
+    @discardableResult
+    package func checkPages(schema: String = "main", place: String) throws -> [IndexCount] {
         let complaint = try text("PRAGMA \(schema.quotedName).quick_check(1)") ?? "no answer"
-        guard complaint != "ok" else { return }
-        throw MigrationError(
-            .storeCorrupted, "The database is damaged.", place: place,
-            remedy: MigrationError.damagedStoreRemedy,
-            cause: complaint)
+        guard complaint == "ok" else {
+            throw MigrationError(
+                .storeCorrupted, "The database is damaged.", place: place,
+                remedy: MigrationError.damagedStoreRemedy,
+                cause: complaint)
+        }
+        let counts = try IndexCount.differences(self, schema: schema)
+        if let damage = counts.first(where: \.lacksRows) ?? counts.first(where: \.isDamage) {
+            throw damage.refusal(place)
+        }
+        return counts
     }
 }

@@ -43,7 +43,8 @@ package final class StoreRepair: Sendable {
         system: any System = POSIXSystem()
     ) throws {
         (self.store, binding, schema, found) = try StoreProbe.read(store, system: system) { probe in
-            try probe.connection.checkSoundness(place: probe.path)
+            // An index that is the only evidence of rows is never made again.
+            try probe.connection.checkPages(place: probe.path)
             let snapshot = try StoreSnapshot(probe.connection)
             // Another process may have migrated it since its version was looked up.
             guard ModelVersions(versions: [version]).position(matching: snapshot.hashes) != nil else {

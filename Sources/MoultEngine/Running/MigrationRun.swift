@@ -82,7 +82,7 @@ final class MigrationRun {
             return finish(try change(), space)
         } catch {
             let error: any Error =
-                (error as? MigrationError).map { blamingIndex(space.withNumbers($0, system)) } ?? error
+                (error as? MigrationError).map { blamingDamage(space.withNumbers($0, system)) } ?? error
             let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }
             // The work is kept for the next call.
             if case .success(let kept?) = end { throw kept }
@@ -96,8 +96,15 @@ final class MigrationRun {
 }
 
 extension MigrationRun {
-    /// Rows that are found by an index of the old store that does not match its table are not those of the table.
-    private func blamingIndex(_ error: MigrationError) -> MigrationError {
+    /// Damage of the old store explains what else was found: rows that are found by an index that does not match its table
+    /// are not those of the table.
+    private func blamingDamage(_ error: MigrationError) -> MigrationError {
+        guard [.verificationFailed, .dataConflict].contains(error.code) else { return error }
+        do {
+            try lock.connection.checkSoundness(place: sidecar.store)
+        } catch let damage as MigrationError where damage.code == .storeCorrupted {
+            return damage
+        } catch {}
         guard error.code == .verificationFailed, let fault = (try? IndexFault.all(lock.connection))?.first else {
             return error
         }
@@ -139,8 +146,8 @@ extension MigrationRun {
 
     func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
         // The draft is verified on the other core while the script reads it; both only read.
-        let proof = BackgroundWork(isSequential: options.isSequential) { [system, path = draft.store] in
-            try BackupFolder.prove(path, system)
+        let proof = BackgroundWork(isSequential: options.isSequential) { [backups] in
+            try backups.prove(draft)
         }
         let copy: WorkingCopy
         do {

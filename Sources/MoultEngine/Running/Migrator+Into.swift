@@ -114,7 +114,7 @@ extension Migrator {
                 remedy: "Repair the disk, then run the command again. The store is unchanged.")
         }
         try system.synchronise(copy)
-        try BackupFolder.checkPages(of: copy)
+        try BackupFolder.checkSoundness(of: copy)
     }
 }
 

@@ -48,7 +48,13 @@ extension Migrator {
             do {
                 outcome = try rehearse(migration, probe, folder, trail, observer)
             } catch {
-                throw trail.undoing(after: error)
+                var cause = error
+                // The copy is gone by the time that this is read.
+                if var known = error as? MigrationError, known.place.hasPrefix(folder) {
+                    known.place = probe.path
+                    cause = known
+                }
+                throw trail.undoing(after: cause)
             }
             // Nothing of a rehearsal is kept, so what its steps did elsewhere must not stay either.
             guard let failed = trail.undo().first(where: { $0.error != nil }) else { return outcome }
@@ -76,6 +82,7 @@ extension Migrator {
         let source = Path.join(folder, "source")
         try measure(.backup) {
             try BackupFolder(folder, system).copyPages(from: probe.connection, to: source, .own, observer)
+            try BackupFolder.checkSoundness(of: source, for: migration.reason, place: probe.path)
         }
         var quarantined: Int64 = 0
         var (pass, path, size) = (migration as Migration?, source, before.size)

@@ -42,7 +42,7 @@ package enum Recovery {
     private static func outcome(of lock: StoreLock, _ state: StoreState, _ journal: Journal) throws -> Outcome {
         guard journal.restoredUUID != nil else { return isNew(state, journal) ? .completed : .undone }
         do {
-            try lock.connection.checkSoundness(place: lock.sidecar.store)
+            try lock.connection.checkPages(place: lock.sidecar.store)
             return outcome(of: .sound(uuid: state.uuid), journal)
         } catch let error as MigrationError where error.code == .storeCorrupted {
             return .undone

@@ -18,7 +18,7 @@ enum StoreCondition: Sendable, Equatable {
         }
         do {
             self = try StoreProbe.read(store, system: system) { probe in
-                try probe.connection.checkSoundness(place: store)
+                try probe.connection.checkPages(place: store)
                 return .sound(uuid: try StoreState(probe.connection).uuid)
             }
         } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {

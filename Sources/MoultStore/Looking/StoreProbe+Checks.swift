@@ -40,9 +40,10 @@ extension StoreProbe {
         let resolved = try system.resolve(path)
         guard status.size > 0 else { throw notAStore(path, "\(path) is empty.") }
         let sideFiles = try sideFileSuffixes.map { suffix -> Int64 in
-            guard let side = try system.status(of: resolved + suffix) else { return 0 }
-            // SQLite would wait for somebody at the other end of a pipe.
-            guard side.kind == .file else {
+            let (side, isLink) = (try system.status(of: resolved + suffix), try system.isLink(resolved + suffix))
+            guard side != nil || isLink else { return 0 }
+            // SQLite follows no link, and would wait for somebody at the other end of a pipe.
+            guard let side, side.kind == .file, !isLink else {
                 throw notAStore(
                     path, "\(resolved)\(suffix) next to the store is not a plain file.",
                     remedy: "Find out what put it there, and move it away.")
@@ -65,6 +66,11 @@ extension StoreProbe {
         guard try system.exists(folder), try system.list(folder).contains(Path.name(of: path)) else {
             return MigrationError(
                 .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the store.")
+        }
+        guard !path.unicodeScalars.contains("\u{FFFD}") else {
+            return MigrationError(
+                .fileNotReadable, "The name of \(path) is not UTF-8, so Moult cannot open it.", place: path,
+                remedy: "Rename the file.")
         }
         return MigrationError(
             .fileNotFound, "\(path) is a symbolic link to a file that does not exist.", place: path,

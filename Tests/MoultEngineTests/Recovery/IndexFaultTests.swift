@@ -1,6 +1,7 @@
 import Foundation
 import MoultModel
 import MoultStore
+import MoultSystem
 import TestSupport
 import Testing
 
@@ -62,6 +63,61 @@ struct IndexFaultTests {
         #expect(report.findings.map(\.place) == [index] && report.left == 0)
         #expect(try library.line("PRAGMA integrity_check") == "ok")
         #expect(try library.line(rows) == before)
+    }
+
+    @Test func `a store with an index that lists fewer rows than its table is migrated only after a repair`() throws {
+        let library = try LibraryStore()
+        let index = try #require(library.layout.indexes.first { $0.table == "ZBOOK" && !$0.isUnique }).name
+        try write("DELETE FROM ZBOOK WHERE Z_PK = 50", without: index, library)
+        let before = try library.hash()
+        for isRehearsed in [true, false] {
+            let error = #expect(throws: MigrationError.self) {
+                if isRehearsed {
+                    _ = try Migrator().rehearse(Migration(), on: library.path)
+                } else {
+                    _ = try Migrator().run(Migration(), on: library.path)
+                }
+            }
+            #expect(error?.code == .storeCorrupted && error?.place.hasSuffix("/Library.sqlite") == true)
+            #expect(error?.place.contains(".part") == false && error?.place.contains("rehearsal") == false)
+            #expect(error?.message.contains("\(index) does not match its table: it lists 100 rows") == true)
+            #expect(error?.remedy.contains("moult repair --only indexes") == true)
+        }
+        #expect(try library.hash() == before)
+        #expect(try Migrator().backups(of: library.path).list().isEmpty)
+        _ = try repair(library)
+        _ = try Migrator().run(Migration(), on: library.path)
+        // The backup of the repair has the index as it was, and can be put back.
+        for backup in try Migrator().backups(of: library.path).list() {
+            try Migrator().backups(of: library.path).verify(backup)
+        }
+    }
+
+    /// One page of the file is overwritten with another, as by a write that went to the wrong place.
+    @Test func `an index is not made again where it is the only evidence of rows`() throws {
+        let library = try LibraryStore()
+        try library.shell("DELETE FROM Z_1TAGS; DELETE FROM ZLOAN; PRAGMA wal_checkpoint(TRUNCATE); VACUUM")
+        try library.overwritePage(of: "ZTAG", with: "ZLOAN")
+        #expect(try library.line("PRAGMA quick_check") == "ok")
+        #expect(try library.line("SELECT count(*) FROM ZTAG NOT INDEXED") == "0")
+        let before = try POSIXSystem().read(library.path)
+        let errors = [
+            #expect(throws: MigrationError.self) { try StoreRepair(library.path, at: library.version) },
+            #expect(throws: MigrationError.self) { try Migrator().run(Migration(), on: library.path) },
+        ]
+        for error in errors {
+            #expect(error?.code == .storeCorrupted && error?.message.contains("ZTAG has lost rows") == true)
+            #expect(error?.message.contains("lists 10 rows, but ZTAG has 0") == true)
+            #expect(error?.remedy.contains("moult repair") == false)
+            #expect(error?.remedy.contains("moult salvage") == true)
+        }
+        #expect(try POSIXSystem().read(library.path) == before)
+        let findings = try StoreAudit(library.path, model: library.version.model).findings
+        #expect(findings.contains { $0.code == "damaged-page" && $0.message.contains("ZTAG has lost rows") })
+        #expect(!findings.contains { $0.remedy.contains("moult repair") })
+        let advice = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version])).findings
+        #expect(advice.contains { $0.code == "damaged-page" && $0.message.contains("ZTAG has lost rows") })
+        #expect(!advice.contains { $0.code == "can-migrate" || $0.remedy.contains("moult repair") })
     }
 
     @Test func `a unique index over values that occur twice goes, and comes back with the repair of the rows`() throws {

@@ -34,6 +34,11 @@ final class LibraryStore {
     /// The one line that a query prints.
     func line(_ sql: String) throws -> String { String(try SQLiteShell.run(path, sql).dropLast()) }
 
+    /// Overwrites the root page of a table or index with that of another.
+    func overwritePage(of name: String, with other: String) throws {
+        try SQLiteShell.overwritePage(of: name, with: other, in: path)
+    }
+
     /// The sqlite3 shell's hash over everything but history and counters.
     func hash() throws -> String { try SQLiteShell.run(path, ".sha3sum --schema") }
 

@@ -1,0 +1,83 @@
+import MoultModel
+import MoultSQLite
+
+/// An index that does not list as many entries as its table has rows, or that cannot be read.
+///
+/// Counting reads the pages of the index alone, which `quick_check` does not compare with anything. An index with a
+/// condition is not counted: what it should list only a look at each row says.
+package struct IndexCount: Sendable, Equatable {
+    package let index: String
+    package let table: String
+    package let rows: Int64
+    /// Nil where a page of it is of another b-tree.
+    package let entries: Int64?
+    /// Whether every index of the table lists more than there is, so that the table has lost rows and not one index is
+    /// stale. Then the indexes are the only evidence of the rows, and must not be made again.
+    package fileprivate(set) var lacksRows = false
+
+    /// All of a database, table by table.
+    ///
+    /// - Throws: `unsupported` where an index needs what only the app knows.
+    package static func differences(_ connection: Connection, schema: String = "main") throws -> [IndexCount] {
+        let name = schema.quotedName
+        let tables = Set(try connection.catalogue(schema: schema).tables.filter { !$0.isVirtual }.map(\.name))
+        let indexes = try connection.rows(
+            """
+            SELECT m.name, i.name FROM \(name).sqlite_master AS m, pragma_index_list(m.name, ?) AS i
+            WHERE m.type = 'table' AND NOT i.partial ORDER BY m.rowid, i.seq
+            """, [.text(schema)]
+        ) { (table: $0.text(0) ?? "", index: $0.text(1) ?? "") }
+        return try Dictionary(grouping: indexes.filter { tables.contains($0.table) }, by: \.table)
+            .sorted { $0.key < $1.key }.flatMap { table, indexes in
+                try differences(connection, "\(name).\(table.quotedName)", table, indexes.map(\.index))
+            }
+    }
+
+    private static func differences(
+        _ connection: Connection, _ place: String, _ table: String, _ indexes: [String]
+    ) throws -> [IndexCount] {
+        let rows = try connection.integer("SELECT count(*) FROM \(place) NOT INDEXED") ?? 0
+        let counts = try indexes.map { index in
+            IndexCount(
+                index: index, table: table, rows: rows, entries: try entries(connection, place, index))
+        }
+        let readable = counts.compactMap(\.entries)
+        let lacksRows = !readable.isEmpty && readable.allSatisfy { $0 > rows }
+        return counts.filter { $0.entries != rows }.map { count in
+            var count = count
+            count.lacksRows = lacksRows
+            return count
+        }
+    }
+
+    private static func entries(_ connection: Connection, _ place: String, _ index: String) throws -> Int64? {
+        do {
+            // Without a condition SQLite counts by the smallest index, whichever is named.
+            return try connection.integer("SELECT count(*) FROM \(place) INDEXED BY \(index.quotedName) WHERE 1")
+        } catch let error as MigrationError where error.code == .storeCorrupted {
+            return nil
+        }
+    }
+
+    /// Whether the index cannot be made again without a loss, or not at all.
+    package var isDamage: Bool { lacksRows || entries == nil }
+
+    package var message: String {
+        guard let entries else { return "The index \(index) of \(table) cannot be read: a page of it is damaged." }
+        let listed = "\(Quantity.count(entries, "row")), but \(table) has \(rows)"
+        return lacksRows
+            ? "\(table) has lost rows: its index \(index) lists \(listed)."
+            : "The index \(index) does not match its table: it lists \(listed)."
+    }
+
+    package var remedy: String {
+        isDamage ? MigrationError.damagedStoreRemedy : "moult repair makes it again."
+    }
+
+    /// The refusal of a store that has such an index.
+    package func refusal(_ store: String) -> MigrationError {
+        MigrationError(
+            .storeCorrupted, "The database is damaged. \(message)", place: store,
+            remedy: isDamage ? remedy : "moult repair --only indexes makes the index again.")
+    }
+}
