@@ -98,7 +98,7 @@ struct StoreVerification: Sendable {
         let rows = Result {
             try verifyMetadata(connection)
             let verifier = StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false))
-            try refuseNew(verifier.rows { try externalFileExists($0, connection) }, over: connection)
+            try refuseNew(verifier.rows { try externalFileExists($0, connection) }, over: connection, afterCode: true)
         }
         try refuse(pages.wait())
         try rows.get()
@@ -145,7 +145,11 @@ struct StoreVerification: Sendable {
     }
 
     /// A fault that the old store had is not the migration's; one more than it had is.
-    private func refuseNew(_ violations: [StoreVerifier.Violation], over connection: Connection) throws {
+    ///
+    /// - Parameter afterCode: whether code may have left required values out, which nothing that is inferred does.
+    private func refuseNew(
+        _ violations: [StoreVerifier.Violation], over connection: Connection, afterCode: Bool = false
+    ) throws {
         guard !violations.isEmpty else { return }
         let shape = StoreShape(plan.source, withObjects: false)
         let before = try StoreVerifier(connection, shape: shape, schema: "source", countsStrangers: true).rows {
@@ -154,12 +158,11 @@ struct StoreVerification: Sendable {
         let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }
         for (code, all) in Dictionary(grouping: violations, by: \.finding.code).sorted(by: { $0.key < $1.key }) {
             guard all.reduce(0, { $0 + $1.count }) > old[code, default: 0] else { continue }
-            if code == "required-missing" { throw missing(all.map(\.finding)) }
+            if afterCode, code == "required-missing" { throw missing(all.map(\.finding)) }
             try refuse(all.map(\.finding))
         }
     }
 
-    /// Nothing that is inferred leaves a required value out; the code of a stage may.
     private func missing(_ findings: [Finding]) -> MigrationError {
         MigrationError(
             .dataConflict,

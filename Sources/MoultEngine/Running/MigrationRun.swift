@@ -323,9 +323,7 @@ extension MigrationRun {
                 of: lock, version: migration.from, for: migration.reason, copyingExternalData: true, observer)
         }
         do {
-            let proof = BackgroundWork(isSequential: options.isSequential) { [system, path = draft.store] in
-                try BackupFolder.prove(path, system)
-            }
+            let proof = BackgroundWork(isSequential: options.isSequential) { [backups] in try backups.prove(draft) }
             defer { _ = try? proof.wait() }
             try FormatFunctions.register(on: lock.connection)
             try WorkingCopy.limitMemory(of: lock.connection, options)
