@@ -157,6 +157,8 @@ extension Verb {
     private static func storeItems(
         _ store: String, _ bundle: ModelBundle, _ invocation: Invocation, _ console: Console
     ) throws -> [Item] {
+        // What cannot be opened as a store is an error; a store that cannot be migrated is an item.
+        try StoreProbe(store).close()
         let versions = ModelVersions(bundle)
         var registry = invocation.registry
         if let declared = invocation.configuration?.acceptedLosses {

@@ -27,7 +27,8 @@ extension Migration {
             guard StoreVerification.isPlainName(name) else { throw StoreVerification.strangeFile(name, store) }
             return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
         }
-        let verification = StoreVerification(plan, store: store, system: system)
+        let verification = StoreVerification(
+            plan, store: store, mayFollowCode: workingCopy != nil, system: system)
         let binding = plan.binding
         self.init(
             script, from: from, to: plan.target.name, functions: functions,
@@ -47,11 +48,14 @@ extension Migration {
 struct StoreVerification: Sendable {
     let plan: BoundPlan
     private let store: String
+    /// Whether an earlier pass may have run code, which may have left required values out; no inferred mapping does.
+    private let mayFollowCode: Bool
     private let system: any System
 
-    init(_ plan: BoundPlan, store: String, system: any System) {
+    init(_ plan: BoundPlan, store: String, mayFollowCode: Bool = true, system: any System) {
         self.plan = plan
         self.store = store
+        self.mayFollowCode = mayFollowCode
         self.system = system
     }
 
@@ -145,8 +149,6 @@ struct StoreVerification: Sendable {
     }
 
     /// A fault that the old store had is not the migration's; one more than it had is.
-    ///
-    /// - Parameter afterCode: whether code may have left required values out, which nothing that is inferred does.
     private func refuseNew(
         _ violations: [StoreVerifier.Violation], over connection: Connection, afterCode: Bool = false
     ) throws {
@@ -158,7 +160,7 @@ struct StoreVerification: Sendable {
         let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }
         for (code, all) in Dictionary(grouping: violations, by: \.finding.code).sorted(by: { $0.key < $1.key }) {
             guard all.reduce(0, { $0 + $1.count }) > old[code, default: 0] else { continue }
-            if afterCode, code == "required-missing" { throw missing(all.map(\.finding)) }
+            if afterCode || mayFollowCode, code == "required-missing" { throw missing(all.map(\.finding)) }
             try refuse(all.map(\.finding))
         }
     }
