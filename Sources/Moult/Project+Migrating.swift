@@ -4,7 +4,7 @@ import MoultReport
 import MoultSystem
 
 extension Project {
-    /// Migrates a store: backed up, changed on a copy, verified, then committed in one transaction. If the process dies
+    /// Migrates a store: backed up, changed, verified, then committed in one transaction. If the process dies
     /// at any moment, the store is the complete old one or the complete new one.
     ///
     /// The report's errors: `question`, `cannotInfer`, `noPath`, `storeAhead`, `storeUnknown`, `planStale`, `locked`,

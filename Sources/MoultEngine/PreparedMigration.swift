@@ -24,7 +24,7 @@ package struct PreparedMigration: Sendable {
         /// continues from the last of them. Otherwise the whole way is one commit, all or nothing.
         package var stopsAtEachVersion: Bool
         /// Change the store in place at once, and leave what takes long for ``Migrator/finishDeferred(_:versions:_:_:)``,
-        /// where no row has to be written; otherwise all is done at once, on a copy.
+        /// where no row has to be written; otherwise all is done at once.
         package var defersWork = false
         /// Whether every table whose text changes is made anew, with its columns in the order of a new store; otherwise
         /// it stays where it can.

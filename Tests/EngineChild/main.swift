@@ -11,6 +11,7 @@ import TestSupport
 // engine-child change STORE     makes the table ZITEM anew from the backup
 // engine-child time STORE       the same with a new column, and prints the seconds of each phase
 // engine-child infer STORE      an inferred migration to the second of KillableVersions
+// engine-child normalise STORE  the same, with every table that changes made anew, as a budget does
 // engine-child stages STORE     the three stages of FlightVersions, code between them, in one commit
 // engine-child stops STORE      the same with a stop at each version
 // engine-child mend STORE       sends the topics of a BrokenForum that are in no forum to the quarantine
@@ -102,8 +103,10 @@ do {
         let outcome = try Migrator().run(Migration(script, from: "1", to: "2"), on: store)
         for timing in outcome.seconds { print(timing.phase.rawValue, timing.seconds) }
         print("all", outcome.totalSeconds)
-    case "infer":
-        let prepared = try PreparedMigration(store, versions: KillableVersions.make())
+    case "infer", "normalise":
+        var options = PreparedMigration.Options()
+        options.normalises = CommandLine.arguments[1] == "normalise"
+        let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
         if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, observer) }
     case "stages", "stops":
         let prepared = try PreparedMigration(

@@ -50,13 +50,13 @@ private struct StoreWalk {
                 "\(CorpusStores.name(of: store)) \(model.map { "by \($0)" } ?? "by its own") \(verb): \(what)")
         }
         let before = try content()
-        for verb in [["inspect"], ["status"], ["validate"], ["plan"], ["repair", "--dry-run"]] {
+        for verb in [["inspect"], ["status"], ["validate"], ["plan", "--accept-losses"], ["repair", "--dry-run"]] {
             let result = try run(verb, options)
             for problem in try faults(of: verb[0], result) { note(verb[0], problem) }
         }
         let backup = try run(["backup", "create"], options)
         guard backup.exit == 0 else { return problems + ["\(store) backup: \(backup.output)"] }
-        for verb in [["migrate"], ["validate"], ["repair"], ["rollback"]] {
+        for verb in [["migrate", "--accept-losses"], ["validate"], ["repair"], ["rollback"]] {
             let result = try run(verb, options)
             for problem in try faults(of: verb[0], result) { note(verb[0], problem) }
         }

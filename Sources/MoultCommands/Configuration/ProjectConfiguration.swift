@@ -35,7 +35,8 @@ package struct ProjectConfiguration: Sendable {
         var path = fileName
         var folder = try system.resolve(".")
         while true {
-            if let status = try system.status(of: path), status.kind == .file {
+            // A folder or a FIFO of that name is refused when it is read.
+            if let status = try system.status(of: path) {
                 // A file above this folder that another user has put there says nothing about this project.
                 let isTrusted = path == fileName || [0, system.user].contains(status.owner) || system.user == 0
                 if isTrusted { return try ProjectConfiguration(json: try system.read(path), path: path) }

@@ -9,7 +9,7 @@ extension Verb {
     static let migrate = Verb(
         "migrate", "Migrate a store: backed up, changed, verified, then committed.",
         discussion: """
-            Each table changes in the cheapest safe way; moult plan says which. If every table stays, the store itself
+            Each table changes in the cheapest safe way; moult plan says which. If no table is rebuilt, the store itself
             is changed in one transaction, next to its backup. Otherwise a copy is changed, and its pages are copied back
             in one transaction. Either way every row is compared with the backup before the commit. With --normalise
             every table that changes is rebuilt, with its columns in the order of a new store.

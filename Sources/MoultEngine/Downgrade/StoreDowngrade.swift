@@ -67,7 +67,7 @@ package struct StoreDowngrade: Sendable {
             let prepared = try PreparedMigration(
                 store, versions: ModelVersions(versions: [source, goal]), to: goal.name,
                 options: .init(isExperimental: true), system: system)
-            let losses = try Self.losses(of: prepared, source)
+            let losses = try Self.renamed(from: source, to: goal, versions, answers) + Self.losses(of: prepared, source)
             if losses.isEmpty, var migration = try prepared.migration() {
                 migration.operation = .downgrade
                 (way, self.losses) = (.mapping(migration), [])
@@ -91,6 +91,28 @@ package struct StoreDowngrade: Sendable {
                 return .backup(
                     backup, since: try ChangedObjects.all(in: store, since: backup, renamed: renamed, system))
             } ?? .impossible
+    }
+
+    /// Why the reverse mapping would mix up what the way forward has renamed: it goes by the names and identifiers of the
+    /// two versions alone, and one of them may have a name that meant something else in the other. Empty if it would not.
+    private static func renamed(
+        from source: ModelVersion, to goal: ModelVersion, _ versions: ModelVersions, _ answers: Answers
+    ) throws -> [String] {
+        guard let newer = versions.position(matching: source.hashes),
+            let older = versions.position(matching: goal.hashes)
+        else { return [] }
+        let way = try Correspondence(versions, from: newer, to: older, answers: answers)
+        let byName = try Correspondence(from: source, to: goal)
+        func sentence(_ place: String, _ now: String) -> String {
+            "There is no reverse mapping: \(place) of \(goal.name) is \(now) of \(source.name), and the names say otherwise."
+        }
+        return goal.model.entities.flatMap { entity -> [String] in
+            guard let now = way.entitySources[entity.name] else { return [] }
+            guard byName.entitySources[entity.name] == now else { return [sentence(entity.name, now)] }
+            let (sources, named) = (way.propertySources[entity.name] ?? [:], byName.propertySources[entity.name] ?? [:])
+            return sources.sorted { $0.key < $1.key }.filter { named[$0.key] != $0.value }
+                .map { sentence("\(entity.name).\($0.key)", "\(now).\($0.value)") }
+        }
     }
 
     /// By the names of the older version, what became of its entities on the way forward; of one that became several, or

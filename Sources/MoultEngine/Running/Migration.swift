@@ -78,7 +78,7 @@ package struct Migration: Sendable {
         self.verify = verify
     }
 
-    /// Whether the store itself is changed next to its backup: every table stays, and no code runs.
+    /// Whether the store itself is changed next to its backup: no table is rebuilt, and no code runs.
     var staysInStore: Bool {
         script.place == .store && code.isEmpty && steps.isEmpty && checks.isEmpty && ruleLog == nil && next == nil
             && newExternalFiles.isEmpty

@@ -122,7 +122,8 @@ extension RunProfile.Span {
         case .change: "A statement takes longest. moult plan --sql shows it; --deferred can leave what writes no row."
         case .verify: "The verification takes longest. It is not optional; --budget shares it among several calls."
         case .commit: "The commit takes longest. It writes every page once: a faster volume helps."
-        case .lock, .done: "The lock takes longest: another process has had the store open."
+        case .lock, .done:
+            "The start takes longest: the file is checked, and other processes that have it open are waited for."
         }
     }
 }

@@ -1,6 +1,6 @@
 /// What a plan says of work that can wait, where somebody asked for that.
 package struct Deferral: Sendable, Hashable {
-    /// Why nothing can wait, so that all is done at once and on a copy; empty where it can.
+    /// Why nothing can wait, so that all is done at once; empty where it can.
     package let reasons: [String]
     /// What waits, as far as it is known before the migration; its bytes are measured afterwards.
     package let tasks: [DeferredTask]

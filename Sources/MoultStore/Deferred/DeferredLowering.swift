@@ -5,7 +5,7 @@ import MoultSQLite
 /// Lowers a mapping to statements on the store itself that make its schema right at once and touch no object's row:
 /// columns are added and renamed, tables are renamed, and what the new version has no place for stays behind as tasks.
 ///
-/// What needs rows stands in the way and is named: the whole migration is then done at once, on a copy.
+/// What needs rows stands in the way and is named: the whole migration is then done at once.
 struct DeferredLowering {
     let lowering: StoreLowering
     /// Whether what an earlier deferred migration has left takes its place again: the way back.

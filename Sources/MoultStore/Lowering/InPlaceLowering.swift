@@ -28,7 +28,7 @@ struct InPlaceLowering {
         guard obstacles.isEmpty else {
             throw MigrationError(
                 .unsupported, "This migration cannot run in place: \(obstacles.joined(separator: "; ")).",
-                remedy: "Leave --in-place out, so that Moult works on a copy.")
+                remedy: "Omit --in-place; then rows may be written.")
         }
         let all =
             lowering.dropTriggers() + lowering.dropObjects() + statements
