@@ -1,17 +1,5 @@
 import MoultModel
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Another program that was run to its end, with what it printed.
 package struct ProgramRun: Sendable {
     /// Its exit code, or 128 and the signal that ended it.
@@ -40,37 +28,12 @@ package struct ProgramRun: Sendable {
         defer { folder.remove() }
         let paths = ["in", "out", "err"].map { Path.join(folder.path, $0) }
         try system.write(input, to: paths[0])
-        guard let child = try Self.start(program, arguments, paths, settings) else { return nil }
-        var status: Int32 = 0
-        while waitpid(child, &status, 0) < 0 {
-            if errno != EINTR { throw MigrationError.system("wait for", program) }
-        }
-        let signal = status & 0x7f
-        exit = signal == 0 ? status >> 8 & 0xff : 128 + signal
+        let child = try ChildProgram(
+            program, arguments, input: paths[0], output: paths[1], errors: paths[2], settings: settings)
+        guard let child else { return nil }
+        exit = try child.wait()
         output = try system.read(paths[1])
         let errors = String(decoding: try system.read(paths[2]), as: UTF8.self)
         errorText = errors.hasSuffix("\n") ? String(errors.dropLast()) : errors
-    }
-
-    private static func start(
-        _ program: String, _ arguments: [String], _ paths: [String], _ settings: [String: String?]
-    ) throws -> pid_t? {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, paths[0], O_RDONLY, 0)
-        for (descriptor, path) in [(STDOUT_FILENO, paths[1]), (STDERR_FILENO, paths[2])] {
-            posix_spawn_file_actions_addopen(&actions, descriptor, path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        }
-        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
-        var variables = ProcessInfo.processInfo.environment
-        for (name, value) in settings { variables[name] = value }
-        var environment: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for word in words + environment { free(word) } }
-        var child: pid_t = 0
-        let number = posix_spawnp(&child, program, &actions, nil, &words, &environment)
-        if number == ENOENT { return nil }
-        guard number == 0 else { throw MigrationError.system("start", program, error: number) }
-        return child
     }
 }

@@ -38,6 +38,15 @@ package struct KillTest: Sendable {
         self.arguments = arguments
     }
 
+    private func start(_ copy: String) throws -> ChildProgram {
+        // A path, which is not looked for elsewhere.
+        let path = program.contains("/") ? program : "./" + program
+        guard let child = try ChildProgram(path, arguments(copy)) else {
+            throw MigrationError.system("start", program, error: ENOENT)
+        }
+        return child
+    }
+
     /// - Throws: `migrationFailed` if the undisturbed program does not end well.
     package func run(
         kills: Int, scratch: String? = nil, isWanted: () -> Bool = { true }, report: (Tally) -> Void = { _ in }
@@ -85,7 +94,7 @@ package struct KillTest: Sendable {
     }
 
     private func finish(_ copy: String) throws {
-        let status = try ChildProgram(program, arguments(copy)).wait()
+        let status = try start(copy).wait()
         guard status == 0 else {
             throw MigrationError(
                 .migrationFailed, "The program ended with \(status).", place: store,
@@ -98,7 +107,7 @@ package struct KillTest: Sendable {
         _ state: () throws -> LogicalState
     ) throws {
         try reset(copy)
-        let child = try ChildProgram(program, arguments(copy))
+        let child = try start(copy)
         usleep(UInt32(min(seconds * 1e6, 4e9)))
         if child.kill() { tally.killed += 1 } else { tally.ended += 1 }
         let left = try state()
