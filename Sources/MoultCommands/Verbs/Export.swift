@@ -74,9 +74,9 @@ extension Verb {
         }
         let probe = try StoreProbe(store)
         defer { probe.close() }
-        do {
+        try probe.undisturbed {
             let export = try StoreExport(selection, of: probe, versions: versions)
-            guard let part = export.parts.first(where: { $0.relationship == nil }) else { return .done }
+            guard let part = export.parts.first(where: { $0.relationship == nil }) else { return }
             var text = ExportText(part, console.isJSON ? .jsonl : format, isExact: invocation[.exact])
             console.exactly(text.heading)
             try export.forEachRow(of: part) { row in
@@ -86,11 +86,7 @@ extension Verb {
                 return console.outputError == nil
             }
             console.say(guarded: text.guarded)
-        } catch {
-            try probe.checkUndisturbed()
-            throw error
         }
-        try probe.checkUndisturbed()
         return .done
     }
 }

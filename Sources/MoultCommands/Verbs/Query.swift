@@ -24,7 +24,7 @@ extension Verb {
         let versions = try invocation.versionsIfKnown(console)
         let probe = try StoreProbe(try invocation.required(Operand.store))
         defer { probe.close() }
-        do {
+        try probe.undisturbed {
             let query = try StoreQuery(try invocation.required(sql), over: probe, versions: versions)
             var printer = RowPrinter(format, columns: query.columns, isExact: invocation[.exact], console)
             try query.forEachRow { row in
@@ -33,11 +33,7 @@ extension Verb {
             }
             printer.end()
             console.say(guarded: printer.guarded)
-        } catch {
-            try probe.checkUndisturbed()
-            throw error
         }
-        try probe.checkUndisturbed()
         return .done
     }
 

@@ -18,22 +18,32 @@ extension StoreProbe {
     ) throws {
         let probe = try StoreProbe(store)
         defer { probe.close() }
-        do {
+        try probe.undisturbed {
             let layout = try probe.layout(by: versions)
             let reader = StoreReader(connection: probe.connection, layout: layout, store: probe.path)
             for entity in try entities(named: entityName, in: layout.model) {
                 try reader.forEachObject(of: entity, includingSubentities: includingSubentities, body)
             }
-        } catch let error as MigrationError {
-            // What was read while another process wrote says nothing about the store.
-            try probe.checkUndisturbed()
-            throw error
         }
-        try probe.checkUndisturbed()
     }
 
-    /// - Throws: `locked` if another process wrote to the store while it was read without a lock.
-    package func checkUndisturbed() throws {
+    /// Calls `body`, which reads the store once and hands on what it reads.
+    ///
+    /// - Throws: `locked` if another process wrote to the store while it was read without a lock: neither what was read
+    ///   nor an error of `body` says anything about the store then.
+    package func undisturbed<Result>(_ body: () throws -> Result) throws -> Result {
+        let result: Result
+        do {
+            result = try body()
+        } catch let error as MigrationError {
+            try checkUndisturbed()
+            throw error
+        }
+        try checkUndisturbed()
+        return result
+    }
+
+    private func checkUndisturbed() throws {
         guard way == .immutable, !isUndisturbed else { return }
         throw MigrationError(
             .locked, "Another process wrote to the store while it was read. What was printed may mix two states.",
