@@ -140,7 +140,7 @@ extension Project {
 
     /// A run of this project on a store.
     ///
-    /// - Parameter body: is told whom to report to, and what logs a sentence.
+    /// - Parameter body: receives the observer to report to, and a function that logs a sentence.
     func task<Report: Sendable>(
         _ call: String, _ store: String,
         _ body: @escaping @Sendable (MigrationObserver, @Sendable (String) -> Void) throws -> Report

@@ -18,7 +18,7 @@ struct LintMatch: Sendable {
     /// The XML attributes to set on the element of the place; nil removes one.
     struct Edit: Sendable {
         var attributes: [(name: String, value: String?)]
-        /// Whether it is right only if something is so that nobody knows, such as a rename. It is then left out of the
+        /// Whether it is right only if something unknown is so, such as a rename. It is then left out of the
         /// start tags of other findings.
         var isConditional = false
 

@@ -4,7 +4,7 @@ import MoultModel
 ///
 /// The rules are one table, ``all``. The findings, the help in SARIF, the documentation and the tests come from it.
 package struct LintRule: Sendable {
-    /// Who breaks if nobody acts on a finding.
+    /// Who breaks if a finding is ignored.
     package enum Category: String, Sendable, CaseIterable {
         case open = "OPEN"
         case infer = "INFER"

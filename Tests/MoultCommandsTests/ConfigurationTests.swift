@@ -11,10 +11,10 @@ struct ConfigurationTests {
     private func below(_ configuration: String? = nil) throws -> (outer: Tool, inner: String) {
         let moult = try Tool.besideForumModel()
         let root = moult.folder.path
-        try FileManager.default.createDirectory(atPath: root + "/work/deep", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: root + "/project/deep", withIntermediateDirectories: true)
         try FileManager.default.createDirectory(atPath: root + "/.git", withIntermediateDirectories: true)
         if let configuration { try write(configuration, moult) }
-        return (moult, root + "/work/deep")
+        return (moult, root + "/project/deep")
     }
 
     private func write(_ text: String, _ moult: Tool, _ name: String = "moult.json") throws {

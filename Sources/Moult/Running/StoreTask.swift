@@ -7,7 +7,7 @@ import Synchronization
 ///     for await progress in migration.progress { print(progress.fraction) }
 ///     let report = try await migration.report
 ///
-/// The run continues if nobody waits for it, as a `Task` does.
+/// The run continues if it is not awaited, as a `Task` does.
 public struct StoreTask<Report: Sendable>: Sendable {
     /// Where the run is, from now to its end. It can be iterated once. Whoever falls behind misses what is older than the
     /// last 256 elements.

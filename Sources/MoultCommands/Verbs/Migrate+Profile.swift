@@ -17,7 +17,7 @@ struct ProfiledRun {
     private let path: String
     private let system = POSIXSystem()
 
-    /// Nil if nobody asked for one.
+    /// Nil without --profile.
     ///
     /// - Throws: `usage` if the path is taken, and for options that make no sense beside it.
     init?(_ invocation: Invocation) throws {

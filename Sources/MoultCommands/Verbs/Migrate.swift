@@ -147,7 +147,7 @@ extension PreparedMigration {
 }
 
 extension Invocation {
-    /// Refuses a migration that loses what nobody has declared; a rehearsal loses nothing.
+    /// Refuses a migration with undeclared losses; a rehearsal loses nothing.
     ///
     /// - Throws: `lossNotAccepted`.
     func checkLosses(of prepared: PreparedMigration) throws {

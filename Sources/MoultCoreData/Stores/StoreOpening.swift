@@ -93,7 +93,7 @@ package struct StoreOpening {
         ).make(at: path, on: POSIXSystem())
     }
 
-    /// The folders of stores that nobody gives a place, the program's own and those of groups next to it, are made with
+    /// The default folders of stores, the program's own and those of groups next to it, are made with
     /// the first store; any other must be there.
     private func makeDefaultFolder(of path: String) throws {
         let own = PersistentContainer.defaultDirectoryURL().standardizedFileURL

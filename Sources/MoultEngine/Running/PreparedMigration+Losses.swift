@@ -10,7 +10,7 @@ package struct ForeseenLoss: Sendable, Hashable {
     package var fate: Fate
     /// The code to write; nil if the loss is allowed.
     package var remedy: String?
-    /// Whether somebody has accepted it, or answered that the values are dropped, or wrote the mapping or stage that
+    /// Whether a person has accepted it, or answered that the values are dropped, or wrote the mapping or stage that
     /// leaves them.
     package var isDeclared = false
 
@@ -35,7 +35,7 @@ package struct ForeseenLoss: Sendable, Hashable {
         MigrationError(.lossNotAccepted, sentence, place: loss.place, remedy: remedy ?? "")
     }
 
-    /// Whether it is one of rows, values or links that nobody has declared.
+    /// Whether rows, values or links are lost without a declaration.
     fileprivate var isUndeclared: Bool {
         guard !isDeclared, fate == .allowed, loss.count != 0, loss.isPutOff || loss.count != nil else { return false }
         switch loss.reason {

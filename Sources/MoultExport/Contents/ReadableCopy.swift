@@ -46,7 +46,7 @@ package struct ReadableCopy {
 
     private func copy(_ probe: StoreProbe, to part: String) throws {
         if probe.way == .immutable {
-            // By a clone where the volume can; the probe tells if somebody wrote meanwhile.
+            // By a clone where the volume can; the probe shows whether another process wrote meanwhile.
             try system.copy(probe.path, to: part, .like(store))
             return
         }

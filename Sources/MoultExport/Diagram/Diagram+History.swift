@@ -5,7 +5,7 @@ extension Diagram {
     /// What was done to a store as a time line, oldest first, and what it is now.
     ///
     /// - Parameters:
-    ///   - now: what the store's version is called; empty where nobody knows.
+    ///   - now: what the store's version is called; empty if it is not known.
     ///   - versions: the versions of its model, oldest first; empty without a model.
     package init(history runs: [RunRecord], store: String, now: String, versions: [String] = []) {
         self.init(title: store)

@@ -20,7 +20,7 @@ package final class RunProfile: Sendable {
     }
 
     private struct State {
-        /// What was told of each phase: first, last, and how much was done.
+        /// The reports of each phase: first, last, and how much was done.
         var phases: [MigrationProgress.Phase: Span] = [:]
         var statements: [Span] = []
         /// When the last report came.
@@ -65,7 +65,7 @@ package final class RunProfile: Sendable {
         state.withLock { $0.last = max($0.last, now >= begun ? now - begun : 0) }
     }
 
-    /// Phases with their statements, by their start. A phase lasts until the next begins, or until it was told of last.
+    /// Phases with their statements, by their start. A phase lasts until the next begins, or until its last report.
     package var spans: [Span] {
         let state = state.withLock { $0 }
         var phases = MigrationProgress.Phase.allCases.compactMap { state.phases[$0] }

@@ -107,7 +107,7 @@ package struct ExportWriter {
         try system.makeFile(path, .like(store))
         let connection = try Connection(path, mode: .readWrite, followsLinks: false)
         defer { connection.close() }
-        // What is not whole is removed, so a journal would serve nobody.
+        // What is not whole is removed, so it needs no journal.
         try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
         let names = Set(export.parts.map(\.name))
         return try connection.transaction {

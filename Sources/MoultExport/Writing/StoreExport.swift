@@ -12,7 +12,7 @@ import MoultStore
 
 /// What of a store is exported, as parts with rows: the objects of each entity, the pairs of each to-many relationship.
 package struct StoreExport {
-    /// What somebody asked for.
+    /// What is to be exported.
     package struct Selection: Sendable {
         /// The entities; empty for all.
         package var entities: [String] = []

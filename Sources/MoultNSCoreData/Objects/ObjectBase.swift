@@ -9,7 +9,7 @@ final class ObjectBase: ManagedObject {
 
     var context: NSManagedObjectContext? { managedObjectContext.map(NSManagedObjectContext.face) }
 
-    /// The object that the program sees: the one that somebody holds, or a new one.
+    /// The object that the program sees: the one that is in use, or a new one.
     var face: NSManagedObject {
         Self.making.lock()
         defer { Self.making.unlock() }

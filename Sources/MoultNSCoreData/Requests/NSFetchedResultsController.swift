@@ -21,7 +21,7 @@ public protocol NSFetchedResultsSectionInfo {
     var objects: [Any]? { get }
 }
 
-/// What is told of changes. Every method has an implementation that does nothing.
+/// Receives the changes. Every method has an implementation that does nothing.
 public protocol NSFetchedResultsControllerDelegate: AnyObject {
     func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
     func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
@@ -66,7 +66,7 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
     public let sectionNameKeyPath: String?
     /// The name that the controller was made with.
     public let cacheName: String?
-    /// Who is told of changes.
+    /// Receives the changes.
     open weak var delegate: (any NSFetchedResultsControllerDelegate)? { didSet { observe() } }
     private var results: ResultSections?
     private var observer: (any NSObjectProtocol)?

@@ -43,7 +43,7 @@ struct ResultSections {
     func path(of object: NSManagedObject) -> IndexPath? { places[ObjectIdentifier(object)] }
 }
 
-/// What became of the results of a controller, in the order in which a delegate is told.
+/// What became of the results of a controller, in the order in which a delegate receives it.
 struct ResultChanges {
     private(set) var sections: [(section: ResultSections.Section, index: Int, type: NSFetchedResultsChangeType)] = []
     private(set) var objects:

@@ -45,7 +45,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         set { descriptions.withLock { $0 = newValue } }
     }
 
-    /// Where stores are that nobody gives a place.
+    /// The default folder of stores.
     open class func defaultDirectoryURL() -> URL { PersistentContainer.defaultDirectoryURL() }
 
     /// Loads every store that is described. The block is called once for each.

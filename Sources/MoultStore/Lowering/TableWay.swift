@@ -27,7 +27,7 @@ struct ColumnAlteration: Hashable, Sendable {
 
 /// Why a table cannot stay.
 enum RebuildReason: Hashable, Sendable {
-    /// Somebody asked for the columns in the order of a new store.
+    /// The columns are to stand in the order of a new store.
     case isNormalised
     case rowsMove(from: [String])
     case keysChange

@@ -19,7 +19,7 @@ extension MigrationLogging {
     public func logMigrationLosses(from: String, to: String, losses: [MigrationLoss]) {}
 }
 
-/// Prints what is told of migrations on standard error, one line each.
+/// Prints the events of migrations on standard error, one line each.
 public final class MigrationLogger: MigrationLogging {
     /// The one logger, also for code of a stage that reports its own steps.
     public static let shared = MigrationLogger()
