@@ -58,6 +58,7 @@ let package = Package(
         .library(name: "MoultTesting", targets: ["MoultTesting"]),
         .library(name: "MoultCommands", targets: ["MoultCommands"]),
         .executable(name: "moult", targets: ["moult-cli"]),
+        .executable(name: "moult-browse", targets: ["moult-browse"]),
     ],
     dependencies: swiftSyntax,
     targets: [
@@ -65,6 +66,7 @@ let package = Package(
         system("CZlib", "zlib", apt: "zlib1g-dev"),
         system("CCrypto", "libcrypto", apt: "libssl-dev"),
         system("CExpat", "expat", apt: "libexpat1-dev"),
+        system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev"),
 
         module("MoultModel", ["CCrypto"]),
         module("MoultSystem", ["MoultModel", "CCrypto"]),
@@ -101,8 +103,8 @@ let package = Package(
         module(
             "MoultExport",
             [
-                "MoultModel", "MoultPlan", "MoultSQLite", "MoultStore", "MoultObjects", "MoultSystem", "MoultEngine",
-                "MoultReport",
+                "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
+                "MoultObjects", "MoultTransform", "MoultSystem", "MoultEngine", "MoultReport",
             ]),
         // Rules over the versions of a model, for moult lint.
         module(
@@ -157,6 +159,16 @@ let package = Package(
                 "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
                 "MoultLint", "MoultGenerate", "MoultExport", "Moult",
             ]),
+        // The local page of moult browse, as requests and responses; the program that serves it is apart, so that the
+        // command line does not link a server.
+        module(
+            "MoultBrowse",
+            [
+                "Moult", "MoultExport", "MoultModel", "MoultPlan", "MoultStore", "MoultSystem", "MoultSQLite",
+                "MoultEngine", "MoultReport",
+            ]),
+        .executableTarget(
+            name: "moult-browse", dependencies: ["MoultBrowse", "MoultModel", "MoultSystem", "CMicroHTTPD"]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
 
@@ -168,7 +180,8 @@ let package = Package(
             name: "forum-reader", dependencies: ["ForumReader", "MoultCommands"],
             path: "Examples/Forum/Sources/forum-reader"),
         .testTarget(
-            name: "ForumReaderTests", dependencies: ["ForumReader", "forum-reader", "MoultCoreData", "TestSupport"],
+            name: "ForumReaderTests",
+            dependencies: ["ForumReader", "forum-reader", "MoultCoreData", "MoultTesting", "TestSupport"],
             path: "Examples/Forum/Tests"),
         .target(name: "WealthLedger", dependencies: ["MoultCoreData"], path: "Examples/Wealth/Sources/WealthLedger"),
         .executableTarget(
@@ -176,7 +189,7 @@ let package = Package(
             path: "Examples/Wealth/Sources/wealth-ledger"),
         .testTarget(
             name: "WealthLedgerTests",
-            dependencies: ["WealthLedger", "wealth-ledger", "MoultCoreData", "TestSupport"],
+            dependencies: ["WealthLedger", "wealth-ledger", "MoultCoreData", "MoultTesting", "TestSupport"],
             path: "Examples/Wealth/Tests"),
 
         // Two apps with SwiftData's plans.
@@ -186,7 +199,7 @@ let package = Package(
             path: "Examples/Habits/Sources/habit-tracker"),
         .testTarget(
             name: "HabitTrackerTests",
-            dependencies: ["HabitTracker", "habit-tracker", "moult-cli", "MoultData", "TestSupport"],
+            dependencies: ["HabitTracker", "habit-tracker", "moult-cli", "MoultData", "MoultTesting", "TestSupport"],
             path: "Examples/Habits/Tests"),
         .target(
             name: "NotesAndRestaurants", dependencies: ["MoultData"],
@@ -204,7 +217,7 @@ let package = Package(
             name: "moult-benchmarks",
             dependencies: [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem",
-                "MoultObjects", "MoultEngine", "MoultReport", "MoultTransform", "MoultData",
+                "MoultObjects", "MoultEngine", "MoultReport", "MoultTransform", "MoultData", "MoultExport",
             ], path: "Benchmarks/Sources"),
 
         .target(
@@ -305,7 +318,10 @@ let package = Package(
         tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),
         tests(
             "MoultLintTests",
-            ["MoultLint", "MoultModel", "MoultModelFiles", "MoultPlan", "MoultReport", "MoultXML", "TestSupport"]),
+            [
+                "MoultLint", "MoultData", "MoultModel", "MoultModelFiles", "MoultPlan", "MoultReport", "MoultTransform",
+                "MoultXML", "TestSupport",
+            ]),
         tests(
             "MoultCoreDataTests",
             [
@@ -318,6 +334,12 @@ let package = Package(
             [
                 "MoultExport", "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore",
                 "MoultObjects", "MoultSystem", "MoultEngine", "TestSupport",
+            ]),
+        tests(
+            "MoultBrowseTests",
+            [
+                "MoultBrowse", "MoultExport", "MoultModel", "MoultModelFiles", "MoultObjects", "MoultSQLite",
+                "MoultStore", "moult-browse", "TestSupport",
             ]),
         // Generated sources are part of these tests: they compile, and run.
         tests(

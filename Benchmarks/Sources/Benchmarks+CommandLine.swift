@@ -38,6 +38,21 @@ extension Benchmarks {
         ]
     }
 
+    /// Compiling the sources of 117 versions, as a build does.
+    func compiling() throws -> [Figure] {
+        guard let longChain else {
+            note("SKIPPED: no corpus; set MOULT_CORPUS to measure compiling 117 versions")
+            return []
+        }
+        let compiled = try (0..<settings.rounds).map { _ in try Command.child("compile", longChain).run().json }
+        return [
+            Figure(name: "compiling 117 versions", ours: compiled.map { $0.number("run") }, bound: .atMost(1)),
+            Figure(
+                name: "peak memory, compiling 117 versions", ours: compiled.map { $0.number("peak") / 1_048_576 },
+                bound: .atMost(100), unit: .mebibytes),
+        ]
+    }
+
     /// The program `moult` beside this one.
     var moult: String {
         URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/moult"
@@ -63,8 +78,23 @@ extension Benchmarks {
             try StoreMaker(versions.versions[0]).make(at: store)
             figures.append(
                 try timed("moult status, 117 sources", ["status", store, "--model", longChain], bound: 300))
+            let twelve = try firstTwelve(of: longChain)
+            figures.append(try timed("moult lint, 12 versions", ["lint", twelve], bound: 60))
+            figures.append(
+                try timed("moult lint, 117 versions", ["lint", longChain], bound: 1000))
         }
         return figures
+    }
+
+    /// A bundle of the first versions of a longer one.
+    private func firstTwelve(of bundle: String) throws -> String {
+        let path = folder + "/Twelve.xcdatamodeld"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        for version in try ModelVersions(contentsOf: bundle).versions.prefix(12) {
+            let name = "\(version.names.last ?? version.name).xcdatamodel"
+            try FileManager.default.copyItem(atPath: "\(bundle)/\(name)", toPath: "\(path)/\(name)")
+        }
+        return path
     }
 
     private func hasStatus() throws -> Bool {

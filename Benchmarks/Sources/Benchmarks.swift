@@ -30,7 +30,9 @@ final class Benchmarks {
         group("backup") { try backup(store) }
         group("chain") { try chain(store) }
         group("planning") { try planning() }
+        group("compiling") { try compiling() }
         group("memory") { try memory(store) }
+        group("export") { try exporting(store) }
         group("deferred") { try deferred(store) }
         group("budget") { try budget(store) }
         group("command") { try commandLine() }

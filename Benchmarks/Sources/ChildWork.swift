@@ -1,6 +1,7 @@
 import Foundation
 import MoultEngine
 import MoultModel
+import MoultModelFiles
 import MoultPlan
 import MoultSQLite
 import MoultStore
@@ -21,6 +22,8 @@ enum ChildWork {
             try BudgetWork.run(rest.first ?? "", store, work == "call" ? Double(rest.last ?? "") ?? 0 : nil)
         case ("backup", let store?, _): try backUp(store)
         case ("alter", let store?, _): try alter(store)
+        case ("compile", let bundle?, _): try compile(bundle)
+        case ("export", let store?, let folder?): try export(store, to: folder)
         case ("objects", let work?, let store?):
             try ObjectsWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)
         case ("models", let work?, let store?):
@@ -40,9 +43,9 @@ enum ChildWork {
         let begun = Clock.now
         var options = PreparedMigration.Options(answers: change.answers)
         options.defersWork = isDeferred
-        options.normalises = normalises
+        options.choice = inPlace ? .inPlace : normalises ? .normalised : .cheapest
         let prepared = try PreparedMigration(store, versions: change.versions, options: options)
-        guard let migration = try prepared.migration(inPlace: inPlace) else { return }
+        guard let migration = try prepared.migration() else { return }
         try run(migration, on: store, since: begun)
     }
 
@@ -67,6 +70,17 @@ enum ChildWork {
         print(
             JSONValue.object([
                 .init("run", .double(Clock.now - begun)), .init("bytes", .integer(backup.manifest.size)),
+            ]).compact)
+    }
+
+    /// What `moult compile` does before it writes the files.
+    private static func compile(_ bundle: String) throws {
+        let begun = Clock.now
+        let compiled = try CompiledModel(compiling: bundle)
+        print(
+            JSONValue.object([
+                .init("run", .double(Clock.now - begun)), .init("peak", .integer(peakMemory)),
+                .init("bytes", JSONValue(compiled.files.map(\.bytes.count).reduce(0, +))),
             ]).compact)
     }
 

@@ -1,6 +1,11 @@
 import Foundation
-import Glibc
 import MoultModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// Another program, run and timed from its start to its end.
 struct Command {

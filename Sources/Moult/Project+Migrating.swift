@@ -77,7 +77,7 @@ extension Project {
         task("rehearse", store) { observer, log in
             let prepared = try prepared(store, to: version, options)
             log("Rehearsing from version \(prepared.plan.from.name) to version \(prepared.plan.to.name)")
-            guard let migration = try prepared.migration(inPlace: options.isInPlace) else {
+            guard let migration = try prepared.migration() else {
                 return MigrationReport(prepared, MigrationOutcome?.none)
             }
             return MigrationReport(
@@ -118,13 +118,8 @@ extension Project {
     private func run(
         _ prepared: PreparedMigration, _ options: RunOptions, _ observer: MigrationObserver, _ log: (String) -> Void
     ) throws -> [MigrationOutcome] {
-        func perform(_ migrator: Migrator) throws -> [MigrationOutcome] {
-            guard options.isInPlace else { return try migrator.run(prepared, observer) }
-            guard let migration = try prepared.migration(inPlace: true) else { return [] }
-            return [try migrator.run(migration, on: prepared.store, observer)]
-        }
-        guard options.makesRoom else { return try perform(options.migrator) }
-        let (outcomes, made) = try options.migrator.makingRoom(for: prepared.store, perform)
+        guard options.makesRoom else { return try options.migrator.run(prepared, observer) }
+        let (outcomes, made) = try options.migrator.makingRoom(for: prepared.store) { try $0.run(prepared, observer) }
         for name in made.pruned { log("Removed the backup \(name), which the retention policy does not keep.") }
         return outcomes
     }

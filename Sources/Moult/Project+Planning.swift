@@ -32,9 +32,8 @@ extension Project {
         try await onThread { _ in
             let prepared = try prepared(store, to: version, options)
             let losses = try prepared.foreseenLosses()
-            let obstacle = try prepared.refusal(inPlace: options.isInPlace)
-            let script =
-                try withSQL && obstacle == nil ? prepared.script(inPlace: options.isInPlace) : nil
+            let obstacle = try prepared.refusal()
+            let script = try withSQL && obstacle == nil ? prepared.script() : nil
             let report = PlanReport(
                 prepared, script: script, losses: losses,
                 refusal: obstacle ?? losses.first { $0.fate == .refused }?.refusal)
@@ -49,7 +48,9 @@ extension Project {
         try versions.checkReleased()
         var preparation = try preparation(in: versions, options)
         preparation.defersWork = options.defersWork
-        preparation.normalises = options.normalises
+        // A call with a budget can divide the rows that a new table is filled with.
+        let rebuilds = options.normalises || options.budget != nil
+        preparation.choice = options.isInPlace ? .inPlace : rebuilds ? .normalised : .cheapest
         preparation.comparesStores = options.comparesStores
         preparation.continuesEarlierCall = options.budget != nil
         return try PreparedMigration(store, versions: versions, to: version, options: preparation)

@@ -21,8 +21,8 @@ public struct Project: Sendable {
     /// Called with each line that a call logs, on the thread that does the work; nil for no log. Every run also writes
     /// its own log next to the store (``log(of:)``).
     public var logger: (@Sendable (LogLine) -> Void)?
-    let versions: ModelVersions
-    private(set) var answers = Answers.none
+    package let versions: ModelVersions
+    package private(set) var answers = Answers.none
     private(set) var mappingPaths: [String] = []
     /// The path of the models; nil for versions that a program has made.
     let path: String?

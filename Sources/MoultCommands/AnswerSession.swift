@@ -169,6 +169,16 @@ struct AnswerSession {
         return range.contains(from) && range.contains(to)
     }
 
+    /// Answers to open questions that take the same old thing, each as `PLACE=ANSWER`: one of each list can be given.
+    var exclusive: [[String]] {
+        let renames = questions.flatMap(\.answers).filter { $0.is == .rename }
+        let groups = Dictionary(grouping: renames) { answer in
+            [answer.from, answer.to, answer.property == nil ? "" : answer.entity, answer.old ?? ""]
+        }
+        return groups.values.map { $0.map { "\($0.place)=\($0.choice)" } }.filter { $0.count > 1 }
+            .sorted { $0[0].precedesInByteOrder($1[0]) }
+    }
+
     /// All that the file holds.
     var kept: Answers { answers.joined(with: others) }
 

@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// What the command line ends with (Documentation/CommandLine.md); scripts rely on these numbers.
 package struct ExitCode: Sendable, Hashable {

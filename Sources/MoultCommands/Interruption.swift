@@ -1,5 +1,10 @@
-import Glibc
 import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// A wish to stop, by Control-C or a polite kill. The second one ends the process at once, which is safe too: the mark
 /// that the first has left says that the run has not died of itself.

@@ -21,7 +21,8 @@ extension Invocation {
     func answers() throws -> Answers {
         guard let path = answersPath else { return .none }
         let isNamed = self[value: .answers] != nil && !isConfigured(.answers)
-        if !isNamed, try !POSIXSystem().exists(path) { return .none }
+        // A link to nothing is not the same as no file.
+        if !isNamed, try !POSIXSystem().exists(path), try !POSIXSystem().isLink(path) { return .none }
         return try Answers(json: try POSIXSystem().read(path), place: path)
     }
 
@@ -88,7 +89,8 @@ extension Invocation {
     ) throws -> Answers? {
         guard let start = try position(of: try required(Operand.store), in: versions) else { return nil }
         var session = try AnswerSession(
-            versions, from: start, to: try versions.target(named: self[value: .target]), answers: try answers(),
+            versions.taking(self[value: .target]), from: start, to: try versions.target(named: self[value: .target]),
+            answers: try answers(),
             path: answersPath, registered: options.registered + (try options.registry.stages(in: versions)))
         guard !session.questions.isEmpty else { return nil }
         try session.ask(console)

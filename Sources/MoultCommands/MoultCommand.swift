@@ -1,10 +1,15 @@
-import Glibc
 import MoultEngine
 import MoultModel
 import MoultReport
 import MoultSQLite
 import MoultSystem
 import MoultTransform
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// The command line as a library: plain `moult` is one line over ``main(_:arguments:)``, and an app's own tool is one
 /// that hands in the app's code.
@@ -101,13 +106,18 @@ public enum MoultCommand {
         }
         switch first {
         case "--version":
-            console.print(["format": 1, "version": .string(version)]) { _ in ["\(Program.name) \(version)"] }
+            let (commit, sqlite) = (MoultVersion.commit, Connection.version)
+            console.print([
+                "format": 1, "version": .string(version), "commit": JSONValue(commit), "sqlite": .string(sqlite),
+            ]) { _ in
+                ["\(Program.name) \(version)\(commit.map { " (\($0))" } ?? ""), SQLite \(sqlite)"]
+            }
             return .done
         case "--help", "-h", "help":
             return try help(of: Array(arguments.dropFirst()), console)
         default:
             let (verb, path, rest) = try find(arguments)
-            if !verb.subverbs.isEmpty {
+            if verb.isGroup {
                 console.lines(verb.help(path: path, style: console.output.style))
                 return rest.contains("--help") || rest.contains("-h") ? .done : .wrongUsage
             }
@@ -145,6 +155,7 @@ public enum MoultCommand {
         var path = verb.name
         var rest = words.dropFirst()
         while !verb.subverbs.isEmpty, let next = rest.first, !next.hasPrefix("-") {
+            guard verb.isGroup || verb.subverbs.contains(where: { $0.name == next }) else { break }
             verb = try choose(next, among: verb.subverbs, under: path + " ")
             path += " " + verb.name
             rest = rest.dropFirst()

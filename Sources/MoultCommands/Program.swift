@@ -2,7 +2,11 @@ import MoultSystem
 
 /// What the program is called that a person has typed: `moult`, or an app's own tool.
 enum Program {
-    static let name = CommandLine.arguments.first.map(Path.name(of:)) ?? "moult"
+    static let name: String = {
+        let name = CommandLine.arguments.first.map(Path.name(of:)) ?? "moult"
+        // SwiftPM builds a plugin's tool under another name than a person types.
+        return name == "moult-tool" ? "moult" : name
+    }()
 
     /// A text of help or of an error, with every command as it is typed here.
     static func named(_ text: String, as name: String = name) -> String {

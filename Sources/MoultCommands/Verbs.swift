@@ -3,16 +3,19 @@ import MoultReport
 extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
-        status, inspect, dump, diagram, views, query, exportStore, hash, ddl, create, schema, compile, decompile,
-        generate, coexist, initialise, lock, lint, diff, changelog, answer, plan, migrate,
+        status, inspect, browse, dump, diagram, views, query, exportStore, anonymise, importObjects, hash, ddl, create,
+        schema,
+        compile, decompile, generate, coexist, initialise, lock, lint, diff, changelog, answer, plan, migrate,
         finish, resume, validate, repair, quarantine,
-        backup, rollback, salvage, downgrade, mirror, doctor, runs, log, test, fixture, checklist, completions,
+        backup, rollback, salvage, downgrade, mirror, doctor, runs, log, test, fixture, checklist, completions, manual,
     ]
 
     /// Words that other tools use, and the verb that does this here.
     static let otherWords = [
         "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect",
+        "web": "browse", "serve": "browse",
         "sql": "query", "select": "query", "graph": "diagram", "draw": "diagram", "csv": "export", "json": "export",
+        "anonymize": "anonymise", "redact": "anonymise", "scrub": "anonymise", "seed": "import",
         "checksum": "hash", "new": "create", "setup": "init", "compare": "diff",
         "momc": "compile", "mapc": "compile", "codegen": "generate", "mogenerator": "generate",
         "upgrade": "migrate", "run": "migrate", "apply": "migrate", "undo": "rollback", "revert": "rollback",
@@ -31,7 +34,7 @@ extension MoultCommand {
                 "Options",
                 [
                     ("--help", "Show this, or the help of a verb: \(Program.name) VERB --help."),
-                    ("--version", "Show the version."),
+                    ("--version", "Show the version, the commit and SQLite's version."),
                 ],
                 style)
     }

@@ -1,4 +1,8 @@
 /// The version of Moult, as manifests, bundles and the command line name it.
 package enum MoultVersion {
-    package static let number = "0.1.0"
+    package static let number = "0.2.0"
+    /// The commit; nil for a build that was not made from `git archive`, which puts it in here (.gitattributes).
+    package static var commit: String? { archived.hasPrefix("$") ? nil : String(archived.prefix(12)) }
+
+    private static let archived = "$Format:%H$"
 }

@@ -26,9 +26,7 @@ package struct PreparedMigration: Sendable {
         /// Change the store in place at once, and leave what takes long for ``Migrator/finishDeferred(_:versions:_:_:)``,
         /// where no row has to be written; otherwise all is done at once.
         package var defersWork = false
-        /// Whether every table whose text changes is made anew, with its columns in the order of a new store; otherwise
-        /// it stays where it can.
-        package var normalises = false
+        package var choice = StoreScript.Choice.cheapest
         /// Write version hashes that are not certain.
         package var isExperimental: Bool
         /// Migrate a store that is mirrored to CloudKit, the careful way.
@@ -149,17 +147,18 @@ package struct PreparedMigration: Sendable {
     ///
     /// - Throws: `codeMissing` if the plan names code that the registry has not; `dataConflict` if the rows do not fit
     ///   the new version; `unsupported` if the plan cannot run in place.
-    package func migration(inPlace: Bool = false) throws -> Migration? {
+    package func migration() throws -> Migration? {
         guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
         try checkRules()
+        let inPlace = options.choice == .inPlace
         // What a call with a budget has begun had no such row, and in place no row is written.
         if !continuesEarlierCall, !inPlace, !bound.isDeferred { try checkEntityNumbers(bound) }
         if inPlace || bound.isDeferred { try checkInPlace() }
         let ledger = RunLedger()
         // Rows that do not fit the new version may be what fixes are there for: it is bound to what they leave.
         if let mending = mendingBefore(bound, ledger) { return mending }
-        var migration = try migration(bound, 0, ledger, inPlace: inPlace)
+        var migration = try migration(bound, 0, ledger)
         migration.from = plan.from.name
         migration.to = plan.to.name
         migration.rowFacts = bound.rowFacts
@@ -170,32 +169,30 @@ package struct PreparedMigration: Sendable {
         return withRulesBefore(migration, bound)
     }
 
-    /// The same with every changed table made anew, for a run that ends in time: rows that are filled in can be divided,
-    /// a column that SQLite drops cannot.
-    var normalised: PreparedMigration {
+    /// The same with another choice. A run that ends in time makes every changed table anew: rows that are filled in can
+    /// be divided, a column that SQLite drops cannot.
+    package func choosing(_ choice: StoreScript.Choice) -> PreparedMigration {
         var prepared = self
-        prepared.options.normalises = true
+        prepared.options.choice = choice
         return prepared
     }
 
     /// What becomes of each table in the first pass; empty if there is nothing to do, or it is put off.
     package var tableWays: [TableWay] {
-        get throws { try bound?.tableWays(normalises: options.normalises) ?? [] }
+        get throws { try bound?.tableWays(options.choice) ?? [] }
     }
 
     /// The statements of the first pass; nil if there is nothing to do.
-    package func script(inPlace: Bool = false) throws -> StoreScript? {
-        try bound.map { try StoreScript($0, inPlace: inPlace, normalises: options.normalises) }
-    }
+    package func script() throws -> StoreScript? { try bound.map { try StoreScript($0, options.choice) } }
 
-    /// What ``migration(inPlace:)`` throws before anything is done; nil if the migration can begin.
-    package func refusal(inPlace: Bool = false) throws -> MigrationError? {
+    /// What ``migration()`` throws before anything is done; nil if the migration can begin.
+    package func refusal() throws -> MigrationError? {
         do {
             // Damage explains what else is found; an earlier call has looked for it.
             if bound != nil, !continuesEarlierCall {
                 try StoreProbe.read(store, system: system) { try $0.connection.checkSoundness(place: $0.path) }
             }
-            _ = try migration(inPlace: inPlace)
+            _ = try migration()
             return nil
         } catch let error as MigrationError {
             return error
@@ -224,16 +221,18 @@ package struct PreparedMigration: Sendable {
     }
 
     private func migration(
-        _ bound: BoundPlan, _ position: Int, _ ledger: RunLedger, workingCopy: String? = nil, inPlace: Bool = false
+        _ bound: BoundPlan, _ position: Int, _ ledger: RunLedger, workingCopy: String? = nil
     ) throws -> Migration {
         let pass = plan.passes[position]
         let losses = LossCheck(
-            bound.losses(inPlace: inPlace), of: pass, from: bound.source.model,
+            try bound.losses(options.choice), of: pass, from: bound.source.model,
             accepting: options.registry.acceptedLosses)
         try losses.refuse(unlessReadIn: ledger.reads(forPass: position))
         var migration = try Migration(
-            bound, on: store, from: pass.older.name, workingCopy: workingCopy, inPlace: inPlace,
-            normalises: options.normalises, system: system)
+            bound, on: store, from: pass.older.name, workingCopy: workingCopy,
+            followsCode: workingCopy != nil && (position == 0 || runsCode(before: position)),
+            options.choice,
+            system: system)
         if case .none = pass.work { migration.leavesSchema() }
         if !options.comparesStores { migration.verifyPagesOnly() }
         migration.metadataEntries = options.metadataEntries
@@ -249,6 +248,13 @@ package struct PreparedMigration: Sendable {
             }
         }
         return migration
+    }
+
+    /// Whether steps or policies run before a pass; before the first one, fixes of rules do.
+    private func runsCode(before position: Int) -> Bool {
+        plan.passes.prefix(position).contains { pass in
+            !pass.steps.isEmpty || pass.mapping?.entityMappings.contains { $0.policy != nil } == true
+        }
     }
 
     /// The part of all work that a pass is: a mapping counts as much as a step.

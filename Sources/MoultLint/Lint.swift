@@ -32,7 +32,19 @@ package struct Lint: Sendable {
     /// - Parameter path: what a finding about no file names.
     package func findings(in subject: LintSubject, path: String) -> [LintFinding] {
         var places = LintPlaces(subject.versions, path: path)
-        return findings(rules.map { rule in (rule, matches(of: rule, in: subject)) }, &places)
+        return findings(
+            rules.map { rule in
+                let matches = matches(of: rule, in: subject)
+                guard subject.planFindings != nil else { return (rule, matches) }
+                return (
+                    rule,
+                    matches.map { match in
+                        var match = match
+                        match.remedy = match.remedy.inSwift
+                        return match
+                    }
+                )
+            }, &places)
     }
 
     /// What one version has wrong by itself. A released version stays as it is, so that its correction belongs in the
@@ -51,11 +63,15 @@ package struct Lint: Sendable {
     }
 
     private func matches(of rule: LintRule, in subject: LintSubject) -> [LintMatch] {
+        if let findings = subject.planFindings, PlanRules.judges(rule) {
+            return PlanRules.matches(of: rule, in: findings)
+        }
         switch rule.check {
-        case .model(let check): check(subject)
-        case .version(let check): matches(check, in: subject)
-        case .step(let check): subject.openSteps.flatMap(check)
-        case .release(let check): subject.releases.flatMap { check($0, subject) }
+        case .plan: return []
+        case .model(let check): return check(subject)
+        case .version(let check): return matches(check, in: subject)
+        case .step(let check): return subject.openSteps.flatMap(check)
+        case .release(let check): return subject.releases.flatMap { check($0, subject) }
         }
     }
 

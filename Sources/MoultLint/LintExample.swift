@@ -21,6 +21,8 @@ package struct LintExample: Sendable {
     package let released: [Version]
     /// The name of the version that was current then; nil for the last.
     package let releasedCurrent: String?
+    /// Source of a SwiftData plan, for a rule about plans; nil for a rule about models.
+    package let swift: String?
 
     package init(
         _ versions: [Version], current: String? = nil, released: [Version] = [], releasedCurrent: String? = nil
@@ -29,6 +31,14 @@ package struct LintExample: Sendable {
         self.current = current
         self.released = released
         self.releasedCurrent = releasedCurrent
+        swift = nil
+    }
+
+    /// The part of a SwiftData plan that a rule is about.
+    package init(swift: String) {
+        (versions, released) = ([], [])
+        (current, releasedCurrent) = (nil, nil)
+        self.swift = swift
     }
 
     /// One version.

@@ -47,6 +47,8 @@ package struct LintRule: Sendable {
         case step(@Sendable (LintStep) -> [LintMatch])
         /// The model, compared with what was released.
         case release(@Sendable (LintRelease, LintSubject) -> [LintMatch])
+        /// The plan of an app's own tool, which has found it already.
+        case plan
     }
 
     init(

@@ -11,18 +11,22 @@ package struct LintSubject: Sendable {
     package let releases: [LintRelease]
     /// What the reader of the model has noticed.
     package let readerFindings: [Finding]
+    /// What the SwiftData plan of an app's own tool has found in itself; nil without one.
+    package let planFindings: [Finding]?
 
     /// - Parameters:
     ///   - registered: mapping models and stages; the rules about inference leave their steps alone.
     ///   - rows: the objects of a store by entity, and the name of the store's version.
+    ///   - planFindings: what the plan of an app's own tool has found in itself; nil without one.
     /// - Throws: `usage` if an answer fits no question.
     package init(
         _ bundle: ModelBundle, answers: Answers = .none, registered: [RegisteredStage] = [],
-        releases: [LintRelease] = [], rows: StoreRows? = nil
+        releases: [LintRelease] = [], rows: StoreRows? = nil, planFindings: [Finding]? = nil
     ) throws(MigrationError) {
         let versions = bundle.versions.map { LintVersion($0, file: bundle.files[$0.name]) }
         self.versions = versions
         self.releases = releases
+        self.planFindings = planFindings
         currentName = bundle.currentName
         // What the lock says is compared by the rules themselves.
         readerFindings = bundle.findings.filter { !Self.lockCodes.contains($0.code) }

@@ -5,6 +5,8 @@ public struct ModelVersion: Sendable, Equatable {
     /// The entities and properties of this version.
     public package(set) var model: ManagedObjectModel
     package var hashes: VersionHashes
+    /// Older versions with equal hashes, which may differ in what the hashes leave out, such as renaming identifiers.
+    package private(set) var namesakes: [ModelVersion] = []
     /// Whether it lies inside a store, which is not the only one to have a version of that name.
     package var isInsideStore = false
 
@@ -16,6 +18,23 @@ public struct ModelVersion: Sendable, Equatable {
 
     /// The first of ``names``, by which the version is shown; empty where it has none.
     public var name: String { names.first ?? "" }
+
+    fileprivate mutating func take(_ older: ModelVersion) {
+        names += older.names
+        namesakes += older.namesakes
+        var older = older
+        (older.names, older.namesakes) = ([older.name], [])
+        namesakes.append(older)
+    }
+
+    /// The version as one of its names has it, which comes first then.
+    package func named(_ name: String) -> ModelVersion {
+        guard let namesake = namesakes.first(where: { $0.name == name }) else { return self }
+        var version = self
+        version.model = namesake.model
+        version.names = [name] + names.filter { $0 != name }
+        return version
+    }
 
     /// The configuration whose entities, with equal hashes, are just those of a store.
     package func configuration(matching hashes: VersionHashes) -> Configuration? {
@@ -50,11 +69,19 @@ public struct ModelVersions: Sendable, Equatable {
         for version in versions {
             var node = version
             if let earlier = nodes.firstIndex(where: { $0.hashes.isCompatible(with: version.hashes) }) {
-                node.names += nodes.remove(at: earlier).names
+                node.take(nodes.remove(at: earlier))
             }
             nodes.append(node)
         }
         self.init(versions: nodes, currentName: currentName, findings: findings)
+    }
+
+    /// The same versions, where a node that goes by `name` is that version itself and not a newer one of equal hashes.
+    package func taking(_ name: String?) -> ModelVersions {
+        guard let name, let position = position(named: name) else { return self }
+        var taken = self
+        taken.versions[position] = versions[position].named(name)
+        return taken
     }
 
     /// The position of the version that goes by `name`.

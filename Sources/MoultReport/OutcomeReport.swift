@@ -55,6 +55,7 @@ package struct OutcomeReport: Sendable {
             "rules": .array(rules.map(\.document)), "quarantined": .integer(quarantined),
             "untidied": JSONValue(outcome?.untidied?.message),
             "deferral": deferral?.document ?? .null,
+            "findings": .array((rehearsal?.findings ?? []).map(\.document)),
         ]
     }
 

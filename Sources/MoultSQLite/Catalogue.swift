@@ -51,15 +51,23 @@ package struct Catalogue: Sendable, Hashable {
     package let tables: [Entry]
     private let places: [String: Int]
     private let indexesByTable: [String: [Entry]]
+    private let indexesByName: [String: Entry]
 
     package init(entries: [Entry]) {
         self.entries = entries
-        indexesByTable = Dictionary(grouping: entries.filter { $0.kind == .index }, by: \.tableName)
+        let indexes = entries.filter { $0.kind == .index }
+        indexesByTable = Dictionary(grouping: indexes, by: \.tableName)
+        indexesByName = Dictionary(indexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         tables = entries.filter { $0.kind == .table }
         places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     package func table(_ name: String) -> Entry? { places[name].map { tables[$0] } }
+
+    package func index(_ name: String) -> Entry? { indexesByName[name] }
+
+    /// Where a table stands among all tables.
+    package func place(ofTable name: String) -> Int? { places[name] }
 
     /// In the order of the catalogue.
     package func indexes(of table: String) -> [Entry] { indexesByTable[table] ?? [] }

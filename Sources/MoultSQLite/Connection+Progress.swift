@@ -23,7 +23,4 @@ extension Connection {
                 return Unmanaged<ProgressBox>.fromOpaque(pointer).takeUnretainedValue().body() ? 0 : 1
             }, Unmanaged.passUnretained(box).toOpaque())
     }
-
-    /// Ends the running statement with the error `cancelled`.
-    package func interrupt() { sqlite3_interrupt(handle) }
 }

@@ -61,7 +61,6 @@ extension Connection {
     package var changes: Int64 { sqlite3_changes64(handle) }
     /// Rows changed since the connection was opened.
     package var totalChanges: Int64 { sqlite3_total_changes64(handle) }
-    package var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
     package var isInTransaction: Bool { handle != nil && sqlite3_get_autocommit(handle) == 0 }
     /// The bytes that all of SQLite uses in this process, and the most it has used.
     package static var memory: (used: Int64, highest: Int64) { (sqlite3_memory_used(), sqlite3_memory_highwater(0)) }

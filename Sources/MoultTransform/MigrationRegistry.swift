@@ -27,6 +27,9 @@ public struct MigrationRegistry: Sendable {
     /// Whether fixes may put more than a quarter of an entity's objects into the quarantine.
     public var allowsLargeQuarantine = false
 
+    /// The plan whose versions these are, for rules that judge it, also where it has faults; nil if there is none.
+    package var plan: PlanOutline?
+
     /// Registers what makes a migration policy.
     ///
     /// - Parameter name: the class name that the mapping model gives, such as `App.Post2ToPost3MigrationPolicy`.

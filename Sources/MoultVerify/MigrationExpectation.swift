@@ -114,7 +114,19 @@ package struct MigrationExpectation: Sendable, Equatable {
         }
     }
 
+    /// Columns of a table that stays which are none of the model's.
+    package struct Own: Sendable, Equatable {
+        package let table: String
+        package let columns: [String]
+
+        package init(table: String, columns: [String]) {
+            self.table = table
+            self.columns = columns
+        }
+    }
+
     package var rows: [Rows]
+    package var own: [Own] = []
     /// The source entities whose rows leave, by name and table.
     package var removed: [(name: String, number: Int, table: String)]
     package var pairs: [Pairs]
@@ -130,6 +142,7 @@ package struct MigrationExpectation: Sendable, Equatable {
     }
 
     package static func == (left: MigrationExpectation, right: MigrationExpectation) -> Bool {
-        left.rows == right.rows && left.pairs == right.pairs && left.removed.elementsEqual(right.removed, by: ==)
+        left.rows == right.rows && left.own == right.own && left.pairs == right.pairs
+            && left.removed.elementsEqual(right.removed, by: ==)
     }
 }

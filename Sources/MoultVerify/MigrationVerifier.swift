@@ -3,21 +3,6 @@ import MoultSQLite
 
 /// Compares a migrated store with what it was made from: `main` with the attached schema `source`, row by row.
 package struct MigrationVerifier {
-    /// How many rows one entity had and has.
-    package struct EntityCount: Sendable, Hashable {
-        package var name: String
-        package var source: Int64
-        package var kept: Int64
-        package var dropped: Int64
-
-        package init(name: String, source: Int64, kept: Int64, dropped: Int64) {
-            self.name = name
-            self.source = source
-            self.kept = kept
-            self.dropped = dropped
-        }
-    }
-
     let connection: Connection
     package let expectation: MigrationExpectation
 
@@ -26,35 +11,17 @@ package struct MigrationVerifier {
         self.expectation = expectation
     }
 
-    /// Rows in and out by source entity, ordered by name.
-    ///
-    /// - Throws: `verificationFailed` where a row is missing, is one too many, or has another value.
-    package func verify() throws -> [EntityCount] {
-        for rows in expectation.rows { try verify(rows) }
-        let counts = try verifyCounts()
-        for pairs in expectation.pairs { try verify(pairs) }
-        return counts
-    }
-
-    /// The numbers of ``verify()`` alone: no value is compared, and no pair.
-    package func verifyCounts() throws -> [EntityCount] {
-        var counts: [EntityCount] = []
+    /// No row too many or too few; no value is compared, and no pair.
+    package func verifyCounts() throws {
         var made: [Made: [(rows: MigrationExpectation.Entity, count: Int64)]] = [:]
         for rows in expectation.rows {
-            for (entity, count) in try count(rows) {
-                counts.append(count)
-                made[Made(table: rows.table, number: entity.number), default: []].append((entity, count.kept))
+            let all = try counts("source", rows.sourceTable, rows.entities.map(\.sourceNumber))
+            for entity in rows.entities {
+                let count = entity.isPicked ? try picked(entity, rows) : all[entity.sourceNumber, default: 0]
+                made[Made(table: rows.table, number: entity.number), default: []].append((entity, count))
             }
         }
         try verifyTotals(made)
-        for (table, entities) in Dictionary(grouping: expectation.removed, by: \.table) {
-            let before = try self.counts("source", table, entities.map(\.number))
-            counts += entities.map { removed in
-                let count = before[removed.number, default: 0]
-                return EntityCount(name: removed.name, source: count, kept: 0, dropped: count)
-            }
-        }
-        return counts.sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
     // MARK: - Rows
@@ -69,16 +36,6 @@ package struct MigrationVerifier {
         let condition = keys.map { " AND s.Z_PK BETWEEN \($0.lowerBound) AND \($0.upperBound)" } ?? ""
         let differing = try connection.integer(comparison(rows, "count(*)") + condition) ?? 0
         if differing > 0 { throw try difference(rows, differing) }
-    }
-
-    /// What came of the rows of each entity.
-    private func count(_ rows: MigrationExpectation.Rows) throws -> [(MigrationExpectation.Entity, EntityCount)] {
-        let all = try self.counts("source", rows.sourceTable, rows.entities.map(\.sourceNumber))
-        return try rows.entities.map { entity in
-            let before = all[entity.sourceNumber, default: 0]
-            let kept = entity.isPicked ? try picked(entity, rows) : before
-            return (entity, EntityCount(name: entity.sourceName, source: before, kept: kept, dropped: before - kept))
-        }
     }
 
     /// Of the rows that a condition may have left out, those that are there.
@@ -189,6 +146,20 @@ package struct MigrationVerifier {
             "\(rows.table) \(key)",
             "\(Quantity.count(count, "row")) of \(rows.sourceTable) \(count == 1 ? "is" : "are") missing in \(rows.table)."
         )
+    }
+
+    /// Compares an app's own columns in every row that is still there; a table that stays keeps the numbers of its rows.
+    package func verify(_ own: MigrationExpectation.Own) throws {
+        let differences = own.columns.map { "d.\($0.quotedName) IS NOT s.\($0.quotedName)" }
+        let changed = try connection.integer(
+            """
+            SELECT count(*) FROM source.\(own.table.quotedName) AS s JOIN main.\(own.table.quotedName) AS d \
+            ON d.rowid = s.rowid WHERE \(differences.conditions(joinedBy: "OR"))
+            """)
+        if let changed, changed > 0 {
+            let columns = own.columns.joined(separator: ", ")
+            throw failure(own.table, "\(Quantity.count(changed, "row")) of \(own.table) changed in \(columns).")
+        }
     }
 
     // MARK: - Pairs

@@ -99,7 +99,7 @@ package struct StoreVerifier {
                     "schema-differs", .warning, place: object.name,
                     "The \(object.kind) \(object.name) is not as a fresh store has it: "
                         + "\((sql ?? "").withoutSQLLiterals()) instead of \(object.sql.withoutSQLLiterals())",
-                    "Harmless after Core Data's own in-place migration; a migration by Moult makes it anew.")
+                    "Harmless after a migration in place; one with --normalise makes it anew.")
             }
             return nil
         }

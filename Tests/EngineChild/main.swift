@@ -105,7 +105,7 @@ do {
         print("all", outcome.totalSeconds)
     case "infer", "normalise":
         var options = PreparedMigration.Options()
-        options.normalises = CommandLine.arguments[1] == "normalise"
+        options.choice = CommandLine.arguments[1] == "normalise" ? .normalised : .cheapest
         let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
         if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, observer) }
     case "stages", "stops":

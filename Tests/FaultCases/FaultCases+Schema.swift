@@ -75,7 +75,7 @@ extension FaultCases {
     private static func ofItems(_ name: String, isWAL: Bool, normalises: Bool) throws -> FaultCase {
         let versions = try alterable()
         var options = PreparedMigration.Options()
-        options.normalises = normalises
+        options.choice = normalises ? .normalised : .cheapest
         var trial = FaultCase(name) { store in
             try makeItems(at: store, isWAL: isWAL)
         } run: { [options] store, system in
@@ -106,7 +106,7 @@ extension FaultCases {
             } run: { store, system in
                 try Migrator(system: system).healed(store)
                 let prepared = try PreparedMigration(store, versions: versions, system: system)
-                guard let migration = try prepared.migration(inPlace: true) else { return }
+                guard let migration = try prepared.choosing(.inPlace).migration() else { return }
                 _ = try Migrator(options: .sequential, system: system).run(migration, on: store)
             }
             trial.contents = { try lines($0, items) }

@@ -198,7 +198,7 @@ struct AdviceTests {
                     // Up to the next command on the line.
                     for word in piece.split(separator: " ") where word.hasPrefix("--") {
                         let name = word.dropFirst(2).prefix { $0.isLetter || $0 == "-" }
-                        guard !name.isEmpty, verb.subverbs.isEmpty else { continue }
+                        guard !name.isEmpty, !verb.isGroup else { continue }
                         checked += 1
                         #expect(
                             verb.options.contains { $0.name == name },

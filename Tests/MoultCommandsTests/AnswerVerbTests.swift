@@ -65,6 +65,27 @@ struct AnswerVerbTests {
         #expect(other.exit == 2 && other.errors.contains("Nothing is asked about Post.title."))
     }
 
+    @Test("answers that take the same old property are said to exclude each other")
+    func exclusive() throws {
+        let moult = try undeclared()
+        let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
+        try String(contentsOfFile: contents, encoding: .utf8).replacingOccurrences(
+            of: "<attribute name=\"body\"",
+            with:
+                "<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>\n        <attribute name=\"body\""
+        )
+        .write(toFile: contents, atomically: true, encoding: .utf8)
+        let verb = ["answer", "Forum.xcdatamodeld", "--to", "Forum 2"]
+        let pair = ["Post.body=rename:text", "Post.note=rename:text"]
+        let document = try moult.run(Tool.path, verb + ["--json"]).document
+        #expect((document["exclusive"] as? [[String]])?.map { $0.sorted() } == [pair], "\(document)")
+        let text = try moult.run(Tool.path, verb).output
+        #expect(text.contains("Only one of these can be given"), "\(text)")
+        // It is true: the second takes the place of the first, or is refused.
+        let both = try moult.run(Tool.path, verb + pair.flatMap { ["--set", $0] })
+        #expect(both.exit != 0 || !recorded(moult).contains("\"body\""), "\(both)")
+    }
+
     @Test("an answer may be changed, and taken back")
     func changed() throws {
         let moult = try undeclared()

@@ -1,4 +1,6 @@
 import Foundation
+import MoultModel
+import MoultModelFiles
 import TestSupport
 import Testing
 
@@ -266,6 +268,28 @@ struct CompileVerbTests {
         let again = try moult("decompile", "A.momd", "-o", "Sources")
         #expect(again.exit == 3, "\(again)")
         #expect(try moult("decompile", "A.momd", "-o", "Sources", "--replace").exit == 0)
+    }
+
+    @Test("a compiled mapping model becomes a source, with the versions that its hashes name")
+    func mapping() throws {
+        let moult = try Tool.besideForumModel()
+        let versions = try ModelVersions(contentsOf: moult.folder.path + "/Forum.xcdatamodeld").versions
+        let names = versions[0].model.entities.map(\.name)
+        let mapping = MappingModel(names.map { EntityMapping(from: $0, to: $0) })
+            .completed(from: versions[0], to: versions[1])
+        try Data(mapping.compiled()).write(to: URL(fileURLWithPath: moult.folder.path + "/First.cdm"))
+        let bare = try moult("decompile", "First.cdm")
+        #expect(bare.exit == 2 && bare.errors.contains("Give them with --model."), "\(bare)")
+        let result = try moult("decompile", "First.cdm", "--model", "Forum.xcdatamodeld", "-o", "Maps")
+        #expect(
+            result.output == "Wrote the mapping from Forum to Forum 2 to Maps/First.xcmappingmodel.\n", "\(result)")
+        #expect(try moult("compile", "Maps/First.xcmappingmodel", "-o", "Again.cdm").exit == 0)
+        let again = try Array(Data(contentsOf: URL(fileURLWithPath: moult.folder.path + "/Again.cdm")))
+        #expect(try again == mapping.compiled())
+        #expect(try moult("decompile", "First.cdm", "--model", "Forum.xcdatamodeld", "-o", "Maps").exit == 3)
+        let replaced = try moult("decompile", "First.cdm", "--model", "Forum.xcdatamodeld", "-o", "Maps", "--replace")
+        #expect(replaced.exit == 0, "\(replaced)")
+        #expect(try moult("decompile", "Maps/First.xcmappingmodel", "--model", "Forum.xcdatamodeld").exit == 2)
     }
 
     @Test("the model inside a store becomes a source that compiles to the same hashes")

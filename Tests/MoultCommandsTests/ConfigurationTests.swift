@@ -85,6 +85,18 @@ struct ConfigurationTests {
         #expect(try FileManager.default.subpathsOfDirectory(atPath: moult.folder.path) == before)
     }
 
+    @Test("a moult.json, or a file of answers, that is a link to nothing is not taken for none")
+    func danglingLink() throws {
+        let moult = try Tool.besideForumModel()
+        let link = moult.folder.path + "/moult.json"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "elsewhere.json")
+        let result = try moult("hash", "Forum.xcdatamodeld")
+        #expect(result.exit == 2 && result.errors.contains("is a link to a file that is not there"), "\(result)")
+        #expect(try moult("hash", "Forum.xcdatamodeld", "--config", "none").exit == 0)
+        try FileManager.default.moveItem(atPath: link, toPath: moult.folder.path + "/Forum.answers.json")
+        #expect(try moult("diff", "Forum", "Forum 2", "--model", "Forum.xcdatamodeld").exit != 0)
+    }
+
     @Test("lines are those of the keys, however the file is laid out")
     func keyLines() {
         let text = """

@@ -56,6 +56,7 @@ struct DocumentedKeysTests {
         for arguments in [
             ["status", store] + model, ["inspect", store] + model, ["dump", store], ["hash", "Forum.xcdatamodeld"],
             ["diagram", "Forum.xcdatamodeld"], ["views", store, "-o", "V.sqlite"], ["export", store, "-o", "E"],
+            ["anonymise", store, "-o", "A.sqlite"], ["import", "A.sqlite", "E"],
             ["query", store, "SELECT count(*) AS rows FROM Post"],
             ["ddl", "Forum.xcdatamodeld"], ["schema", "export", "S"] + model,
             ["compile", "Forum.xcdatamodeld"], ["decompile", "Forum.momd", "-o", "D"],

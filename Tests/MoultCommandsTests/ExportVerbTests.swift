@@ -126,3 +126,76 @@ struct ExportVerbTests {
         #expect(made.output.hasSuffix("700\n600\n600\n600\n"), "\(made)")
     }
 }
+
+@Suite("moult anonymise and import")
+struct AnonymiseVerbTests {
+    @Test("an anonymous copy is whole or not there, and the rules of moult.json and of the command line apply")
+    func anonymise() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let folder = moult.folder.path
+        let before = try moult.contents()
+        let made = try moult("anonymise", "forum.sqlite", "-o", "copy.sqlite", "--seed", "3", "--json")
+        #expect(try made.exit == 0 && made.document["seed"] as? Int == 3, "\(made)")
+        #expect(try moult.contents() == before)
+        let names = try [folder + "/forum.sqlite", folder + "/copy.sqlite"].map {
+            try SQLiteShell.run($0, "SELECT ZNAME FROM ZUSER ORDER BY Z_PK")
+        }
+        #expect(names[0] != names[1] && names[0].count == names[1].count)
+        #expect(try moult("validate", "copy.sqlite").exit == 0)
+        let migrated = try moult.run(Tool.path, ["migrate", "copy.sqlite", "--model", "Forum.xcdatamodeld"])
+        #expect(migrated.exit == 0, "\(migrated)")
+        try Data("{\"anonymise\": {\"User.name\": \"keep\", \"Post\": \"erase\"}}".utf8).write(
+            to: URL(fileURLWithPath: folder + "/moult.json"))
+        #expect(try moult("anonymise", "forum.sqlite", "-o", "kept.sqlite", "--rule", "Post=replace").exit == 0)
+        #expect(try SQLiteShell.run(folder + "/kept.sqlite", "SELECT ZNAME FROM ZUSER ORDER BY Z_PK") == names[0])
+        #expect(try SQLiteShell.run(folder + "/kept.sqlite", "SELECT count(*) FROM ZPOST WHERE ZTEXT = ''") == "0\n")
+        for wrong in [
+            [], ["-o", "copy.sqlite"], ["-o", "x.sqlite", "--rule", "Post"],
+            ["-o", "x.sqlite", "--rule", "Nobody=keep"],
+            ["-o", "x.sqlite", "--rule", "Post.text=hide"], ["-o", "x.sqlite", "--seed", "-1"],
+        ] {
+            #expect(try moult.run(Tool.path, ["anonymise", "forum.sqlite"] + wrong).exit == 2, "\(wrong)")
+        }
+        let full = try moult.shell("ulimit -f 8; trap '' XFSZ; moult anonymise forum.sqlite -o full.sqlite")
+        #expect([3, 5].contains(full.exit), "\(full)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(!left.contains { $0.hasPrefix("full") || $0.hasPrefix("x.sqlite") || $0.hasSuffix(".part") }, "\(left)")
+    }
+
+    @Test("a store in use is copied as it is, with what is only in the log")
+    func inUse() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let writer = try SQLiteProcess(moult.folder.path + "/forum.sqlite")
+        try writer.run(
+            "PRAGMA journal_mode = WAL; BEGIN; UPDATE ZUSER SET ZNAME = 'In the log only' WHERE Z_PK = 1; COMMIT;")
+        #expect(try moult("anonymise", "forum.sqlite", "-o", "copy.sqlite", "--seed", "1").exit == 0)
+        let copy = moult.folder.path + "/copy.sqlite"
+        #expect(
+            try SQLiteShell.run(copy, "SELECT length(ZNAME), ZNAME = 'In the log only' FROM ZUSER WHERE Z_PK = 1")
+                == "15|0\n")
+    }
+
+    @Test("what was exported is imported, and a store that another process writes to is left alone")
+    func importing() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        #expect(try moult("export", "forum.sqlite", "--format", "jsonl", "-o", "objects").exit == 0)
+        let create = ["create", "new.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum"]
+        #expect(try moult.run(Tool.path, create).exit == 0)
+        let made = try moult("import", "new.sqlite", "objects", "--json")
+        #expect(made.exit == 0, "\(made)")
+        #expect(try moult("export", "new.sqlite", "--format", "jsonl", "-o", "again").exit == 0)
+        #expect(
+            try ChildProcess.run("diff", ["-r", moult.folder.path + "/objects", moult.folder.path + "/again"]).exit == 0
+        )
+        #expect(try moult("validate", "new.sqlite").exit == 0)
+        let before = try SQLiteShell.run(moult.folder.path + "/new.sqlite", "SELECT count(*) FROM ZUSER")
+        for wrong in [["new.sqlite"], ["new.sqlite", "nothing.csv"], ["new.sqlite", "Forum.xcdatamodeld"]] {
+            #expect([2, 4].contains(try moult.run(Tool.path, ["import"] + wrong).exit), "\(wrong)")
+        }
+        let writer = try SQLiteProcess(moult.folder.path + "/new.sqlite")
+        try writer.run("BEGIN IMMEDIATE;")
+        #expect(try moult("import", "new.sqlite", "objects").exit == 3)
+        try writer.run("ROLLBACK;")
+        #expect(try SQLiteShell.run(moult.folder.path + "/new.sqlite", "SELECT count(*) FROM ZUSER") == before)
+    }
+}

@@ -121,6 +121,16 @@ struct LintVerbTests {
         #expect((moved.first?["partialFingerprints"] as? [String: String])?["moultLint/v1"] == fingerprint)
     }
 
+    @Test("SARIF has a file URI for a model outside of the folder, which no service takes for a path in the repository")
+    func sarifOutside() throws {
+        let moult = try besideApp("", Self.required)
+        let path = moult.folder.path + "/App.xcdatamodeld/App%202.xcdatamodel/contents"
+        for model in ["../App.xcdatamodeld", moult.folder.path + "/App.xcdatamodeld"] {
+            let result = try moult.shell("mkdir -p Reports && cd Reports && moult lint '\(model)' --format sarif")
+            #expect(result.exit == 1 && result.output.contains("\"uri\": \"file://\(path)\""), "\(result)")
+        }
+    }
+
     @Test("GitHub's commands, Markdown and JSON name the same finding")
     func formats() throws {
         let moult = try besideApp("", Self.required)

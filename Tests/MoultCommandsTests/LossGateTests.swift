@@ -71,6 +71,36 @@ struct LossGateTests {
         #expect(try SQLiteShell.run(moult.folder.path + "/a.sqlite", "SELECT count(*) FROM ZPOST") == "3\n")
     }
 
+    @Test("a former name declares a loss, also with a stop at each version", arguments: [true, false])
+    func formerName(stops: Bool) throws {
+        let heading =
+            "<attribute name=\"heading\" optional=\"YES\" attributeType=\"String\" elementID=\"title\"/>"
+        let moult = try store(post(Self.title), post(heading), post(""))
+        _ = try SQLiteShell.run(moult.folder.path + "/a.sqlite", "UPDATE ZPOST SET ZTITLE = 'a'")
+        try "{\"model\": \"App.xcdatamodeld\", \"acceptedLosses\": [\"Post.title\"]}".write(
+            toFile: moult.folder.path + "/moult.json", atomically: true, encoding: .utf8)
+        let arguments = ["a.sqlite"] + (stops ? ["--stop-at-each-version"] : [])
+        let plan = try moult.run(Tool.path, ["plan"] + arguments)
+        #expect(plan.exit == 0, "\(plan)")
+        let done = try moult.run(Tool.path, ["migrate"] + arguments)
+        #expect(done.exit == 0, "\(done)")
+    }
+
+    @Test("--to an older name of equal hashes takes that version's own renaming identifiers")
+    func namesake() throws {
+        let heading = "<attribute name=\"heading\" optional=\"YES\" attributeType=\"String\"REST/>"
+        let moult = try store(
+            post(Self.title), post(heading.replacing("REST", with: " elementID=\"title\"")),
+            post(heading.replacing("REST", with: "")))
+        let path = moult.folder.path + "/a.sqlite"
+        _ = try SQLiteShell.run(path, "UPDATE ZPOST SET ZTITLE = 'a'")
+        let newest = try moult("plan", "a.sqlite", "--to", "App 3")
+        #expect(newest.exit == 3, "\(newest)")
+        let done = try moult("migrate", "a.sqlite", "--to", "App 2")
+        #expect(done.exit == 0, "\(done)")
+        #expect(try SQLiteShell.run(path, "SELECT count(*) FROM ZPOST WHERE ZHEADING = 'a'") == "3\n")
+    }
+
     @Test("nothing is lost where the store has nothing, and an answer that values are dropped declares their loss")
     func nothingOrAnswered() throws {
         let empty = try store(post(Self.title) + Self.note, post(""))

@@ -126,6 +126,7 @@ struct MigrationTests {
         let moult = try StoreVerbTests.besideForumStore()
         let before = try moult.listing()
         let result = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--dry-run", "--json"] + model)
+        #expect((try result.document["findings"] as? [any Sendable])?.isEmpty == true)
         #expect(result.exit == 0)
         #expect(try result.document["dryRun"] as? Bool == true)
         #expect(try moult.listing() == before)

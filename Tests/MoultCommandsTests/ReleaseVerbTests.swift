@@ -30,6 +30,24 @@ struct ReleaseVerbTests {
         #expect(migrated.exit == 0, "\(migrated)")
     }
 
+    @Test("what is no store of the version is not kept in place of one", arguments: ["junk", "other", "link"])
+    func otherFile(kind: String) throws {
+        let moult = try Tool.besideForumModel()
+        let path = moult.folder.path + "/Fixtures/Forum 2.sqlite"
+        try FileManager.default.createDirectory(
+            atPath: moult.folder.path + "/Fixtures", withIntermediateDirectories: true)
+        switch kind {
+        case "junk": try "no store".write(toFile: path, atomically: true, encoding: .utf8)
+        case "link": try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nothing")
+        default:
+            let made = try moult(
+                "create", "Fixtures/Forum 2.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum")
+            #expect(made.exit == 0, "\(made)")
+        }
+        let result = try moult("fixture", "Fixtures", "--model", "Forum.xcdatamodeld")
+        #expect(result.exit == 3 && result.errors.contains("is not a store of version Forum 2"), "\(result)")
+    }
+
     @Test("fixtures are of locked versions, and none is made of a version that has changed since")
     func lockedFixtures() throws {
         let moult = try Tool.besideForumModel()

@@ -5,9 +5,7 @@ import Testing
 
 @Suite("Usage of the command line")
 struct UsageTests {
-    static let leaves = Verb.all.flatMap { verb in
-        verb.subverbs.isEmpty ? [verb.name] : verb.subverbs.map { "\(verb.name) \($0.name)" }
-    }
+    static let leaves = Verb.all.flatMap(\.leaves).map { $0.words.joined(separator: " ") }
 
     @Test("help lists every verb, and a call without a verb is wrong usage that shows the same")
     func overview() throws {
@@ -30,6 +28,33 @@ struct UsageTests {
         #expect(help.output.contains("\n  moult \(path)"))
         #expect(help.errors.isEmpty)
         #expect(try moult.run(Tool.path, ["help"] + words).output == help.output)
+    }
+
+    @Test("man shows a page for every verb, without a complaint about its language")
+    func manual() throws {
+        let moult = try Tool.besideForumModel()
+        let result = try moult("manual", "-o", "man1", "--json")
+        let files = try #require(try result.document["files"] as? [String])
+        let groups = Verb.all.filter { !$0.subverbs.isEmpty }.map(\.name)
+        let names = Set((Self.leaves + groups).map { "man1/moult-\($0.replacing(" ", with: "-")).1" })
+        #expect(Set(files) == names.union(["man1/moult.1"]))
+        let checked = try moult.run("/usr/bin/env", ["groff", "-K", "utf8", "-man", "-ww", "-z"] + files)
+        #expect(checked.exit == 0 && checked.errors.isEmpty, "\(checked.errors)")
+        let page = try moult.run("/usr/bin/env", ["man", "-l", "man1/moult-decompile.1"])
+        #expect(page.exit == 0, "\(page)")
+        let words = page.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(words.contains("moult decompile MODEL [options]"))
+        #expect(words.contains("--replace Replace the source that is there, as a whole."))
+        #expect(words.contains("moult decompile forum.sqlite -o Forum.xcdatamodel"))
+    }
+
+    @Test("the version is one line, with SQLite's")
+    func version() throws {
+        let moult = try Tool.besideForumModel()
+        let sqlite = try moult.run("/usr/bin/env", ["python3", "-c", "import sqlite3; print(sqlite3.sqlite_version)"])
+        #expect(try moult("--version").output == "moult \(MoultCommand.version), SQLite \(sqlite.output)")
+        let document = try moult("--version", "--json").document
+        #expect(document["commit"] is NSNull && document["version"] as? String == MoultCommand.version)
     }
 
     @Test(
@@ -63,12 +88,6 @@ struct UsageTests {
         #expect(Set(error.keys).isSuperset(of: ["code", "coreData", "message", "place", "remedy"]))
         #expect(error["code"] as? String == "fileNotFound")
         #expect((error["coreData"] as? [String: any Sendable])?["constant"] as? String == "NSFileNoSuchFileError")
-    }
-
-    @Test("the version is one line")
-    func version() throws {
-        let moult = try Tool.besideForumModel()
-        #expect(try moult("--version").output == "moult \(MoultCommand.version)\n")
     }
 
     @Test("the completions of bash are syntactically right and offer verbs, options and words")

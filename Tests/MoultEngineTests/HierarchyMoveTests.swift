@@ -136,7 +136,8 @@ import Testing
         #expect(deferred.deferral?.isPossible == false)
         let error = #expect(throws: MigrationError.self) {
             _ = try Migrator().run(
-                try #require(try PreparedMigration(store, versions: versions).migration(inPlace: true)), on: store)
+                try #require(try PreparedMigration(store, versions: versions).choosing(.inPlace).migration()),
+                on: store)
         }
         #expect(error?.code == .unsupported)
         _ = try Migrator().run(#require(try deferred.migration()), on: store)

@@ -43,7 +43,7 @@ struct JoinNameTests {
         func migrate(inPlace: Bool = false) throws -> PreparedMigration {
             let prepared = try PreparedMigration(path, versions: versions, to: "2")
             if inPlace {
-                _ = try Migrator().run(try #require(try prepared.migration(inPlace: true)), on: path)
+                _ = try Migrator().run(try #require(try prepared.choosing(.inPlace).migration()), on: path)
             } else {
                 _ = try Migrator().run(prepared)
             }

@@ -11,8 +11,22 @@ import Testing
 /// Columns and constraints that an app has added by hand to Core Data's own tables. The sqlite3 shell adds them, and says
 /// afterwards what is there and whether it works.
 struct KeptDefinitionsTests {
-    /// A migration of notes, on a copy, in place, or with work that waits and is then finished.
-    enum Way: CaseIterable { case copy, inPlace, deferred }
+    /// A migration of notes: the cheapest, with every table made anew, in place, or with work that waits and is then
+    /// finished.
+    enum Way: CaseIterable {
+        case cheapest, normalised, inPlace, deferred
+
+        fileprivate var choice: StoreScript.Choice {
+            switch self {
+            case .cheapest, .deferred: .cheapest
+            case .normalised: .normalised
+            case .inPlace: .inPlace
+            }
+        }
+
+        /// Whether tables stay to which columns are only added.
+        fileprivate var keepsTables: Bool { self == .cheapest || self == .inPlace }
+    }
 
     private final class Notes {
         let folder: ScratchFolder
@@ -54,18 +68,19 @@ struct KeptDefinitionsTests {
         @discardableResult
         func shell(_ sql: String) throws -> String { try SQLiteShell.run(path, sql) }
 
-        func prepared(defers: Bool = false) throws -> PreparedMigration {
+        func prepared(defers: Bool = false, accepting accepted: AcceptedLosses = .none) throws -> PreparedMigration {
             var options = PreparedMigration.Options()
             options.defersWork = defers
+            options.registry.acceptedLosses = accepted
             return try PreparedMigration(path, versions: versions, to: "2", options: options)
         }
 
         /// What was lost, in sentences, and the backup of what was lost at once.
         @discardableResult
-        func migrate(_ way: Way = .copy) throws -> [String] {
+        func migrate(_ way: Way = .cheapest) throws -> [String] {
             let prepared = try prepared(defers: way == .deferred)
             let outcome = try Migrator().run(
-                #require(try prepared.migration(inPlace: way == .inPlace)), on: path)
+                #require(try prepared.choosing(way.choice).migration()), on: path)
             guard way == .deferred else { return outcome.losses.map(\.sentence) }
             #expect(prepared.bound?.isDeferred == true)
             return outcome.losses.filter { $0.count != nil || $0.reason == .conflict }.map(\.sentence)
@@ -162,7 +177,7 @@ struct KeptDefinitionsTests {
             """, to: later)
         let reason = "the generated column ZNOTE.ZG leaves"
         #expect(try notes.prepared(defers: true).deferral?.reasons.contains(reason) == true)
-        let error = #expect(throws: MigrationError.self) { try notes.prepared().migration(inPlace: true) }
+        let error = #expect(throws: MigrationError.self) { try notes.prepared().choosing(.inPlace).migration() }
         #expect(error?.message.contains(reason) == true)
         let plan = try notes.prepared()
         let found = plan.bound?.findings.filter { $0.code == "column-dropped" }.map(\.place)
@@ -196,27 +211,74 @@ struct KeptDefinitionsTests {
             "The constraint CHECK (length(ZBODY) < ?) of ZNOTE is dropped: the model does not ask for it.",
             "The constraint UNIQUE (ZTITLE, ZBODY) of ZNOTE is dropped: the model does not ask for it.",
         ]
-        #expect(try notes.migrate(way) == (way == .inPlace ? [] : lost))
+        #expect(try notes.migrate(way) == (way.keepsTables ? [] : lost))
         let sql = try notes.shell("SELECT sql FROM sqlite_master WHERE name = 'ZNOTE'")
-        #expect(sql.contains("CHECK") == (way == .inPlace))
+        #expect(sql.contains("CHECK") == way.keepsTables)
         if way == .deferred {
             let record = try #require(try RunHistory(Sidecar(store: notes.path)).records().last)
             #expect(record.operation == .finish && record.backup != nil)
         }
     }
 
-    @Test func `an ordinary column of an app's own is named, with its values and without`() throws {
-        let notes = try Notes(
-            """
-            ALTER TABLE ZNOTE ADD COLUMN full TEXT; UPDATE ZNOTE SET full = 'x' WHERE Z_PK < 3;
-            ALTER TABLE ZNOTE ADD COLUMN empty TEXT;
-            ALTER TABLE Z_1TAGS ADD COLUMN since REAL DEFAULT 5;
-            """, to: [Self.title, Self.body, Self.more])
+    private static let ordinary = """
+        ALTER TABLE ZNOTE ADD COLUMN full TEXT; UPDATE ZNOTE SET full = 'x' || Z_PK WHERE Z_PK < 3;
+        ALTER TABLE ZNOTE ADD COLUMN empty TEXT;
+        ALTER TABLE Z_1TAGS ADD COLUMN since REAL DEFAULT 5; UPDATE Z_1TAGS SET since = rowid;
+        CREATE INDEX app_full ON ZNOTE (full);
+        """
+
+    /// Added, dropped, renamed, and given new values.
+    @Test(arguments: [
+        [title, body, more], [title], [title, text], [title],
+        [title, body, .init(name: "mark", type: .boolean, isOptional: false, defaultValue: .boolean(true))],
+    ])
+    func `an ordinary column of an app's own stays with its values where its table stays`(
+        later: [AttributeDescription]
+    ) throws {
+        let notes = try Notes(Self.ordinary, to: later)
+        let query = "SELECT Z_PK, full, empty FROM ZNOTE; SELECT * FROM Z_1TAGS"
+        let before = try notes.shell(query)
+        #expect(before.hasPrefix("1|x1|\n2|x2|\n3||\n"))
+        let prepared = try notes.prepared()
+        #expect(try prepared.tableWays.map(\.kind) == [.altered, .unchanged, .unchanged] || later.count == 3)
+        #expect(try prepared.undeclaredLosses(among: prepared.foreseenLosses())?.message.contains("full") != true)
+        #expect(try !notes.migrate().joined().contains("full"))
+        #expect(try notes.shell(query) == before)
+        #expect(try notes.indexes == "app_full\n")
+        _ = try Migrator().rollback(notes.path, to: #require(try Migrator().backups(of: notes.path).list().last))
+        #expect(try notes.shell(query) == before)
+        #expect(try notes.shell("SELECT sum(length(ZBODY)) FROM ZNOTE") == "30\n")
+    }
+
+    @Test(
+        "verification finds what a statement does to an app's own column",
+        arguments: [
+            "UPDATE main.ZNOTE SET full = 'y' WHERE Z_PK = 2", "UPDATE main.Z_1TAGS SET since = 9 WHERE rowid = 1",
+            "ALTER TABLE main.ZNOTE DROP COLUMN empty", "ALTER TABLE main.Z_1TAGS DROP COLUMN since",
+            "ALTER TABLE main.ZNOTE ADD COLUMN other TEXT",
+        ])
+    func wrong(sql: String) throws {
+        let notes = try Notes(Self.ordinary, to: [Self.title, Self.body, Self.more])
+        var migration = try #require(try notes.prepared().migration())
+        migration.script.statements.append(.init(.update, "ZNOTE", sql, "Does something wrong."))
+        let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: notes.path) }
+        #expect(error?.code == .verificationFailed)
+    }
+
+    @Test func `an ordinary column whose table is made anew is refused until its loss is accepted`() throws {
+        let notes = try Notes(Self.ordinary, to: [Self.title, Self.body, Self.more])
+        var prepared = try notes.prepared().choosing(.normalised)
+        let refusal = try prepared.undeclaredLosses(among: prepared.foreseenLosses())
+        #expect(refusal?.code == .lossNotAccepted && refusal?.place == "ZNOTE.full")
+        #expect(refusal?.remedy.contains("[\"ZNOTE.full\", \"Z_1TAGS.since\"]") == true)
+        prepared = try notes.prepared(accepting: ["ZNOTE.full", "Z_1TAGS.since"]).choosing(.normalised)
+        #expect(try prepared.undeclaredLosses(among: prepared.foreseenLosses()) == nil)
         #expect(
-            try notes.migrate() == [
+            try notes.migrate(.normalised) == [
                 "2 values in the column full of ZNOTE are deleted: the column belongs to no property of the model.",
                 "The column ZNOTE.empty is dropped: it belongs to no property of the model.",
                 "3 values in the column since of Z_1TAGS are deleted: the column belongs to no property of the model.",
+                "The index app_full is dropped: no such column: full.",
             ])
     }
 

@@ -52,7 +52,7 @@ struct KeptObjectsTests {
             options.defersWork = defers
             let prepared = try PreparedMigration(path, versions: versions, to: "2", options: options)
             if inPlace {
-                _ = try Migrator().run(try #require(try prepared.migration(inPlace: true)), on: path)
+                _ = try Migrator().run(try #require(try prepared.choosing(.inPlace).migration()), on: path)
             } else {
                 _ = try Migrator().run(prepared)
             }

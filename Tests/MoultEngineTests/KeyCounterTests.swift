@@ -45,7 +45,8 @@ struct KeyCounterTests {
         )
         let prepared = try PreparedMigration(store, versions: versions)
         #expect(prepared.bound?.findings.contains { $0.code == "key-counter" } == true)
-        _ = try Migrator().run(try #require(try prepared.migration(inPlace: isInPlace)), on: store)
+        _ = try Migrator().run(
+            try #require(try prepared.choosing(isInPlace ? .inPlace : .cheapest).migration()), on: store)
         // The text that a blob holds is the number that an app was told.
         let expected = value == "'12x'" || value == "x'3132'" ? 12 : 5
         #expect(try SQLiteShell.run(store, "SELECT typeof(Z_MAX), Z_MAX FROM Z_PRIMARYKEY") == "integer|\(expected)\n")
@@ -70,7 +71,7 @@ struct KeyCounterTests {
             store,
             "INSERT INTO ZITEM SELECT value, 1, 1, 'i' FROM generate_series(1, 40); UPDATE Z_PRIMARYKEY SET Z_MAX = 3")
         let prepared = try PreparedMigration(store, versions: versions)
-        _ = try Migrator().run(try #require(try prepared.migration(inPlace: true)), on: store)
+        _ = try Migrator().run(try #require(try prepared.choosing(.inPlace).migration()), on: store)
         #expect(try SQLiteShell.run(store, Self.low) == "0\n")
     }
 }

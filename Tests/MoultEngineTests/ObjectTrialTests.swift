@@ -46,7 +46,7 @@ struct ObjectTrialTests {
         @discardableResult
         func migrate(inPlace: Bool = false) throws -> (plan: PreparedMigration, outcome: MigrationOutcome) {
             let prepared = try PreparedMigration(path, versions: versions, to: "2")
-            let migration = try #require(try prepared.migration(inPlace: inPlace))
+            let migration = try #require(try prepared.choosing(inPlace ? .inPlace : .cheapest).migration())
             return (prepared, try Migrator().run(migration, on: path))
         }
 

@@ -12,7 +12,8 @@ struct DiagramTests {
     /// and flowchart.html: a name, a label of letters, digits, blanks and `#number;`, and nothing else.
     private static let text = ##"(?:[^\x00-\x1F"#;:<>{}\[\]()|`%&~*$+\-=\\/,.]|#[0-9]+;)+"##
     private static let statements = [
-        #"%% TEXT"#, #"classDiagram"#, #"flowchart LR"#, #"  class e\d+\["TEXT"\]"#, #"  <<[a-z]+>> e\d+"#,
+        #"%% TEXT"#, #"classDiagram"#, #"  note "TEXT""#, #"flowchart LR"#, #"  class e\d+\["TEXT"\]"#,
+        #"  <<[a-z]+>> e\d+"#,
         #"  e\d+ : TEXT"#, #"  style e\d+ fill:#[0-9a-f]{6},stroke:#[0-9a-f]{6},color:#[0-9a-f]{6}"#,
         #"  e\d+ <\|-- e\d+"#, #"  e\d+ "[0-9.*]+" -- "[0-9.*]+" e\d+ : TEXT"#, #"  subgraph g\d+\["TEXT"\]"#,
         #"  end"#,
@@ -121,6 +122,16 @@ struct DiagramTests {
         #expect(marks == ["A": .changed, "Born": .added, "Lost": .removed, "Same": .none])
         #expect(diagram.boxes.first { $0.title == "Same" }?.lines.isEmpty == true)
         try expectDrawn(diagram, "difference")
+    }
+
+    @Test("a model without entities, and versions without a difference, are pictures too")
+    func nothing() throws {
+        let model = try ManagedObjectModel(entities: [])
+        let diagram = try Diagram(model, title: "")
+        #expect(diagram.mermaid == "%%  \nclassDiagram\n  note \"There is nothing to draw\"\n")
+        let version = ModelVersion(names: ["1"], model: model)
+        let difference = try Diagram(from: version, to: version, ModelDiff(from: version, to: version))
+        try expectDrawn(difference, "no difference")
     }
 
     @Test("a program that is not there is named with the command that installs it")

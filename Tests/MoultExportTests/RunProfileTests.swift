@@ -22,6 +22,9 @@ struct RunProfileTests {
         profile.note(progress(.change, rows: 6, "one"), at: 15_000)
         // What another thread tells late.
         profile.note(progress(.backup), at: 15_500)
+        var beside = progress(.change, rows: 10, "the backup is made")
+        beside.isBeside = true
+        profile.note(beside, at: 15_800)
         profile.note(progress(.change, rows: 10, "two"), at: 16_000)
         profile.note(progress(.verify), at: 20_000)
         profile.note(progress(.done), at: 26_000)

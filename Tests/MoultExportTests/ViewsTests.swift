@@ -16,6 +16,25 @@ struct ViewsTests {
         #expect(compared > 1_500)
     }
 
+    @Test("an entity with a name that SQLite reserves has a view and an exported table of another name")
+    func reservedName() throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/s.sqlite"
+        let entity = EntityDescription(name: "sqlite_thing", attributes: [.init(name: "word", type: .string)])
+        let version = ModelVersion(names: ["1"], model: try ManagedObjectModel(entities: [entity]))
+        try StoreMaker(version).make(at: path)
+        _ = try SQLiteShell.run(
+            path, "INSERT INTO ZSQLITE_THING (Z_PK, Z_ENT, Z_OPT, ZWORD) VALUES (1, 1, 1, 'a')")
+        let script = try StoreProbe.read(path) { probe in
+            try StoreViews(StoreContents(probe, in: ModelVersions(versions: [version]))).script
+        }
+        #expect(script.contains("SQLite reserves names that begin with sqlite_."))
+        #expect(try SQLiteShell.run(path, script + "SELECT word FROM _sqlite_thing") == "a\n")
+        let written = folder.path + "/out.sqlite"
+        _ = try ExportWriter(.sqlite).write(path, .init(), versions: ModelVersions(versions: [version]), to: written)
+        #expect(try SQLiteShell.run(written, "SELECT word FROM _sqlite_thing") == "a\n")
+    }
+
     @Test("real stores read through their views as the witness reads them", .enabled(if: Corpus.isAvailable))
     func corpus() throws {
         let stores = CorpusStores.distinct

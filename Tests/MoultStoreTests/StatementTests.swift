@@ -34,7 +34,7 @@ struct StatementTests {
         let error = #expect(throws: MigrationError.self) {
             try Self.script(inPlace: from, try Self.version("2", [mark, marked]))
         }
-        #expect(error?.message.contains("has to be built") == true)
+        #expect(error?.message.contains("Make the index") == true)
     }
 
     private static func script(inPlace from: ModelVersion, _ to: ModelVersion) throws -> StoreScript {
@@ -44,7 +44,7 @@ struct StatementTests {
             let plan = try BoundPlan(
                 ResolvedMapping(inferring: from, to: to), from: from, to: to, over: StoreSnapshot(probe.connection),
                 connection: probe.connection)
-            return try StoreScript(plan, inPlace: true)
+            return try StoreScript(plan, .inPlace)
         }
     }
 

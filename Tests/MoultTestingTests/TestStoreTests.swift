@@ -51,4 +51,51 @@ struct TestStoreTests {
         let error = #expect(throws: MigrationError.self) { try TestStore(at: "9", registry: Self.registry()) }
         #expect(error?.code == .modelNotFound)
     }
+
+    private static let pair = MigrationPair(
+        "1", to: "2", keeps: ["Item", "Item.name", "Item.rate", "Item.data", "Item.links", "Link", "Link.item"])
+
+    @Test("what a pair keeps is compared object by object, also where a link becomes one of many")
+    func keeps() throws {
+        let store = try TestStore(registry: Self.registry(), seed: 3, count: 12)
+        #expect(try store.migrate(Self.pair) == [])
+    }
+
+    @Test(
+        "an object that is lost, a value that is changed and a link that is gone are each named",
+        arguments: [
+            ("DELETE FROM ZITEM WHERE Z_PK = 2", "Item", "Item: 1 of 12 objects is lost, such as Item 2."),
+            (
+                "UPDATE ZITEM SET ZNAME = 'other' WHERE Z_PK IN (3, 5)", "Item.name",
+                "Item.name: 2 of 12 objects are changed, such as Item 3."
+            ),
+            ("UPDATE ZITEM SET ZNAME = NULL", "Item.rate", nil),
+            ("UPDATE ZLINK SET ZITEM = NULL", "Link.item", "Link.item: "), ("UPDATE ZITEM SET ZRATE = 7", "Item", nil),
+        ])
+    func losses(sql: String, keeps: String, says: String?) throws {
+        let versions = try KillableVersions.make()
+        let store = try TestStore(registry: Self.registry(), seed: 3, count: 12)
+        _ = try SQLiteShell.run(store.path, "UPDATE ZITEM SET ZNAME = 'name ' || Z_PK; UPDATE ZLINK SET ZITEM = 1")
+        let before = try StoreObjects(ofStoreAt: store.path, in: versions)
+        _ = try SQLiteShell.run(store.path, sql)
+        let after = try StoreObjects(ofStoreAt: store.path, in: versions)
+        let model = versions.versions[0].model
+        let loss = before.loss(of: try KeptPlace(keeps, from: model, to: model), in: after)
+        #expect(says.map { loss?.hasPrefix($0) == true } ?? (loss == nil), "\(loss ?? "kept")")
+        #expect(before.loss(of: try KeptPlace(keeps, from: model, to: model), in: before) == nil)
+    }
+
+    @Test("a pair with a wrong name, or for a store of another version, is an error before anything changes")
+    func wrongPair() throws {
+        let store = try TestStore(registry: Self.registry())
+        for keeps in ["Nothing", "Item.nothing", "Item.score", "Item as Item.name", "Item.name as Nothing.name"] {
+            let error = #expect(throws: MigrationError.self) {
+                try store.migrate(MigrationPair("1", to: "2", keeps: [keeps]))
+            }
+            #expect(error?.code == .unknownKey && error?.place == keeps)
+        }
+        let other = #expect(throws: MigrationError.self) { try store.migrate(MigrationPair("2", to: "2", keeps: [])) }
+        #expect(other?.code == .usage)
+        #expect(try store.version == "1")
+    }
 }

@@ -6,23 +6,26 @@ objects say. The objects of an archive are told apart by their class and all tha
 entity or a property is its name. The version of the compiler is no part of the model.
 
 usage: compiled.py ONE OTHER [ONE OTHER ...]: of models or of mapping models, a line for each pair, `equal` or the differences, separated by tabs
+       compiled.py --mappings ONE OTHER [ONE OTHER ...]: the same of the two models in each xcmapping.xml
        compiled.py --versions LIST ...: what each VersionInfo.plist says, as one line of JSON with sorted keys
 """
 import base64
 import json
 import plistlib
 import sys
+import xml.etree.ElementTree as ElementTree
 
 COMPILER = {"CDMCompilerToolVersion", "CDMCompilerXcodeVersion"}
+# What Xcode's model editor makes of an entity and its properties.
+EDITED = {"XDPMEntity", "XDPMAttribute", "XDPMRelationship"}
 
 
 class Archive:
-    def __init__(self, path):
-        with open(path, "rb") as file:
-            archive = plistlib.load(file)
-        assert archive["$archiver"] == "NSKeyedArchiver" and archive["$version"] == 100000, path
+    def __init__(self, data):
+        archive = plistlib.loads(data)
+        assert archive["$archiver"] == "NSKeyedArchiver" and archive["$version"] == 100000
         self.objects = archive["$objects"]
-        assert self.objects[0] == "$null", path
+        assert self.objects[0] == "$null"
         self.root = archive["$top"]["root"]
 
     def classes(self, value):
@@ -65,12 +68,44 @@ class Archive:
             return "property " + self.name(value, "NSPropertyName")
         if classes[0] == "NSFetchIndexDescription" and "index" in back:
             return "index " + str(self.tree(value["NSIndexName"], back))
+        if classes[0] in EDITED and "editor" in back:
+            return f"{classes[0]} {self.name(value, '_name')}"
+        if classes[0] in ("XDPMModel", "XDModelPackage") and "editor" in back:
+            return classes[0]
+        if classes[0].startswith("XD"):
+            # Xcode identifies elements by random numbers.
+            return {"class": classes} | {
+                key: self.owner(item) if key == "_owner" else self.tree(item, {"editor"})
+                for key, item in value.items() if key not in ("$class", "_uniqueElementID")}
         return {"class": classes} | {
             key: self.tree(item, back) for key, item in value.items() if key != "$class" and key not in COMPILER}
+
+    def owner(self, reference):
+        value = self.get(reference)
+        return value if value == "$null" else f"{self.classes(value)[0]} {self.get(value.get('_name'))}"
+
+    def edited(self):
+        """The parts of a model of Xcode's editor."""
+        parts = {}
+        for value in self.objects:
+            if not isinstance(value, dict) or "$class" not in value:
+                continue
+            kind = self.classes(value)[0]
+            if kind not in EDITED and kind not in ("XDPMModel", "XDModelPackage"):
+                continue
+            name = self.get(value.get("_name"))
+            owner = self.get(value.get("_owner"))
+            above = f"{self.name(owner, '_name')}." if kind in EDITED and kind != "XDPMEntity" else ""
+            parts[f"{kind} {above}{name}"] = {"class": self.classes(value)} | {
+                key: self.owner(item) if key == "_owner" else self.tree(item, {"editor"})
+                for key, item in value.items() if key not in ("$class", "_uniqueElementID")}
+        return parts
 
     def parts(self):
         """The model, each entity, property and index on its own, by a path that names it."""
         model = self.get(self.root)
+        if self.classes(model)[0] == "XDPMModel":
+            return self.edited()
         if self.classes(model)[0] == "NSMappingModel":
             return {"mapping": self.tree(self.root, set())}
         parts = {"model": {key: self.tree(item, {"entity"}) for key, item in model.items()
@@ -117,14 +152,29 @@ def plain(value):
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def inside(path):
+    """The source and the destination model that the source of a mapping model contains."""
+    found = {one.get("name"): one.text for one in ElementTree.fromstring(content(path)).iter("attribute")}
+    return [base64.b64decode(found[side + "modeldata"]) for side in ("source", "destination")]
+
+
 def main(arguments):
     if arguments[:1] == ["--versions"]:
         for path in arguments[1:]:
             with open(path, "rb") as file:
                 print(json.dumps(plain(plistlib.load(file)), sort_keys=True))
         return
-    for one, other in zip(arguments[::2], arguments[1::2]):
-        found = list(differences(Archive(one).parts(), Archive(other).parts(), ""))
+    models = inside if arguments[:1] == ["--mappings"] else lambda path: [content(path)]
+    paths = [path for path in arguments if path != "--mappings"]
+    for one, other in zip(paths[::2], paths[1::2]):
+        found = [
+            difference for first, second in zip(models(one), models(other))
+            for difference in differences(Archive(first).parts(), Archive(second).parts(), "")]
         print("\t".join(found) if found else "equal", flush=True)
 
 

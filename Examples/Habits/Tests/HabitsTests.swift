@@ -1,4 +1,5 @@
 import MoultData
+import MoultTesting
 import TestSupport
 import Testing
 
@@ -100,5 +101,48 @@ struct HabitsTests {
         #expect(run.output(of: "habit-tracker status", 1).contains("1.0.0, 4 behind 5.0.0"))
         #expect(run.output(of: "habit-tracker show", 1) == run.output(of: "habit-tracker show", 0))
         #expect(run.output(of: "moult status").contains("1.0.0, 4 behind 5.0.0"))
+    }
+
+    /// The plan with a transform that forgets the names.
+    private enum ForgetfulPlan: SchemaMigrationPlan {
+        static var schemas: [any VersionedSchema.Type] { HabitsPlan.schemas }
+        static var answers: [MigrationAnswer] { HabitsPlan.answers }
+        static var stages: [MigrationStage] {
+            [
+                HabitsPlan.pin, HabitsPlan.rename,
+                .transform(from: HabitsV3.Habit.self, to: HabitsV4.Habit.self) { old, new in
+                    new.target = old.target.count
+                    new.name = "forgotten"
+                }, HabitsPlan.findStreaks,
+            ]
+        }
+    }
+
+    @Test("a broken transform turns exactly the generated pairs red whose way leads over it")
+    func brokenTransform() throws {
+        let registry = MigrationRegistry(plan: ForgetfulPlan.self)
+        let red = try HabitTrackerMigrationTests.pairs.filter { pair in
+            try !HabitTrackerMigrationTests.store(pair.from, registry: registry).migrate(pair).isEmpty
+        }
+        let over = HabitTrackerMigrationTests.pairs.filter { $0.from < "4" && $0.to > "4" }
+        #expect(over.count == 6 && red == over, "\(red)")
+    }
+
+    @Test("the app is linted through its own tool, with the rules of its plan and the profile of CloudKit")
+    func lint() throws {
+        let tool = try ExampleTool("habit-tracker")
+        let plain = try tool("lint")
+        #expect(plain.exit == 0 && plain.output.contains(" in 5 versions."), "\(plain.output)")
+        let cloud = try tool("lint", "--profile", "cloudkit")
+        #expect(cloud.exit == 1 && cloud.output.contains("[SYNC001]"), "\(cloud.output)")
+        #expect(cloud.output.contains("Category.name") && !cloud.output.contains("=\""), "\(cloud.output)")
+        // A released version that the plan does not have any more.
+        #expect(try tool("lock").exit == 0)
+        let path = tool.folder.path + "/moult.lock"
+        let lock = try String(contentsOfFile: path, encoding: .utf8)
+        try lock.replacing("\"5.0.0\"", with: "\"6.0.0\"").replacing("checksum\": \"", with: "checksum\": \"AAAA")
+            .write(toFile: path, atomically: true, encoding: .utf8)
+        let edited = try tool("lint")
+        #expect(edited.exit == 1 && edited.output.contains("[OPEN00"), "\(edited.output)")
     }
 }

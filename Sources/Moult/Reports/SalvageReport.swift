@@ -15,6 +15,16 @@ public struct SalvageReport: Sendable {
         public let lostKeys: [ClosedRange<Int64>]
     }
 
+    /// Values of the new store whose file of external data is gone, cannot be read or is no plain file.
+    public struct MissingData: Sendable, Hashable {
+        /// The entity that has the property.
+        public let entity: String
+        /// The attribute.
+        public let property: String
+        /// The keys of the objects; both ends of a range included.
+        public let keys: [ClosedRange<Int64>]
+    }
+
     /// The path of the new store.
     public let store: String
     /// The name of the version whose tables it has.
@@ -27,6 +37,8 @@ public struct SalvageReport: Sendable {
     public let notes: [String]
     /// The database with rows and columns that have no place in the version; nil if there are none.
     public let aside: String?
+    /// Values whose files are missing, by property.
+    public let missingData: [MissingData]
     /// Whether every row and value was read.
     public let isEverythingRead: Bool
     /// Whether the new store has everything.
@@ -36,6 +48,9 @@ public struct SalvageReport: Sendable {
         (store, version, rows) = (report.store, report.version, report.rows)
         tables = report.tables.map {
             Table(name: $0.name, rows: $0.rows, partialKeys: $0.partial, lostKeys: $0.lost)
+        }
+        missingData = report.missingData.map {
+            MissingData(entity: $0.entity, property: $0.property, keys: $0.keys)
         }
         notes = report.notes + report.remarks
         (aside, isEverythingRead, isWhole) = (report.aside, report.isEverythingRead, report.isWhole)

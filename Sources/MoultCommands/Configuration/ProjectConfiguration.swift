@@ -1,3 +1,4 @@
+import MoultExport
 import MoultLint
 import MoultModel
 import MoultSystem
@@ -21,6 +22,8 @@ package struct ProjectConfiguration: Sendable {
     private(set) var severities: [String: Finding.Severity?] = [:]
     /// `Entity.property` or `Entity`.
     private(set) var acceptedLosses: [String] = []
+    /// Of `anonymise`.
+    private(set) var standIns = StandInRules()
 
     /// The line of each key, for messages.
     private let lines: [[String]: Int]
@@ -40,6 +43,10 @@ package struct ProjectConfiguration: Sendable {
                 // A file above this folder that another user has put there says nothing about this project.
                 let isTrusted = path == fileName || [0, system.user].contains(status.owner) || system.user == 0
                 if isTrusted { return try ProjectConfiguration(json: try system.read(path), path: path) }
+            } else if try system.isLink(path), try system.status(of: folder)?.owner == system.user {
+                throw MigrationError(
+                    .usage, "\(path) is a link to a file that is not there.", place: path,
+                    remedy: "Correct or remove the link. --config none reads no configuration.")
             }
             guard folder != "/", try !system.exists(Path.join(folder, ".git")) else { return nil }
             folder = Path.folder(of: folder)
@@ -52,7 +59,7 @@ package struct ProjectConfiguration: Sendable {
 
 extension ProjectConfiguration {
     private static let keys = [
-        "format", "model", "answers", "rules", "backups", "profiles", "severities", "acceptedLosses",
+        "format", "model", "answers", "rules", "backups", "profiles", "severities", "acceptedLosses", "anonymise",
     ]
 
     /// - Throws: `usage` for text that is not JSON, an unknown key or a value of the wrong kind, with the line.
@@ -86,6 +93,7 @@ extension ProjectConfiguration {
         case "severities":
             guard let members = value.members else { throw wrong("\(key) should be an object.", at: [key]) }
             for member in members { try readSeverity(member) }
+        case "anonymise": standIns = try StandInRules(value, place: "\(path):\(lines[[key]] ?? 1)")
         case "acceptedLosses": acceptedLosses = try texts(key, value)
         default: throw wrong("There is no setting \(key)." + hint(key, Self.keys), at: [key])
         }

@@ -86,8 +86,8 @@ package struct Advice: Sendable {
 
     /// Every verb as it is typed, those of several words first.
     private static let verbs: [(words: String, verb: Verb)] =
-        Verb.all.flatMap { verb in verb.subverbs.map { ("\(verb.name) \($0.name)", $0) } }
-        + Verb.all.filter(\.subverbs.isEmpty).map { ($0.name, $0) }
+        Verb.all.flatMap(\.leaves).sorted { $0.words.count > $1.words.count }
+        .map { ($0.words.joined(separator: " "), $0.verb) }
 }
 
 extension Verb {

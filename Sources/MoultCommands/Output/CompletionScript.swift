@@ -3,13 +3,6 @@
 enum CompletionScript {
     static let all: [String: @Sendable ([Verb], String) -> [String]] = ["bash": bash, "zsh": zsh, "fish": fish]
 
-    /// Every verb that does something, with the words that lead to it.
-    private static func leaves(_ verbs: [Verb]) -> [(words: [String], verb: Verb)] {
-        verbs.flatMap { verb in
-            verb.subverbs.isEmpty ? [([verb.name], verb)] : verb.subverbs.map { ([verb.name, $0.name], $0) }
-        }
-    }
-
     /// The shell function that completes a program's arguments.
     private static func function(_ program: String) -> String {
         "_" + program.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? String($0) : "_" }.joined()
@@ -31,7 +24,12 @@ extension CompletionScript {
             "    local verb=\"${COMP_WORDS[1]}\" place=$COMP_CWORD words=",
             "    if [ \"$place\" -gt 1 ]; then case \"$verb\" in",
         ]
-            + groups.map { "    \($0.name)) verb=\"$verb ${COMP_WORDS[2]}\"; place=$((place - 1)) ;;" }
+            + groups.map { group in
+                // The second word of another verb may be an argument.
+                let second = group.isGroup ? "*" : group.subverbs.map(\.name).joined(separator: "|")
+                return "    \(group.name)) case \"${COMP_WORDS[2]}\" in \(second)) "
+                    + "verb=\"$verb ${COMP_WORDS[2]}\"; place=$((place - 1)) ;; esac ;;"
+            }
             + ["    esac; fi", "    if [ \"$place\" -eq 1 ]; then case \"$verb\" in"]
             + groups.map { "    \($0.name)\\ *) words=\(quoted($0.subverbs.map(\.name).joined(separator: " "))) ;;" }
             + [
@@ -39,7 +37,7 @@ extension CompletionScript {
                 "    esac",
             ]
             + ["    else case \"$verb:$previous\" in"]
-            + leaves(verbs).flatMap { bash($0.words.joined(separator: "\\ "), $0.verb) }
+            + verbs.flatMap(\.leaves).flatMap { bash($0.words.joined(separator: "\\ "), $0.verb) }
             + ["    esac; fi", "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); fi"]
             + ["}", "complete -o default -F \(function(program)) \(quoted(program))"]
     }
@@ -48,7 +46,8 @@ extension CompletionScript {
         let values = verb.options.filter { $0.value != nil }.map { option in
             "    \(words):--\(option.name)) words=\(quoted(candidates(option.completion))) ;;"
         }
-        let operands = verb.operands.map { candidates($0.completion) }.filter { !$0.isEmpty }.joined(separator: " ")
+        let operands = (verb.operands.map { candidates($0.completion) } + verb.subverbs.map(\.name))
+            .filter { !$0.isEmpty }.joined(separator: " ")
         let options = verb.options.map { "--\($0.name)" }.joined(separator: " ")
         return values + [
             "    \(words):*) case \"$word\" in -*) words=\(quoted(options)) ;; *) words=\(quoted(operands)) ;; esac ;;"
@@ -70,8 +69,10 @@ extension CompletionScript {
             + ["    case $words[2] in"]
             + verbs.flatMap { verb -> [String] in
                 guard !verb.subverbs.isEmpty else { return ["    \(verb.name))"] + zshArguments(verb, skipping: 1) }
-                return ["    \(verb.name))"] + zshList(verb.subverbs, "        ", at: 3) + ["        case $words[3] in"]
-                    + verb.subverbs.flatMap { ["        \($0.name))"] + zshArguments($0, skipping: 2) }
+                let list = verb.isGroup ? zshList(verb.subverbs, "        ", at: 3) : []
+                let own = verb.isGroup ? [] : ["        *)"] + zshArguments(verb, skipping: 1)
+                return ["    \(verb.name))"] + list + ["        case $words[3] in"]
+                    + verb.subverbs.flatMap { ["        \($0.name))"] + zshArguments($0, skipping: 2) } + own
                     + ["        esac ;;"]
             }
             + [
@@ -124,7 +125,7 @@ extension CompletionScript {
                     "complete -c \(quoted(program)) -n \(condition) -f -a \(subverb.name) -d \(quoted(subverb.summary))"
             }
         }
-        return first + second + leaves(verbs).flatMap { fish($0.words, $0.verb, program) }
+        return first + second + verbs.flatMap(\.leaves).flatMap { fish($0.words, $0.verb, program) }
     }
 
     private static func fish(_ words: [String], _ verb: Verb, _ program: String) -> [String] {

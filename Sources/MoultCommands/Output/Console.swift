@@ -1,7 +1,12 @@
-import Glibc
 import MoultModel
 import MoultReport
 import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// Where a verb writes: its result on standard output, everything said on the way on standard error.
 package final class Console: Sendable {

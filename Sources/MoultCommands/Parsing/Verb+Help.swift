@@ -17,7 +17,7 @@ extension Verb {
     }
 
     private func usage(path: String) -> String {
-        let tail = subverbs.isEmpty ? operands.map(\.usage) + ["[options]"] : ["VERB"]
+        let tail = isGroup ? ["VERB"] : operands.map(\.usage) + ["[options]"]
         return ([Program.name, path] + tail).joined(separator: " ")
     }
 

@@ -11,13 +11,15 @@ package struct Verb: Sendable {
     package let options: [Option]
     /// Whole command lines that work as they stand, given `forum.sqlite` and `Forum.xcdatamodeld`.
     package let examples: [String]
-    /// The verbs below this one, as in `moult backup list`; then `run` is never called.
+    /// The verbs below this one, as in `moult backup list`.
     package let subverbs: [Verb]
+    /// Whether it only groups others; then `run` is never called.
+    package let isGroup: Bool
     package let run: Run
 
     package init(
         _ name: String, _ summary: String, discussion: String = "", operands: [Operand] = [], options: [Option] = [],
-        examples: [String], run: @escaping Run
+        examples: [String], subverbs: [Verb] = [], run: @escaping Run
     ) {
         self.name = name
         self.summary = summary
@@ -25,7 +27,8 @@ package struct Verb: Sendable {
         self.operands = operands
         self.options = options + [.config, .json, .help]
         self.examples = examples
-        subverbs = []
+        self.subverbs = subverbs
+        isGroup = false
         self.run = run
     }
 
@@ -38,6 +41,12 @@ package struct Verb: Sendable {
         options = [.help]
         examples = subverbs.flatMap(\.examples)
         self.subverbs = subverbs
+        isGroup = true
         run = { _, _ in .wrongUsage }
+    }
+
+    /// The verbs that do something, this one or those below it, each as it is typed.
+    package var leaves: [(words: [String], verb: Verb)] {
+        (isGroup ? [] : [([name], self)]) + subverbs.map { ([name, $0.name], $0) }
     }
 }

@@ -72,6 +72,7 @@ extension AnswerSession {
             "format": 1, "recorded": JSONValue(recorded.count), "file": JSONValue(path),
             "questions": .array(questions.map(\.document)), "answers": .array(kept.list.map(\.document)),
             "dropped": .array(dropped.map(\.document)),
+            "exclusive": .array(exclusive.map { JSONValue($0) }),
         ]
     }
 
@@ -81,7 +82,9 @@ extension AnswerSession {
         lines += dropped.map { "Removed, because its question is gone: \($0.place)=\($0.choice)".printable }
         if !lines.isEmpty { lines.append("") }
         if questions.isEmpty { return lines + ["No question is open."] }
-        return lines + questions.flatMap { [style.yellow("question: ") + $0.text.printableLines, ""] } + [
+        lines += questions.flatMap { [style.yellow("question: ") + $0.text.printableLines, ""] }
+        lines += exclusive.map { "Only one of these can be given: \($0.joined(separator: ", ")).".printable }
+        return lines + [
             "\(Quantity.count(questions.count, "question")) open. Answer with --set PLACE=ANSWER."
         ]
     }

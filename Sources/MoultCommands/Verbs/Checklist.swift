@@ -131,7 +131,10 @@ extension Verb {
         let place = ModelLock.path(besideModelAt: bundle.path)
         let release = bundle.lock.flatMap { LintRelease($0, of: bundle, place: place) }
         let answers = try invocation.answers(for: ModelVersions(bundle), console)
-        let subject = try LintSubject(bundle, answers: answers, releases: release.map { [$0] } ?? [])
+        let isOwn = invocation[Operand.model] == nil
+        let subject = try LintSubject(
+            bundle, answers: answers, registered: isOwn ? invocation.registry.stages(in: ModelVersions(bundle)) : [],
+            releases: release.map { [$0] } ?? [], planFindings: isOwn ? invocation.registry.plan?.findings : nil)
         let findings = Lint(profiles: Set(profiles)).findings(in: subject, path: bundle.path)
         let errors = findings.count { $0.severity == .error }
         let changes = bundle.lock?.check(bundle.versions, of: bundle.path) ?? []

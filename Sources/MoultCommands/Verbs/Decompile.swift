@@ -7,18 +7,21 @@ import MoultSystem
 
 extension Verb {
     static let decompile = Verb(
-        "decompile", "Write a compiled model, or the model inside a store, as a source that Xcode opens.",
+        "decompile", "Write a compiled model or mapping model, or a store's model, as a source that Xcode opens.",
         discussion: """
             A .momd becomes an .xcdatamodeld with all versions, a .mom or the model inside a store an .xcdatamodel. If
             --out ends with .xcdatamodeld, a lone version becomes a bundle of one. What a compiled model does not keep
             is not in the source: code generation, scalar types, the order of the diagram.
+            A .cdm becomes an .xcmappingmodel. It contains both versions of the model, which --model names; a .cdm has
+            only their hashes, by which Moult finds them.
             """,
-        operands: [compiled], options: [.out, replaces],
+        operands: [compiled], options: [.out, .model, .order, replaces],
         examples: [
             "moult decompile forum.sqlite -o Forum.xcdatamodel", "moult decompile forum.sqlite -o Sources --json",
         ]
     ) { invocation, console in
         let path = try invocation.required(compiled)
+        if MappingModelFile.isMappingModel(path) { return try decompile(mapping: path, invocation, console) }
         let system = POSIXSystem()
         let bundle = try ModelBundle(modelOrStoreAt: path)
         console.say(bundle.findings)
@@ -31,12 +34,7 @@ extension Verb {
         let ending = isBundle ? "xcdatamodeld" : "xcdatamodel"
         let output = try OutputPath.of(
             Path.stem(of: path), ending, at: invocation[value: .out], others: ["xcdatamodel", "xcdatamodeld"], system)
-        if try !invocation[replaces] && system.exists(output) {
-            throw MigrationError(
-                .wouldReplace, "\(output) exists. Nothing was written.", place: output,
-                remedy: "Name another output, or pass --replace.")
-        }
-        if try system.exists(output) { try checkReplaced(output, system) }
+        try checkOutput(output, invocation, system)
         let sources = try sources(of: bundle, isBundle: isBundle, name: Path.stem(of: output), isStore: isStore)
         let product = BuildProduct(
             files: sources.files.map { ($0.path, Array($0.text.utf8)) }, path: output,
@@ -52,10 +50,19 @@ extension Verb {
         return .done
     }
 
-    /// - Throws: `wouldReplace` for a folder that holds anything but the files of a model.
-    private static func checkReplaced(_ output: String, _ system: some System) throws {
+    /// - Throws: `wouldReplace` for a source that is there, unless it is to be replaced and holds nothing but the files
+    ///   of a model or a mapping model.
+    static func checkOutput(_ output: String, _ invocation: Invocation, _ system: some System) throws {
+        guard try system.exists(output) else { return }
+        guard invocation[replaces] else {
+            throw MigrationError(
+                .wouldReplace, "\(output) exists. Nothing was written.", place: output,
+                remedy: "Name another output, or pass --replace.")
+        }
         let isFolder = try system.status(of: output)?.kind == .folder && !system.isLink(output)
-        let names: Set<String> = ["contents", "elements", "layout", ".xccurrentversion", ".DS_Store"]
+        let names: Set<String> = [
+            "contents", "elements", "layout", "xcmapping.xml", ".xccurrentversion", ".DS_Store",
+        ]
         guard try isFolder && system.files(below: output).allSatisfy({ names.contains(Path.name(of: $0)) }) else {
             throw MigrationError(
                 .wouldReplace, "\(output) holds files that are no part of a model. Nothing was written.", place: output,
@@ -63,7 +70,7 @@ extension Verb {
         }
     }
 
-    private static let compiled = Operand("MODEL", "A .momd, a .mom, an .omo or a store.")
+    private static let compiled = Operand("MODEL", "A .momd, a .mom, an .omo, a store, or a .cdm.")
     private static let replaces = Option.flag("replace", "Replace the source that is there, as a whole.")
 
     private static func sources(

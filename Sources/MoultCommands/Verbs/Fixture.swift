@@ -14,7 +14,8 @@ extension Verb {
             locked. Each is small enough to commit, with its external data if it has any. --fill and --rows say how many
             objects; by default there are 3 of each entity, with links, and with nil where an attribute is optional. The
             same seed gives the same objects. --extremes uses the values that break readers. A store that is there is
-            kept, because it is what was released: to make it again, remove it first.
+            kept, because it is what was released: to make it again, remove it first. Any other file with the name of one
+            is refused.
             """,
         operands: [Operand("FOLDER", "The folder for the stores; it is created.")],
         options: [.model, .fill, .rows, .seed, extremes, .framework, .order],
@@ -32,8 +33,8 @@ extension Verb {
         var made: [Fixture] = []
         for version in versions {
             let path = Path.join(folder, "\(version.name).sqlite")
-            let exists = try system.exists(path)
-            if exists {
+            if try system.exists(path) || system.isLink(path) {
+                try check(path, version)
                 made.append(Fixture(version: version.name, path: path, size: try size(path, system), isKept: true))
                 continue
             }
@@ -74,6 +75,25 @@ extension Verb {
         let path: String
         let size: Int64
         let isKept: Bool
+    }
+
+    /// - Throws: `wouldReplace` if what is there is no store of the version.
+    private static func check(_ path: String, _ version: ModelVersion) throws {
+        let hashes: VersionHashes?
+        do {
+            hashes = try StoreProbe.read(path) { try StoreMetadata(from: $0.connection).hashes }
+        } catch let error as MigrationError
+            where [.notAStore, .storeCorrupted, .metadataInvalid, .fileNotFound, .fileNotReadable].contains(error.code)
+        {
+            throw other(path, version, cause: error.message)
+        }
+        guard let hashes, version.hashes.isCompatible(with: hashes) else { throw other(path, version) }
+    }
+
+    private static func other(_ path: String, _ version: ModelVersion, cause: String? = nil) -> MigrationError {
+        MigrationError(
+            .wouldReplace, "What is at \(path) is not a store of version \(version.name).", place: path,
+            remedy: "Move it away, or name another folder.", cause: cause)
     }
 
     private static let extremes = Option.flag("extremes", "Use extreme values, such as the largest numbers.")

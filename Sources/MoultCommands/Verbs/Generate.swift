@@ -8,7 +8,8 @@ import MoultSystem
 
 extension Verb {
     static let generate = Verb(
-        "generate", "Write the Swift classes of a model: Core Data's, MoultCoreData's or SwiftData's.",
+        "generate",
+        "Write the Swift classes of a model: Core Data's, MoultCoreData's or SwiftData's; or tests of its migrations.",
         discussion: """
             core-data writes what Xcode's code generation writes. moult writes the same for MoultCoreData. both writes
             one source for Core Data on Apple's platforms and MoultNSCoreData elsewhere. swift-data writes @Model
@@ -20,7 +21,7 @@ extension Verb {
         examples: [
             "moult generate Forum.xcdatamodeld --for both -o Sources",
             "moult generate Forum.xcdatamodeld --for swift-data -o Sources --json",
-        ]
+        ], subverbs: [generateTests]
     ) { invocation, console in
         var (files, skipped) = try generated(invocation, console)
         var folder = invocation[value: .out] ?? "."

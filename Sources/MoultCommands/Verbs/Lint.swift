@@ -115,7 +115,12 @@ extension Invocation {
     fileprivate func report(by lint: Lint, _ console: Console) throws -> LintReport {
         let bundle: ModelBundle
         do {
-            bundle = try operandBundle(console)
+            if self[Operand.model] == nil, let plan = registry.plan {
+                // A plan with faults is what the rules are for.
+                bundle = try ModelBundle(ModelVersions(versions: plan.versions))
+            } else {
+                bundle = try operandBundle(console)
+            }
         } catch let error as MigrationError where error.code == .modelInvalid {
             guard let path = self[Operand.model] else { throw error }
             let broken = lint.brokenReferences(inModelAt: path)
@@ -126,11 +131,13 @@ extension Invocation {
             error.code = .modelInvalid
             throw error
         }
+        let plan = self[Operand.model] == nil ? registry.plan : nil
         let versions = ModelVersions(bundle)
         let subject = try LintSubject(
-            bundle, answers: try answers(for: versions, console), registered: try stages(in: versions),
+            bundle, answers: try answers(for: versions, console), registered: try plan?.stages ?? stages(in: versions),
             releases: try releases(of: bundle),
-            rows: try self[value: Verb.store].map { try StoreRows(ofStore: $0, in: versions) })
+            rows: try self[value: Verb.store].map { try StoreRows(ofStore: $0, in: versions) },
+            planFindings: plan?.findings)
         return LintReport(
             lint.findings(in: subject, path: bundle.path), of: subject, path: bundle.path, rules: lint.rules)
     }

@@ -71,7 +71,7 @@ extension Verb {
         try invocation.checkLosses(of: prepared)
         if let path { return try migrate(prepared, into: path, invocation, console) }
         let plan = prepared.plan
-        guard let migration = try prepared.migration(inPlace: invocation[.inPlace]) else {
+        guard let migration = try prepared.migration() else {
             console.print(OutcomeReport(nothingToDoAt: plan.to.name).document) { PlanReport(prepared).lines(style: $0) }
             return .done
         }

@@ -38,11 +38,10 @@ extension Verb {
     ) { invocation, console in
         let prepared = try invocation.preparedMigration(console)
         let losses = try prepared.foreseenLosses()
-        let obstacle = try prepared.refusal(inPlace: invocation[.inPlace])
+        let obstacle = try prepared.refusal()
         let undeclared = prepared.undeclaredLosses(among: losses)
         let refusal = obstacle ?? losses.first { $0.fate == .refused }?.refusal ?? undeclared
-        let script =
-            invocation[showsSQL] && obstacle == nil ? try prepared.script(inPlace: invocation[.inPlace]) : nil
+        let script = invocation[showsSQL] && obstacle == nil ? try prepared.script() : nil
         let report = PlanReport(
             prepared, script: script, losses: losses, refusal: refusal, withValues: invocation[values])
         console.print(report.document) { report.lines(style: $0) }
@@ -95,8 +94,9 @@ extension Invocation {
             stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
         options.defersWork = self[.deferred]
-        options.normalises = self[.normalise]
         options.continuesEarlierCall = self[value: .budget] != nil
+        options.choice =
+            self[.inPlace] ? .inPlace : self[.normalise] || options.continuesEarlierCall ? .normalised : .cheapest
         return (versions, options)
     }
 }

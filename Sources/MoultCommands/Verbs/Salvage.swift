@@ -69,6 +69,7 @@ extension SalvageReport {
                         "detail": JSONValue(one.detail), "rows": .integer(one.rows),
                     ]
                 }),
+            "missingData": .array(missingData.map(\.document)),
             "aside": JSONValue(aside),
             "pages": [
                 "count": JSONValue(pages.count), "size": JSONValue(pages.size), "read": JSONValue(pages.read),
@@ -95,7 +96,7 @@ extension SalvageReport {
             }
         let damaged = pages.damaged.isEmpty ? "" : ", damaged: \(pages.damaged.text)"
         let missing = pages.missing == 0 ? "" : ", missing: \(pages.missing)"
-        return table.lines(style: style) + notes + remarks + unplaced.map(\.sentence)
+        return table.lines(style: style) + notes + missingData.map(\.sentence) + remarks + unplaced.map(\.sentence)
             + [
                 "\(Quantity.count(pages.count, "page")): \(Quantity.count(pages.read)) read, "
                     + "\(Quantity.count(pages.free)) free\(damaged)\(missing)."
@@ -119,6 +120,21 @@ extension SalvageReport.Table {
             "listed": listed.map(JSONValue.integer) ?? .null, "counter": counter.map(JSONValue.integer) ?? .null,
             "cause": JSONValue(cause), "missing": .bool(isMissing),
         ]
+    }
+}
+
+extension SalvageReport.MissingData {
+    fileprivate var document: JSONValue {
+        [
+            "entity": .string(entity), "property": .string(property), "objects": .integer(objects),
+            "keys": keys.document,
+        ]
+    }
+
+    fileprivate var sentence: String {
+        let objects = Quantity.count(objects, "object keeps", plural: "objects keep")
+        return "\(objects) \("\(entity).\(property)".printable) in a file that is missing or cannot be read: "
+            + "keys \(keys.text)."
     }
 }
 

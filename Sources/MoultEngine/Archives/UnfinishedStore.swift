@@ -6,16 +6,16 @@ import MoultSystem
 ///
 /// What belongs to a store gets its name before the store does: until then nothing looks like one. A mark in the folder
 /// says what has been moved, so that a later run removes what a process left that died in between.
-struct UnfinishedStore {
+package struct UnfinishedStore {
     /// The path that the store will have.
-    let path: String
+    package let path: String
     /// The folder in which it is made.
-    let folder: String
+    package let folder: String
     private let system: any System
 
-    var new: String { Path.join(folder, "new") }
+    package var new: String { Path.join(folder, "new") }
     /// The folder of external data.
-    var support: String { Path.join(folder, "support") }
+    package var support: String { Path.join(folder, "support") }
     /// A database with what has no place in the store.
     var aside: String { Path.join(folder, "aside") }
     /// What Moult keeps next to a store.
@@ -39,7 +39,8 @@ struct UnfinishedStore {
     ///   - places: where nothing may be, the path itself included.
     ///   - store: one that must not have the same folder of external data.
     /// - Throws: `usage` if one of them is taken, `locked` if another process makes the same store.
-    init(at path: String, taking places: [String], apartFrom store: String? = nil, _ system: any System) throws {
+    package init(at path: String, taking places: [String], apartFrom store: String? = nil, _ system: any System) throws
+    {
         try Self.removeAbandoned(path, system)
         try UnfinishedPath.checkUncontended(path, system)
         try system.checkNewPath(path, isStore: true, apartFrom: store)
@@ -53,7 +54,7 @@ struct UnfinishedStore {
         for place in places { try system.checkNewPath(place, isStore: databases.contains(place)) }
     }
 
-    func remove() { _ = try? system.removeTree(folder) }
+    package func remove() { _ = try? system.removeTree(folder) }
 
     /// Gives the store its name, and before it what belongs to it.
     ///
@@ -61,7 +62,7 @@ struct UnfinishedStore {
     ///   between this check and the rename is not replaced either.
     /// - Returns: why the folder could not be synchronised in the end; the store is there and whole as long as the machine
     ///   keeps its power.
-    func install(taking places: [String]) throws -> (any Error)? {
+    package func install(taking places: [String]) throws -> (any Error)? {
         try Self.check(places, path, system)
         let before = try companions.filter { try system.exists($0.from) }
         // Whose the files at their new names are until the store has its own, a later run reads from this.

@@ -33,19 +33,22 @@ extension BackupFolder {
     static let draftSuffix = ".part"
 
     /// Makes a backup of the store that a lock holds, and verifies it.
+    ///
+    /// - Parameter naming: called with the name that it is about to get.
     package func make(
         of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason,
-        _ observer: MigrationObserver = .none
+        _ observer: MigrationObserver = .none, naming: (String) throws -> Void = { _ in }
     ) throws -> StoreBackup {
         // Copying takes less than what verifies the copy, which tells nothing of itself.
         let copying = observer.spanning(0...RunEstimate.copyingShare)
-        return try proven(try draft(of: lock, version: version, for: reason, copyingExternalData: true, copying))
+        return try proven(
+            try draft(of: lock, version: version, for: reason, copyingExternalData: true, copying), naming: naming)
     }
 
     /// The backup that a draft becomes once it is verified; where it cannot be, nothing of it stays.
-    func proven(_ draft: Draft) throws -> StoreBackup {
+    func proven(_ draft: Draft, naming: (String) throws -> Void = { _ in }) throws -> StoreBackup {
         do {
-            return try finish(draft, try prove(draft))
+            return try finish(draft, try prove(draft), naming: naming)
         } catch {
             discard(draft)
             throw error
@@ -143,7 +146,11 @@ extension BackupFolder {
     }
 
     /// Gives a verified draft its manifest and its name.
-    func finish(_ draft: Draft, _ proof: Proof) throws -> StoreBackup {
+    ///
+    /// - Parameter naming: called with the name before the backup has it, so that a run can write it down.
+    func finish(
+        _ draft: Draft, _ proof: Proof, naming: (String) throws -> Void = { _ in }
+    ) throws -> StoreBackup {
         let files = try system.files(below: draft.folder).filter { $0 != draft.storeName }.map { path in
             let whole = Path.join(draft.folder, path)
             return StoreBackup.Manifest.File(
@@ -158,6 +165,7 @@ extension BackupFolder {
         try StoreBackup.write(manifest, to: draft.folder, system)
         let backup = StoreBackup(
             folder: try freeName(version: draft.version, at: draft.createdAt), manifest: manifest)
+        try naming(backup.name)
         try system.rename(draft.folder, to: backup.folder)
         try system.synchronise(folder)
         return backup

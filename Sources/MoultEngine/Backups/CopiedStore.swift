@@ -26,8 +26,15 @@ package struct CopiedStore {
         }
         if let reason = try log?.strangeness() {
             throw Self.invalid(
-                "The \(Path.name(of: path))-wal next to \(path) belongs to another file: \(reason)", path,
+                "The \(Path.name(of: path))-wal next to \(path) \(reason.isCertain ? "belongs" : "may belong") to another "
+                    + "file: \(reason.sentence)", path,
                 "Copy both files again at one moment, or use moult backup create.")
+        }
+        if try LogFrames(self.path + "-wal", system).isTorn {
+            throw Self.invalid(
+                "The \(Path.name(of: path))-wal next to \(path) ends inside a frame: \(LogFrames.tornTail)", path,
+                "Copy both files again at one moment. If the -wal of the store itself ends like that, use moult backup "
+                    + "create on the store.")
         }
     }
 

@@ -33,11 +33,24 @@ package struct WriteAheadLog {
     /// Whether it begins like a log.
     package var isLog: Bool { pageSize >= 512 && !salts.isEmpty }
 
-    /// Why it cannot be the store's own; nil if nothing speaks against it.
-    package func strangeness() throws -> String? {
-        guard isLog else { return "it does not begin like a WAL." }
-        guard let own = try system.read(store, prefix: 18).databasePageSize else { return "the store has no header." }
-        guard own == pageSize else { return "its pages have \(pageSize) bytes, and those of the store have \(own)." }
+    /// Why a log may not be the store's own.
+    package struct Strangeness: Equatable {
+        package let sentence: String
+        /// Whether it cannot be the store's own. Otherwise nothing shows that it is.
+        package let isCertain: Bool
+
+        init(_ sentence: String, isCertain: Bool = true) { (self.sentence, self.isCertain) = (sentence, isCertain) }
+    }
+
+    /// Why it may not be the store's own; nil if nothing speaks against it.
+    package func strangeness() throws -> Strangeness? {
+        guard isLog else { return Strangeness("it does not begin like a WAL.") }
+        guard let own = try system.read(store, prefix: 18).databasePageSize else {
+            return Strangeness("the store has no header.")
+        }
+        guard own == pageSize else {
+            return Strangeness("its pages have \(pageSize) bytes, and those of the store have \(own).")
+        }
         guard let main = try system.status(of: store), let log = try system.status(of: path),
             main.modified > log.modified
         else { return nil }
@@ -50,7 +63,9 @@ package struct WriteAheadLog {
         }
         let present = try system.bytes(of: store, from: (first.page - 1) * pageSize, count: pageSize)
         guard try !versions.contains(present) && !beganOn(frames) else { return nil }
-        return "the store was written after it, and page \(first.page) has none of its versions."
+        return Strangeness(
+            "the store was written after it, and page \(first.page) has none of its versions.",
+            isCertain: frames.contains { $0.page == 1 })
     }
 
     /// Whether the log was begun on the store as it is: a store that was copied after its log is newer, and is its own.

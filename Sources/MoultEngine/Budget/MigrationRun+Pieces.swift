@@ -98,9 +98,8 @@ extension MigrationRun {
 
     private func finishBackup(_ pace: MigrationPace) throws {
         guard let pages = pace.checkpoint.draft, !options.isFrugal, let proof = pace.checkpoint.proof else { return }
-        let backup = try backups.finish(draft(pages, state()), proof)
+        let backup = try named { try backups.finish(draft(pages, state()), proof, naming: $0) }
         bytes += proof.size
-        journal.backup = backup.name
         pace.checkpoint.backup = backup.name
         pace.checkpoint.draft = nil
         try save(pace)

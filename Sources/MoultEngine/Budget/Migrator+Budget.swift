@@ -20,7 +20,7 @@ extension Migrator {
         _ observer: MigrationObserver = .none
     ) throws -> BudgetOutcome {
         let started = started ?? system.monotonicNanoseconds
-        guard let migration = try prepared.normalised.migration() else {
+        guard let migration = try prepared.choosing(.normalised).migration() else {
             try healed(prepared.store)
             return .nothingToDo
         }
@@ -35,7 +35,9 @@ extension Migrator {
         {
             return outcome
         }
-        guard let again = try prepared.lookingAgain().normalised.migration() else { return .nothingToDo }
+        guard let again = try prepared.lookingAgain().choosing(.normalised).migration() else {
+            return .nothingToDo
+        }
         return try run(again, on: prepared.store, limit, started, mayStartOver: true, observer)
             ?? .nothingToDo
     }
@@ -84,7 +86,7 @@ extension Migrator {
             for path in try checkpoint.workingFiles(sidecar, backups, system) { try system.synchronise(path) }
             let wasStopped = try journal.wasStopped(sidecar, system)
             try RunHistory(sidecar, system).append(
-                .ended(wasStopped ? .cancelled : .undone, journal, endedAt: system.now))
+                .ended(wasStopped ? .cancelled : .undone, journal, checkpoint.backup, endedAt: system.now))
             let end = wasStopped ? "was stopped" : "died"
             MigrationLog(sidecar, system).append("Run \(journal.run) \(end); it continues from its last checkpoint.")
             journal.state = .paused
@@ -111,11 +113,13 @@ extension MigrationCheckpoint {
 
 extension RunRecord {
     /// Of a call that died before its commit, or was stopped.
-    fileprivate static func ended(_ result: Result, _ journal: Journal, endedAt: Timestamp) -> RunRecord {
+    fileprivate static func ended(
+        _ result: Result, _ journal: Journal, _ backup: String?, endedAt: Timestamp
+    ) -> RunRecord {
         RunRecord(
             run: journal.run, operation: .migrate, result: result, from: journal.from, to: journal.to,
-            startedAt: journal.startedAt, endedAt: endedAt.iso8601, seconds: 0, backup: journal.backup, rows: 0,
-            bytes: 0, error: nil)
+            startedAt: journal.startedAt, endedAt: endedAt.iso8601, seconds: 0, backup: backup,
+            backups: backup.map { _ in journal.backups }, rows: 0, bytes: 0, error: nil)
     }
 }
 
@@ -128,7 +132,7 @@ extension DeferredLimit {
 extension PreparedMigration {
     /// The unit that a budget has to have room for; nil if there is nothing to do, or nothing that can be done.
     package var longestUnit: MigrationUnit? {
-        (try? normalised.migration()).map { MigrationUnits($0, size: size, usesWAL: usesWAL).longest }
+        (try? choosing(.normalised).migration()).map { MigrationUnits($0, size: size, usesWAL: usesWAL).longest }
     }
 
     /// The same, with every row looked at.

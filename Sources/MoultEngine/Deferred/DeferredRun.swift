@@ -241,16 +241,16 @@ extension DeferredRun {
         guard !migrator.options.isFrugal, losesObjects || tasks.contains(where: \.losesValues) else {
             return false
         }
-        return (try? hasBackup()) != true
+        return (try? earlierBackup()).flatMap { $0 } == nil
     }
 
-    /// Whether an earlier call has backed up what this migration had left.
-    private func hasBackup() throws -> Bool {
+    /// The backup that an earlier call has made of what this migration had left.
+    private func earlierBackup() throws -> StoreBackup? {
         let hashes = version.hashes.entities.mapValues(\.base64)
         let migrated =
             try RunHistory(lock.sidecar, system).records().last { [.migrate, .downgrade].contains($0.operation) }?
             .endedAt ?? ""
-        return try migrator.backups(of: connection.path).list().contains { backup in
+        return try migrator.backups(of: connection.path).list().first { backup in
             backup.manifest.reason == .finish && backup.manifest.versionHashes == hashes
                 && backup.manifest.createdAt.iso8601 >= migrated
         }
@@ -282,8 +282,12 @@ extension DeferredRun {
         for task in done { log.append(task.sentence) }
         for loss in losses { log.append(loss.sentence) }
         guard !done.isEmpty else { return }
+        let history = RunHistory(lock.sidecar, system)
+        // A call that died after its backup could not be recorded.
+        let named = Set(((try? history.records()) ?? []).compactMap(\.backup))
+        let backup = self.backup ?? (try? earlierBackup()).flatMap { $0 }.flatMap { named.contains($0.name) ? nil : $0 }
         // The tasks are done, whether the history can be written or not.
-        try? RunHistory(lock.sidecar, system).append(
+        try? history.append(
             RunRecord(
                 run: "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))", operation: .finish, result: .done,
                 from: version.name, to: version.name, startedAt: startedAt.iso8601, endedAt: system.now.iso8601,

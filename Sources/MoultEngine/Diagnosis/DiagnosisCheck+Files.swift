@@ -26,8 +26,8 @@ extension DiagnosisCheck {
         if let log = try WriteAheadLog(beside: site.path, site.system), log.isLog, let reason = try log.strangeness() {
             findings.append(
                 site.finding(
-                    "stale-wal", .error, place: site.path + "-wal",
-                    "The -wal next to the store may belong to another file: \(reason) SQLite would mix the two and report no error.",
+                    "stale-wal", reason.isCertain ? .error : .warning, place: site.path + "-wal",
+                    "The -wal next to the store may belong to another file: \(reason.sentence) SQLite would mix the two and report no error.",
                     "Copy the store and its -wal again from where they came from, with their times (cp -p). Move the -wal "
                         + "away (mv \((site.name + "-wal").shellQuoted) \((site.name + "-wal.old").shellQuoted)) only if "
                         + "the store is complete without it."))

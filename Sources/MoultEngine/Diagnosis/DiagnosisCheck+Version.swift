@@ -49,7 +49,7 @@ extension DiagnosisCheck {
                 site.path, versions: versions, to: site.target, options: .init(answers: site.answers),
                 system: site.system)
             guard !prepared.plan.isEmpty else { return [] }
-            var findings = prepared.storeFindings + (prepared.bound?.findings ?? [])
+            var findings = prepared.storeFindings + (try prepared.bound?.findings(prepared.options.choice) ?? [])
             for position in findings.indices where findings[position].remedy.isEmpty {
                 findings[position].remedy = "moult plan \(site.typed) --model MODEL\(site.wanted)"
             }

@@ -170,7 +170,9 @@ package struct StoreDowngrade: Sendable {
         guard let bound = prepared.bound else { return [] }
         // The history of what the older version does not have is of no use to it, and a link is there once as well.
         let harmless: Set = ["history-dropped", "links-repeated"]
-        let findings = bound.findings.filter { $0.severity > .note && !harmless.contains($0.code) }
+        let findings = try bound.findings(prepared.options.choice).filter {
+            $0.severity > .note && !harmless.contains($0.code)
+        }
         guard findings.contains(where: { $0.code == "values-dropped" }) else { return findings.map(\.message) }
         return try StoreProbe.read(prepared.store) { probe in
             try findings.filter { finding in

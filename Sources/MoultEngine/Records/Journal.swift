@@ -51,8 +51,10 @@ package struct Journal: Sendable, Equatable {
     package var oldChecksum: String
     /// What the store's checksum will be; nil before the new store is verified.
     package var newChecksum: String?
-    /// The backup's folder, once it is whole.
+    /// The name of the backup, from just before it has it. Of a rollback, the backup that is restored.
     package var backup: String?
+    /// The folder of the backup that a rollback makes of the present state, from just before it has its name.
+    package var saved: String?
     /// The folder that holds backups, where an unfinished one may lie.
     package var backups: String
     /// Names of external files that the new store needs and the old one does not.
@@ -112,7 +114,8 @@ extension Journal {
             .init("startedAt", .string(startedAt)), .init("schemaVersion", .integer(schemaVersion)),
             .init("oldChecksum", .string(oldChecksum)),
             .init("newChecksum", newChecksum.map(JSONValue.string) ?? .null),
-            .init("backup", backup.map(JSONValue.string) ?? .null), .init("backups", .string(backups)),
+            .init("backup", backup.map(JSONValue.string) ?? .null), .init("saved", JSONValue(saved)),
+            .init("backups", .string(backups)),
             .init("newExternalFiles", .array(newExternalFiles.map(JSONValue.string))),
             .init("restoredUUID", restoredUUID.map(JSONValue.string) ?? .null),
             .init("steps", .array(steps.map(JSONValue.string))), .init("losses", .array(losses.map(\.document))),
@@ -130,7 +133,7 @@ extension Journal {
         self.init(
             run: run, operation: operation, state: state, from: from, to: to, startedAt: startedAt,
             schemaVersion: schemaVersion, oldChecksum: oldChecksum, newChecksum: json["newChecksum"]?.string,
-            backup: json["backup"]?.string, backups: backups, newExternalFiles: files,
+            backup: json["backup"]?.string, saved: json["saved"]?.string, backups: backups, newExternalFiles: files,
             restoredUUID: json["restoredUUID"]?.string, steps: json["steps"]?.array?.compactMap(\.string) ?? [],
             losses: MigrationLoss.list(json["losses"]))
     }

@@ -58,13 +58,24 @@ struct LossCheck: Sendable {
     /// Whether it is refused where no code reads it.
     private func isRefused(_ loss: MigrationLoss) -> Bool { pass.stage != nil && !isAccepted(loss) && loss.count != 0 }
 
-    /// An inherited property may be named by the entity that declares it.
+    /// An inherited property may be named by the entity that declares it. A former name of an entity or a property counts
+    /// as long as nothing else has it now.
     func isAccepted(_ loss: MigrationLoss) -> Bool {
-        let lineage = model.entity(loss.entityName).map { model.lineage(of: $0).map(\.name) } ?? []
-        return ([loss.entityName] + lineage).contains { name in
-            var loss = loss
-            loss.entityName = name
-            return accepted.contains(loss)
+        let entity = model.entity(loss.entityName)
+        let lineage = entity.map { model.lineage(of: $0).map(\.name) } ?? []
+        let entities = ([loss.entityName] + lineage).flatMap { name in
+            [name] + pass.formerNames.names(ofEntity: name).filter { model.entity($0) == nil }
+        }
+        let properties = loss.propertyName.map { name -> [String?] in
+            let taken = Set(entity.map { model.lineage(of: $0).flatMap(\.propertyNames) } ?? [])
+            return [name] + pass.formerNames.names(of: name, in: loss.entityName).subtracting(taken).sorted()
+        }
+        return entities.contains { entity in
+            (properties ?? [nil]).contains { property in
+                var loss = loss
+                (loss.entityName, loss.propertyName) = (entity, property)
+                return accepted.contains(loss)
+            }
         }
     }
 

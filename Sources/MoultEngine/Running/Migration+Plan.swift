@@ -12,15 +12,14 @@ extension Migration {
     ///   - store: the resolved path of the store, next to which its external data lies.
     ///   - from: the name of the version that made the store.
     ///   - workingCopy: the path of the copy that an earlier pass has made, next to which new external data may lie.
-    ///   - inPlace: whether to change the store itself; a plan that puts work off does in any case.
-    ///   - normalises: whether a table whose text changes is made anew, with its columns in the order of a new store.
+    ///   - followsCode: whether an earlier pass runs code, which may leave required values out.
     /// - Throws: `dataConflict` if the rows do not fit the new version; `unsupported` if the plan cannot run in place.
     package init(
-        _ plan: BoundPlan, on store: String, from: String, workingCopy: String? = nil, inPlace: Bool = false,
-        normalises: Bool = true, system: any System
+        _ plan: BoundPlan, on store: String, from: String, workingCopy: String? = nil, followsCode: Bool = false,
+        _ choice: StoreScript.Choice = .normalised, system: any System
     ) throws {
         if let obstacle = plan.obstacle { throw obstacle }
-        let script = try StoreScript(plan, inPlace: inPlace, normalises: normalises)
+        let script = try StoreScript(plan, choice)
         let external =
             workingCopy.map { ExternalStorage(ofWorkingCopy: $0, of: store) } ?? ExternalStorage(store: store)
         let functions = script.functions { name in
@@ -28,7 +27,7 @@ extension Migration {
             return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
         }
         let verification = StoreVerification(
-            plan, store: store, mayFollowCode: workingCopy != nil, system: system)
+            plan, store: store, keeping: script.kept, followsCode: followsCode, system: system)
         let binding = plan.binding
         self.init(
             script, from: from, to: plan.target.name, functions: functions,
@@ -38,7 +37,7 @@ extension Migration {
         verifySteps = verification.verifySteps
         if !script.isInPlace {
             longestQuestion = VerificationPiece.longest(of: verification)
-            verificationPieces = { try VerificationPiece.all(of: verification, $0) }
+            verificationPieces = { try VerificationPiece.all(of: verification, dividedOver: $0) }
             verifyPages = verification.verifyPages
         }
     }
@@ -48,63 +47,60 @@ extension Migration {
 struct StoreVerification: Sendable {
     let plan: BoundPlan
     private let store: String
-    /// Whether an earlier pass may have run code, which may have left required values out; no inferred mapping does.
-    private let mayFollowCode: Bool
+    /// What stays of the app's own.
+    private let kept: StoreScript.Kept
+    /// Whether code has run, which may have left required values out; no inferred mapping does.
+    private var followsCode: Bool
     private let system: any System
 
-    init(_ plan: BoundPlan, store: String, mayFollowCode: Bool = true, system: any System) {
+    init(
+        _ plan: BoundPlan, store: String, keeping kept: StoreScript.Kept = .init(), followsCode: Bool = true,
+        system: any System
+    ) {
         self.plan = plan
         self.store = store
-        self.mayFollowCode = mayFollowCode
+        self.kept = kept
+        self.followsCode = followsCode
         self.system = system
     }
 
     /// `main` is the new store, `source` the old one.
-    ///
-    /// Its pages are checked on the other core while its rows are compared; both only read.
     func verify(_ connection: Connection) throws {
-        let shape = StoreShape(of: plan)
-        // A second connection sees nothing of a transaction that has not ended.
-        guard !connection.isInTransaction else {
-            try refuse(StoreVerifier(connection, shape: shape).pages())
-            return try verify(connection, shape)
+        try verify(connection) {
+            for piece in try VerificationPiece.all(of: self) { try piece.check(connection) }
         }
-        let pages = BackgroundWork { [path = connection.path] in
-            let second = try Connection(path, mode: .immutable)
-            defer { second.close() }
-            return try StoreVerifier(second, shape: shape).pages()
-        }
-        let rows = Result { try verify(connection, shape) }
-        // Damaged pages explain whatever else was found.
-        try refuse(pages.wait())
-        try rows.get()
     }
 
-    private func verify(_ connection: Connection, _ shape: StoreShape) throws {
-        let verifier = StoreVerifier(connection, shape: shape)
-        try refuse(verifier.structure())
-        try verifyMetadata(connection)
-        _ = try MigrationVerifier(connection, expectation: MigrationExpectation(plan)).verify()
-        try MappingVerification(plan, connection) { try externalData($0, connection) }.verify()
-        try refuseNew(verifier.rows { try externalFileExists($0, connection) }, over: connection)
-    }
-
-    /// Steps may change every object and no table; what they leave is as sound as what they found.
+    /// The same for what code of this pass leaves: steps may change every object and no table, and what they leave is as
+    /// sound as what they found.
     func verifySteps(_ connection: Connection, catalogueDigest: [UInt8]) throws {
         guard try StoreSnapshot(connection).catalogueDigest == catalogueDigest else {
             throw failure("The steps have changed the tables.", place: "sqlite_master")
         }
-        let pages = BackgroundWork { [path = connection.path, destination = plan.destination] in
+        var verification = self
+        verification.followsCode = true
+        try verify(connection) {
+            try verifyMetadata(connection)
+            let shape = StoreShape(plan.destination, withObjects: false)
+            for check in StoreVerifier.RowCheck.allCases { try verification.verify(check, shape, connection) }
+        }
+    }
+
+    /// The pages of the new store are checked on the other core while `body` asks for its rows; both only read.
+    private func verify(_ connection: Connection, _ body: () throws -> Void) throws {
+        // A second connection sees nothing of a transaction that has not ended.
+        guard !connection.isInTransaction else {
+            try verifyPages(connection)
+            return try body()
+        }
+        let pages = BackgroundWork { [path = connection.path] in
             let second = try Connection(path, mode: .immutable)
             defer { second.close() }
-            return try StoreVerifier(second, shape: StoreShape(destination, withObjects: false)).pages()
+            try verifyPages(second)
         }
-        let rows = Result {
-            try verifyMetadata(connection)
-            let verifier = StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false))
-            try refuseNew(verifier.rows { try externalFileExists($0, connection) }, over: connection, afterCode: true)
-        }
-        try refuse(pages.wait())
+        let rows = Result { try body() }
+        // Damaged pages explain whatever else was found.
+        try pages.wait()
         try rows.get()
     }
 
@@ -117,6 +113,9 @@ struct StoreVerification: Sendable {
         try refuse(StoreVerifier(connection, shape: shape).structure())
         try verifyMetadata(connection)
     }
+
+    /// What the rows of the old store have to be in the new one.
+    var expectation: MigrationExpectation { MigrationExpectation(plan, keeping: kept.definitions.mapValues(\.columns)) }
 
     private func verifyMetadata(_ connection: Connection) throws {
         let metadata = try StoreMetadata(from: connection)
@@ -134,7 +133,7 @@ struct StoreVerification: Sendable {
     }
 
     func verifyStructure(_ connection: Connection) throws {
-        try refuse(StoreVerifier(connection, shape: StoreShape(of: plan)).structure())
+        try refuse(StoreVerifier(connection, shape: StoreShape(of: plan, keeping: kept)).structure())
         try verifyMetadata(connection)
     }
 
@@ -142,25 +141,24 @@ struct StoreVerification: Sendable {
         try MappingVerification(plan, connection) { try externalData($0, connection) }.verify()
     }
 
-    func verify(_ check: StoreVerifier.RowCheck, _ connection: Connection) throws {
-        let verifier = StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false))
-        let found = try verifier.rows(check) { try externalFileExists($0, connection) }
-        try refuseNew(found, over: connection)
+    func verify(_ check: StoreVerifier.RowCheck, _ shape: StoreShape, _ connection: Connection) throws {
+        let found = try StoreVerifier(connection, shape: shape).rows(check) { try externalFileExists($0, connection) }
+        try refuseNew(found, by: check, over: connection)
     }
 
     /// A fault that the old store had is not the migration's; one more than it had is.
     private func refuseNew(
-        _ violations: [StoreVerifier.Violation], over connection: Connection, afterCode: Bool = false
+        _ violations: [StoreVerifier.Violation], by check: StoreVerifier.RowCheck, over connection: Connection
     ) throws {
         guard !violations.isEmpty else { return }
         let shape = StoreShape(plan.source, withObjects: false)
-        let before = try StoreVerifier(connection, shape: shape, schema: "source", countsStrangers: true).rows {
+        let before = try StoreVerifier(connection, shape: shape, schema: "source", countsStrangers: true).rows(check) {
             try externalFileExists($0, connection)
         }
         let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }
         for (code, all) in Dictionary(grouping: violations, by: \.finding.code).sorted(by: { $0.key < $1.key }) {
             guard all.reduce(0, { $0 + $1.count }) > old[code, default: 0] else { continue }
-            if afterCode || mayFollowCode, code == "required-missing" { throw missing(all.map(\.finding)) }
+            if followsCode, code == "required-missing" { throw missing(all.map(\.finding)) }
             try refuse(all.map(\.finding))
         }
     }

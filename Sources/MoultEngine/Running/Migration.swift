@@ -84,6 +84,29 @@ package struct Migration: Sendable {
             && newExternalFiles.isEmpty
     }
 
+    /// Does something with each pass, on a copy of what the one before it made; a further one is bound to that copy.
+    ///
+    /// - Parameters:
+    ///   - source: what the first pass gets a copy of.
+    ///   - name: of that copy.
+    ///   - copying: makes a copy of a file, with a name.
+    /// - Returns: the last copy's path.
+    func forEachPass(
+        on source: String, named name: String, _ copying: (_ path: String, _ name: String) throws -> WorkingCopy,
+        _ body: (Migration, WorkingCopy) throws -> Void
+    ) throws -> String {
+        var (pass, path, number) = (self, source, 1)
+        while true {
+            let copy = try copying(path, number == 1 ? name : "pass-\(number)")
+            defer { copy.close() }
+            if number > 1, let next = pass.next { pass = try next(copy.connection) }
+            try body(pass, copy)
+            path = copy.path
+            guard pass.next != nil else { return path }
+            number += 1
+        }
+    }
+
     func writeMetadataEntries(_ connection: Connection) throws {
         guard !metadataEntries.isEmpty else { return }
         var metadata = try StoreMetadata(from: connection)

@@ -122,80 +122,54 @@ extension MigrationRun {
 extension MigrationRun {
     private func change() throws -> StoreBackup? {
         guard let pace else {
-            if migration.script.isInPlace { return try changeInPlace() }
-            // The backup is what the script reads, and what the rows are compared with.
-            return try migration.staysInStore && !options.isFrugal ? changeOnStore() : changeOnCopy()
+            let isInStore = migration.script.isInPlace || migration.staysInStore && !options.isFrugal
+            return try isInStore ? changeStore() : changeOnCopy()
         }
         guard migration.script.isInPlace else { return try changeInPieces(pace) }
-        return try pace.perform(units.whole) { try changeInPlace() }
+        return try pace.perform(units.whole) { try changeStore() }
     }
 
-    private func changeOnCopy() throws -> StoreBackup? {
+    /// The backup is what a script reads, and what the rows are compared with. A frugal run takes it away in the end.
+    private func withDraft<Result>(_ body: (BackupFolder.Draft) throws -> Result) throws -> Result {
         let draft = try measure(.backup) {
             try backups.draft(
                 of: lock, version: migration.from, for: migration.reason, copyingExternalData: !options.isFrugal,
                 observer)
         }
         do {
-            return try changeOnCopy(of: draft)
+            return try body(draft)
         } catch {
             backups.discard(draft)
             throw error
         }
     }
 
-    func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
-        // The draft is verified on the other core while the script reads it; both only read.
-        let proof = BackgroundWork(isSequential: options.isSequential) { [backups] in
-            try backups.prove(draft)
-        }
-        let copy: WorkingCopy
-        do {
-            copy = try measure(.copy) { try makeCopy(of: draft.store) }
-        } catch {
-            _ = try? proof.wait()
-            throw error
-        }
-        var backup: StoreBackup?
-        do {
-            defer { copy.close() }
-            defer { _ = try? proof.wait() }
-            try measure(.change) { try copy.run(migration, observer) }
-            backup = try measure(.backup) { try finish(draft, proof) }
-            try verify(migration, copy.connection)
-            try runSteps(of: migration, on: copy)
-            try keepQuarantined(by: copy)
-            try copy.connection.detach("source")
-            journal.newChecksum = try StoreState(copy.connection).checksum
-        }
-        let path = try runFurtherPasses(on: copy.path)
-        observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
-        if options.isFrugal { backups.discard(draft) }
-        try measure(.commit) { try commit(path) }
-        return backup
+    /// The draft is verified on the other core while the script reads it; both only read.
+    private func prove(_ draft: BackupFolder.Draft) -> BackgroundWork<BackupFolder.Proof> {
+        BackgroundWork(isSequential: options.isSequential) { [backups] in try backups.prove(draft) }
     }
 
-    /// Each further pass changes a copy of what the one before it made; returns the last copy's path.
-    private func runFurtherPasses(on path: String) throws -> String {
-        var (pass, path, number) = (migration, path, 1)
-        while let next = pass.next {
-            number += 1
-            let copy = try measure(.copy) {
-                try WorkingCopy(
-                    of: path, at: Path.join(work, "pass-\(number)"), for: sidecar.store, options, system)
-            }
-            defer { copy.close() }
-            pass = try next(copy.connection)
+    private func changeOnCopy() throws -> StoreBackup? { try withDraft(changeOnCopy(of:)) }
+
+    func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
+        let proof = prove(draft)
+        defer { _ = try? proof.wait() }
+        var backup: StoreBackup?
+        let path = try migration.forEachPass(on: draft.store, named: sidecar.nameOfCopy, makeCopy) { pass, copy in
+            let isFirst = copy.source == draft.store
             try measure(.change) { try copy.run(pass, observer) }
+            if isFirst { backup = try measure(.backup) { try finish(draft, proof) } }
             try verify(pass, copy.connection)
             try runSteps(of: pass, on: copy)
             try keepQuarantined(by: copy)
             try copy.connection.detach("source")
             journal.newChecksum = try StoreState(copy.connection).checksum
-            if !trail.needs(path) { try system.remove(path) }
-            path = copy.path
+            if !isFirst, !trail.needs(copy.source) { try system.remove(copy.source) }
         }
-        return path
+        observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
+        if options.isFrugal { backups.discard(draft) }
+        try measure(.commit) { try commit(path) }
+        return backup
     }
 
     /// The journal names the steps whose undo would not be called if the process died.
@@ -228,12 +202,14 @@ extension MigrationRun {
         }
     }
 
-    func makeCopy(of path: String) throws -> WorkingCopy {
-        try system.makeFolder(work)
-        let copy = try WorkingCopy(
-            of: path, at: Path.join(work, sidecar.nameOfCopy), for: sidecar.store, options, system)
-        observer.report(.copy, 1, bytes: before.size)
-        return copy
+    private func makeCopy(of path: String, _ name: String) throws -> WorkingCopy {
+        try measure(.copy) {
+            try system.makeFolder(work)
+            let copy = try WorkingCopy(
+                of: path, at: Path.join(work, name), for: sidecar.store, options, system)
+            if name == sidecar.nameOfCopy { observer.report(.copy, 1, bytes: before.size) }
+            return copy
+        }
     }
 
     /// Waits for the proof and gives the backup its name; a frugal run keeps none.
@@ -241,12 +217,24 @@ extension MigrationRun {
         let proof = try proof.wait()
         bytes += proof.size
         guard !options.isFrugal else { return nil }
-        let backup = try backups.finish(draft, proof)
-        journal.backup = backup.name
+        let backup = try named { try backups.finish(draft, proof, naming: $0) }
         let start = migration.span.lowerBound
         observer.spanning(start...start)
-            .report(.change, 1, rows: observer.totalRows, "Made the backup \(backup.name)")
+            .report(.change, 1, rows: observer.totalRows, "Made the backup \(backup.name)", isBeside: true)
         return backup
+    }
+
+    /// The journal names a backup before it has its name, so that no death leaves one that no run names.
+    func named(_ make: ((String) throws -> Void) throws -> StoreBackup) throws -> StoreBackup {
+        do {
+            return try make { name in
+                journal.backup = name
+                try journal.write(sidecar, system)
+            }
+        } catch {
+            if let name = journal.backup, try !system.exists(Path.join(backups.folder, name)) { journal.backup = nil }
+            throw error
+        }
     }
 
     /// Copies the finished pages into the store through SQLite: one transaction in the same file.
@@ -298,43 +286,28 @@ extension MigrationRun {
     }
 }
 
-// MARK: - In place
+// MARK: - On the store itself
 
 extension MigrationRun {
-    /// One transaction on the store itself, for scripts that touch the catalogue only.
-    private func changeInPlace() throws -> StoreBackup? {
-        let backup =
-            try options.isFrugal || !migration.script.needsBackup
-            ? nil
-            : measure(.backup) { try backups.make(of: lock, version: migration.from, for: migration.reason, observer) }
-        if let backup {
-            journal.backup = backup.name
-            bytes += backup.manifest.size
-            observer.report(.backup, 1, bytes: bytes, "Made the backup \(backup.name)")
+    /// One transaction, next to the backup. A script that reads rows has it as `source`; they are compared with it.
+    private func changeStore() throws -> StoreBackup? {
+        guard !options.isFrugal, migration.script.needsBackup else {
+            try changeInOneTransaction()
+            return nil
         }
-        try changeInOneTransaction()
-        return backup
-    }
-
-    /// One transaction on the store itself, next to the backup: the script reads it, and the rows are compared with it.
-    private func changeOnStore() throws -> StoreBackup? {
-        let draft = try measure(.backup) {
-            try backups.draft(
-                of: lock, version: migration.from, for: migration.reason, copyingExternalData: true, observer)
-        }
-        do {
-            let proof = BackgroundWork(isSequential: options.isSequential) { [backups] in try backups.prove(draft) }
+        return try withDraft { draft in
+            let proof = prove(draft)
             defer { _ = try? proof.wait() }
-            try FormatFunctions.register(on: lock.connection)
-            try WorkingCopy.limitMemory(of: lock.connection, options)
-            try lock.connection.attach(draft.store, as: "source")
-            defer { try? lock.connection.detach("source") }
+            let isRead = !migration.script.isInPlace
+            if isRead {
+                try FormatFunctions.register(on: lock.connection)
+                try WorkingCopy.limitMemory(of: lock.connection, options)
+                try lock.connection.attach(draft.store, as: "source")
+            }
+            defer { if isRead { try? lock.connection.detach("source") } }
             var backup: StoreBackup?
             try changeInOneTransaction { backup = try measure(.backup) { try finish(draft, proof) } }
             return backup
-        } catch {
-            backups.discard(draft)
-            throw error
         }
     }
 
@@ -405,11 +378,7 @@ extension MigrationRun {
         do {
             try body()
         } catch {
-            let isNew = Result {
-                try lock.settle()
-                return try Recovery.isNew(StoreState(lock.connection), journal)
-            }
-            switch isNew {
+            switch Recovery.isNew(lock, journal) {
             case .success(true): log.append("The commit reported an error, but the store is the new one: ", error)
             case .success(false): throw error
             case .failure:
@@ -484,10 +453,10 @@ extension MigrationRun {
         if let draft = pace?.checkpoint.draft { _ = try? system.removeTree(Path.join(backups.folder, draft.name)) }
         _ = try? system.removeTree(work)
         if result == .cancelled { removeBackup() }
-        try? RunHistory(sidecar, system).append(record(result, error))
         log.append("Run \(identifier): \(result.rawValue): ", error)
         do {
-            // Where they cannot be undone now, the journal stays and the next run does it.
+            // Where they cannot be undone now, or the run cannot be recorded, the journal stays and the next run does it.
+            try RunHistory(sidecar, system).append(record(result, error))
             try Quarantine(sidecar, system).remove(run: identifier)
             try Journal.remove(sidecar, system)
         } catch {

@@ -25,7 +25,8 @@ extension Migrator {
         let folder = Path.join(unfinished.folder, "store")
         try system.makeFolder(folder)
         let copy = Sidecar(store: Path.join(folder, Path.name(of: path)))
-        for finding in try DamagedSideFiles.findings(beside: store, system) {
+        for finding in try DamagedSideFiles.findings(beside: store, system)
+        where finding.code == DamagedSideFiles.code {
             observer.report(.lock, 1, "\(finding.message) It stays next to the store.")
         }
         do {

@@ -22,6 +22,8 @@ package struct RehearsalOutcome: Sendable, Equatable {
     package var losses: [MigrationLoss] = []
     /// Objects that would lie in the quarantine.
     package var quarantined: Int64 = 0
+    /// What SQLite would leave out of a log or a rollback journal next to the store.
+    package var findings: [Finding] = []
 }
 
 extension Migrator {
@@ -35,7 +37,8 @@ extension Migrator {
             let folder = temporary.path
             defer { temporary.remove() }
             migration.ledger.begin()
-            for finding in try DamagedSideFiles.findings(beside: probe.path, system) {
+            let findings = try DamagedSideFiles.findings(beside: probe.path, system)
+            for finding in findings where finding.code == DamagedSideFiles.code {
                 observer.report(.lock, 1, "\(finding.message) A copy of it is kept before the store is changed.")
             }
             try migration.precondition(probe.connection)
@@ -44,7 +47,7 @@ extension Migrator {
                 by: RunEstimate(
                     migration, costs, size: try StoreState(probe.connection).size, keepsNothing: true), system)
             let trail = StepTrail(store: probe.path, system: system)
-            let outcome: RehearsalOutcome
+            var outcome: RehearsalOutcome
             do {
                 outcome = try rehearse(migration, probe, folder, trail, observer)
             } catch {
@@ -56,6 +59,7 @@ extension Migrator {
                 }
                 throw trail.undoing(after: cause)
             }
+            outcome.findings = findings
             // Nothing of a rehearsal is kept, so what its steps did elsewhere must not stay either.
             guard let failed = trail.undo().first(where: { $0.error != nil }) else { return outcome }
             throw MigrationError(
@@ -85,25 +89,20 @@ extension Migrator {
             try BackupFolder.checkSoundness(of: source, for: migration.reason, place: probe.path)
         }
         var quarantined: Int64 = 0
-        var (pass, path, size) = (migration as Migration?, source, before.size)
-        while let current = pass {
-            let copy = try measure(.copy) {
-                let name = path == source ? sidecar.nameOfCopy : "pass-\(timings.count)"
-                return try WorkingCopy(
-                    of: path, at: Path.join(folder, name), for: probe.path, options, system)
+        var size = before.size
+        func copy(_ path: String, _ name: String) throws -> WorkingCopy {
+            try measure(.copy) {
+                try WorkingCopy(of: path, at: Path.join(folder, name), for: probe.path, options, system)
             }
-            defer { copy.close() }
-            // A further pass is bound to what the one before it made.
-            let bound = path == source ? current : try current.next?(copy.connection) ?? current
-            try measure(.change) { try copy.run(bound, observer) }
+        }
+        _ = try migration.forEachPass(on: source, named: sidecar.nameOfCopy, copy) { pass, copy in
+            try measure(.change) { try copy.run(pass, observer) }
             try measure(.verify) {
-                try observer.watching(copy.connection, as: nil) { try bound.verify(copy.connection) }
+                try observer.watching(copy.connection, as: nil) { try pass.verify(copy.connection) }
             }
-            try measure(.change) { try copy.runSteps(of: bound, noting: trail, observer) }
+            try measure(.change) { try copy.runSteps(of: pass, noting: trail, observer) }
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }
             size = try StoreState(copy.connection).size
-            path = copy.path
-            pass = bound.next == nil ? nil : bound
         }
         observer.report(.verify, 1, rows: observer.totalRows)
         observer.report(.done, 1, rows: observer.totalRows)

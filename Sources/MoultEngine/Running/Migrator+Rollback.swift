@@ -77,12 +77,12 @@ extension Migrator {
 
     private func journal(
         of backup: StoreBackup, _ run: String, from version: String, _ before: StoreState? = nil,
-        newChecksum: String? = nil, restoredUUID: String? = nil
+        restoredUUID: String? = nil
     ) -> Journal {
         Journal(
             run: run, operation: .rollback, state: .committing, from: version, to: backup.manifest.version,
             startedAt: system.now.iso8601, schemaVersion: before?.schemaVersion ?? 0,
-            oldChecksum: before?.checksum ?? "", newChecksum: newChecksum, backup: backup.name,
+            oldChecksum: before?.checksum ?? "", newChecksum: nil, backup: backup.name,
             backups: Path.folder(of: backup.folder), newExternalFiles: [], restoredUUID: restoredUUID)
     }
 
@@ -90,43 +90,65 @@ extension Migrator {
     private func replace(
         _ lock: StoreLock, by backup: StoreBackup, _ run: String, from version: String, _ observer: MigrationObserver
     ) throws -> StoreBackup {
-        let folder = try backups(of: lock.sidecar.store)
-        let saved = try folder.make(of: lock, version: version, for: .rollback, observer)
-        observer.report(.backup, 1, "Made the backup \(saved.name)")
+        let (folder, sidecar) = (try backups(of: lock.sidecar.store), lock.sidecar)
+        var journal = journal(of: backup, run, from: version, try StoreState(lock.connection))
+        journal.state = .started
         do {
-            guard !observer.isCancelled() else { throw MigrationRun.cancelled(lock.sidecar.store) }
-            try restore(backup, run, from: version, StoreState(lock.connection), lock, observer)
+            let saved = try folder.make(of: lock, version: version, for: .rollback, observer) { name in
+                journal.saved = Path.join(folder.folder, name)
+                try journal.write(sidecar, system)
+            }
+            observer.report(.backup, 1, "Made the backup \(saved.name)")
+            guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+            try restore(backup, &journal, lock, observer)
+            return saved
         } catch {
-            if (error as? MigrationError)?.code == .cancelled { try? folder.remove(saved) }
+            // Where it is not known which store is there, the journal stays, and the next run finds out.
+            let isOld = journal.state == .started || (try? settled(lock)).map { !Recovery.isNew($0, journal) } == true
+            if isOld { abandon(journal, after: error, sidecar) }
             throw error
         }
-        return saved
+    }
+
+    private func settled(_ lock: StoreLock) throws -> StoreState {
+        try lock.settle()
+        return try StoreState(lock.connection)
+    }
+
+    /// Ends a rollback that has changed nothing. The history names its backup; one that was cancelled leaves none.
+    private func abandon(_ journal: Journal, after error: any Error, _ sidecar: Sidecar) {
+        do {
+            if let saved = journal.saved, try system.exists(saved) {
+                if (error as? MigrationError)?.code == .cancelled {
+                    try system.removeTree(saved)
+                } else {
+                    try RunHistory(sidecar, system).append(
+                        RunRecord(
+                            run: journal.run, operation: .rollback, result: .failed, from: journal.from, to: journal.to,
+                            startedAt: journal.startedAt, endedAt: system.now.iso8601, seconds: 0,
+                            backup: Path.name(of: saved), backups: Path.folder(of: saved), rows: 0, bytes: 0,
+                            error: (error as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\(error)"))
+                }
+            }
+            try Journal.remove(sidecar, system)
+        } catch {
+            MigrationLog(sidecar, system).append("Run \(journal.run): the cleanup failed: ", error)
+        }
     }
 
     private func restore(
-        _ backup: StoreBackup, _ run: String, from version: String, _ before: StoreState, _ lock: StoreLock,
-        _ observer: MigrationObserver
+        _ backup: StoreBackup, _ journal: inout Journal, _ lock: StoreLock, _ observer: MigrationObserver
     ) throws {
-        let sidecar = lock.sidecar
-        let source = try Connection(backup.store, mode: .immutable)
+        let (sidecar, source) = (lock.sidecar, try Connection(backup.store, mode: .immutable))
         defer { source.close() }
-        let journal = journal(
-            of: backup, run, from: version, before, newChecksum: try StoreState(source).checksum)
+        journal.newChecksum = try StoreState(source).checksum
+        journal.state = .committing
         try journal.write(sidecar, system)
         do {
             try restoreExternalFiles(backup, sidecar)
             try restorePages(of: source, to: lock.connection, observer)
         } catch {
-            // Where that cannot be known, the journal stays, and the next run finds out.
-            let state = Result {
-                try lock.settle()
-                return try StoreState(lock.connection)
-            }
-            guard case .success(let state) = state else { throw error }
-            guard Recovery.isNew(state, journal) else {
-                try? Journal.remove(sidecar, system)
-                throw error
-            }
+            guard let state = try? settled(lock), Recovery.isNew(state, journal) else { throw error }
             MigrationLog(sidecar, system).append("The restore reported an error, but the store is restored: ", error)
         }
     }

@@ -8,7 +8,7 @@ extension Migrator {
     /// whole; preparing it again continues from there.
     ///
     /// - Returns: what each run has done; none where the store is of the target version already.
-    /// - Throws: what ``PreparedMigration/migration(inPlace:)`` and ``run(_:on:_:)`` throw; with stops, the message
+    /// - Throws: what ``PreparedMigration/migration()`` and ``run(_:on:_:)`` throw; with stops, the message
     ///   says which version the store has by then.
     package func run(
         _ prepared: PreparedMigration, _ observer: MigrationObserver = .none

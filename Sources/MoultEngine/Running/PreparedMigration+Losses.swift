@@ -39,9 +39,10 @@ package struct ForeseenLoss: Sendable, Hashable {
     fileprivate var isUndeclared: Bool {
         guard !isDeclared, fate == .allowed, loss.count != 0, loss.isPutOff || loss.count != nil else { return false }
         switch loss.reason {
-        case .removed, .dropped, .narrowed, .redirected, .notConvertible:
+        case .removed, .dropped, .narrowed, .redirected, .notConvertible, .unexplained:
             return [.rows, .values, .links, .order].contains(loss.kind)
-        case .repeated, .byCode, .unexplained, .conflict: return false
+        case .conflict: return loss.kind == .table
+        case .repeated, .byCode: return false
         }
     }
 
@@ -65,7 +66,7 @@ extension PreparedMigration {
         var isAsItIs = true
         for (position, pass) in plan.passes.enumerated() {
             guard case .mapping(let mapping) = pass.work else { continue }
-            let found = try position == 0 ? bound?.losses : isAsItIs ? counted(pass) : nil
+            let found = try position == 0 ? bound?.losses(options.choice) : isAsItIs ? counted(pass) : nil
             let (older, newer) = (pass.older.model, pass.newer.model)
             losses += foreseen(
                 found ?? mapping.leftBehind(from: older, to: newer, version: pass.newer.name), of: pass,
@@ -107,7 +108,8 @@ extension PreparedMigration {
 
     private func counted(_ pass: MigrationPass) throws -> [MigrationLoss] {
         try StoreProbe.read(store, system: system) { probe in
-            try Self.bind(pass, over: StoreSnapshot(probe.connection), probe.connection, options).losses
+            try Self.bind(pass, over: StoreSnapshot(probe.connection), probe.connection, options)
+                .losses(options.choice)
         }
     }
 
@@ -129,7 +131,10 @@ extension PreparedMigration {
                 return nil
             }
             guard check.needsReading(loss) else {
-                let isDeclared = pass.stage != nil || check.isAccepted(loss) || isAnswered(loss, of: pass)
+                // A stage is about the model, and says nothing of what an app has put next to it.
+                let isOwn = loss.reason == .unexplained || loss.kind == .table
+                let isDeclared =
+                    pass.stage != nil && !isOwn || check.isAccepted(loss) || isAnswered(loss, of: pass)
                 return ForeseenLoss(loss: loss, stage: pass.stage, fate: .allowed, isDeclared: isDeclared)
             }
             let isLeft = loss.isLeftToPolicy || hasCodeBefore && loss.kind != .rows
@@ -141,5 +146,5 @@ extension PreparedMigration {
 }
 
 extension MigrationPass {
-    fileprivate var mapping: ResolvedMapping? { if case .mapping(let mapping) = work { mapping } else { nil } }
+    var mapping: ResolvedMapping? { if case .mapping(let mapping) = work { mapping } else { nil } }
 }

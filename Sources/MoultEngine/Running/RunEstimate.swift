@@ -43,19 +43,13 @@ extension RunEstimate {
     init(_ migration: Migration, _ costs: [Double], size: Int64, keepsNothing: Bool = false) {
         let size = Double(size)
         let work = migration.work(costs).reduce(0, +)
-        if migration.script.isInPlace {
+        let isOfCatalogue = migration.script.isInPlace
+        if isOfCatalogue || migration.staysInStore {
+            let copied = migration.script.needsBackup ? size : 0
             self.init([
-                .backup: migration.script.needsBackup ? size * (WorkCost.backup + WorkCost.proof) : 0,
-                .change: work + 1e-3,
-                .verify: 1e-3, .commit: keepsNothing ? 0 : 1e-2,
-            ])
-            return
-        }
-        if migration.staysInStore {
-            self.init([
-                .backup: size * WorkCost.backup, .change: work + max(0, size * WorkCost.proof - work),
-                .verify: size * (WorkCost.verify + WorkCost.soundness),
-                .commit: keepsNothing ? 0 : 1e-2 + work,
+                .backup: copied * WorkCost.backup, .change: max(work + 1e-3, copied * WorkCost.proof),
+                .verify: isOfCatalogue ? 1e-3 : size * (WorkCost.verify + WorkCost.soundness),
+                .commit: keepsNothing ? 0 : isOfCatalogue ? 1e-2 : 1e-2 + work,
             ])
             return
         }

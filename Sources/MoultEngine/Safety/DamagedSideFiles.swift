@@ -110,10 +110,13 @@ extension DamagedSideFiles {
             let path = store + suffix
             let before = try system.status(of: path)
             guard before?.kind == .file else { return nil }
-            let fault =
-                suffix == "-wal" ? try LogFrames(path, system).fault : try RollbackJournal(path, system).playbackFault
+            let log = suffix == "-wal" ? try LogFrames(path, system) : nil
+            let fault = try log == nil ? RollbackJournal(path, system).playbackFault : log?.fault
             // A living writer's ends anywhere.
-            guard let fault, try system.status(of: path) == before else { return nil }
+            guard try system.status(of: path) == before else { return nil }
+            guard let fault else {
+                return log?.isTorn == true ? LogFrames.tornFinding(path) : nil
+            }
             return Finding(
                 code: code, severity: .warning, place: path,
                 message: "The \(suffix) next to the store is damaged, and what it held may be lost. \(fault)",
@@ -130,5 +133,17 @@ extension LogFrames {
         if isHeaderDamaged { return "It does not begin like a log; SQLite ignores it." }
         guard unreadable > 0 else { return nil }
         return "SQLite leaves out the last \(unreadable) of its \(Quantity.count(count, "frame"))."
+    }
+
+    /// What a log that ends inside a frame may mean.
+    static let tornTail =
+        "if a copy of it was cut off, the last commits are missing. After a power cut only an unfinished one is."
+
+    /// No fault of the store: what SQLite leaves out may never have been committed.
+    static func tornFinding(_ path: String) -> Finding {
+        Finding(
+            code: "side-file-torn", severity: .note, place: path,
+            message: "The -wal next to the store ends inside a frame, which SQLite ignores: \(tornTail)",
+            remedy: "If the store was copied, copy it and its -wal again.")
     }
 }

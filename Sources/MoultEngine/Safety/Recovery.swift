@@ -63,12 +63,13 @@ package enum Recovery {
         try forgetRestorations(journal, outcome, sidecar, system)
         try removeLeftovers(sidecar, BackupFolder(journal.backups, system), system)
         if journal.operation == .rollback { try removeParts(below: sidecar.support, system) }
+        let backup = try backup(madeBy: journal, system)
         try record(
             RunRecord(
                 run: journal.run, operation: journal.operation,
                 result: result(of: journal, outcome, wasStopped: wasStopped),
                 from: journal.from, to: journal.to, startedAt: journal.startedAt, endedAt: system.now.iso8601,
-                seconds: 0, backup: journal.operation == .rollback ? nil : journal.backup, backups: journal.backups,
+                seconds: 0, backup: backup.map(Path.name), backups: backup.map(Path.folder) ?? journal.backups,
                 rows: 0, bytes: size,
                 error: outcome == .undone
                     ? journal.leftOutside
@@ -79,6 +80,13 @@ package enum Recovery {
         MigrationLog(sidecar, system).append(sentence(about: journal, outcome, wasStopped: wasStopped))
         try Journal.remove(sidecar, system)
         return outcome
+    }
+
+    /// The folder of the backup that a run has made, if it has its name: the run may have died just before that.
+    private static func backup(madeBy journal: Journal, _ system: any System) throws -> String? {
+        let isRollback = journal.operation == .rollback
+        let folder = isRollback ? journal.saved : journal.backup.map { Path.join(journal.backups, $0) }
+        return try folder.flatMap { try system.exists($0) ? $0 : nil }
     }
 
     /// A run that died after it was written into the history has ended as that says.
@@ -120,6 +128,14 @@ package enum Recovery {
             if state.checksum == journal.oldChecksum { return false }
         }
         return state.schemaVersion != journal.schemaVersion
+    }
+
+    /// The same after a commit that reported an error; a failure where the disk does not say.
+    static func isNew(_ lock: StoreLock, _ journal: Journal) -> Result<Bool, any Error> {
+        Result {
+            try lock.settle()
+            return try isNew(StoreState(lock.connection), journal)
+        }
     }
 
     /// What was put back after the backup that a rollback has restored is in the quarantine alone again.

@@ -79,14 +79,11 @@ struct DamagedStore {
         return ([root] + model.descendants(of: root)).compactMap { numbers[$0.name]?.max }.max()
     }
 
-    /// The expression for an entity number of the new store where the damaged one numbers otherwise.
-    func number(_ column: String, in layout: StoreLayout) -> String {
-        let moved = layout.entityNumbers.compactMap { name, new -> (Int64, Int)? in
+    /// The numbers that differ from those of the new store, as the cases of an expression: empty where none does.
+    func renumbering(in layout: StoreLayout) -> String {
+        layout.entityNumbers.compactMap { name, new -> (Int64, Int)? in
             numbers[name].flatMap { $0.number == Int64(new) ? nil : ($0.number, new) }
-        }
-        guard !moved.isEmpty else { return column }
-        let cases = moved.sorted { $0.0 < $1.0 }.map { "WHEN \($0.0) THEN \($0.1)" }.joined(separator: " ")
-        return "CASE \(column) \(cases) ELSE \(column) END"
+        }.sorted { $0.0 < $1.0 }.map { "WHEN \($0.0) THEN \($0.1)" }.joined(separator: " ")
     }
 }
 

@@ -11,6 +11,7 @@ struct SalvageFilling {
     let damaged: StoreLayout
     let maker: StoreMaker
     let losses: SalvageLosses
+    let data: SalvagedData
     let system: any System
 
     private var layout: StoreLayout { maker.layout }
@@ -25,7 +26,7 @@ struct SalvageFilling {
         try connection.execute("PRAGMA main.synchronous = OFF; PRAGMA aside.journal_mode = OFF")
         // What the triggers keep in step comes along with the rows.
         for trigger in layout.triggers { try connection.execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
-        var placement = SalvagePlacement(connection, source)
+        var placement = SalvagePlacement(connection, source, layout)
         let tables = try connection.transaction {
             let tables = try place(&placement)
             for fill in layout.virtualTables.compactMap(\.fillStatement) { try connection.execute(fill) }
@@ -49,7 +50,8 @@ struct SalvageFilling {
         try connection.checkSoundness(place: files.new)
         return SalvageReport(
             store: files.new, version: version, tables: tables, pages: losses.pages,
-            notes: source.notes + losses.notes, remarks: remarks, unplaced: placement.unplaced)
+            notes: source.notes + losses.notes, remarks: remarks, unplaced: placement.unplaced,
+            missingData: try data.missing(from: connection, layout), externalFiles: data.count)
     }
 
     private func place(_ placement: inout SalvagePlacement) throws -> [SalvageReport.Table] {
@@ -57,7 +59,7 @@ struct SalvageFilling {
         var seen = Set(StoreSnapshot.coreTables + StoreSnapshot.historyTables + shadows)
         for table in layout.tables {
             let old = damaged.table(forEntity: table.rootEntityName)
-            let rows = try old.map { try placement.place(table, from: $0, in: layout) }
+            let rows = try old.map { try placement.place(table, from: $0) }
             let counter = source.counter(of: table, in: layout.model)
             reports.append(report(table.name, from: old?.name, rows, counter))
             if let old { seen.insert(old.name) }

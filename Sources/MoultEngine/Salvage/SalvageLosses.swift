@@ -88,6 +88,9 @@ struct SalvageLosses {
                 "Of \(log.count) frames of its WAL the last \(log.unreadable) cannot be read: what they have changed is "
                     + "as it was before.")
         }
+        if log.isTorn {
+            notes.append("Its WAL ends inside a frame: \(LogFrames.tornTail)")
+        }
     }
 }
 

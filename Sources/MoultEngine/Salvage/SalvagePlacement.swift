@@ -7,17 +7,24 @@ struct SalvagePlacement {
     /// To the new store; the schema `damaged` has the recovered tables, `aside` takes what has no place.
     let connection: Connection
     let source: DamagedStore
+    private let layout: StoreLayout
     private(set) var unplaced: [SalvageReport.Unplaced] = []
     private var made: Set<String> = []
+    private let renumbering: String
 
-    init(_ connection: Connection, _ source: DamagedStore) { (self.connection, self.source) = (connection, source) }
+    /// - Parameter layout: of the new store.
+    init(_ connection: Connection, _ source: DamagedStore, _ layout: StoreLayout) {
+        (self.connection, self.source) = (connection, source)
+        (self.layout, renumbering) = (layout, source.renumbering(in: layout))
+    }
 
     /// - Returns: the rows of the new table.
-    mutating func place(_ table: EntityTable, from old: EntityTable, in layout: StoreLayout) throws -> Int64 {
+    mutating func place(_ table: EntityTable, from old: EntityTable) throws -> Int64 {
         let columns = table.columns.compactMap { column -> (name: String, expression: String)? in
             guard let name = old.column(column.role)?.quotedName else { return nil }
             switch column.role {
-            case .entity, .toOneEntity: return (column.name, source.number(name, in: layout))
+            case .entity, .toOneEntity:
+                return (column.name, renumbering.isEmpty ? name : "CASE \(name) \(renumbering) ELSE \(name) END")
             default: return (column.name, name)
             }
         }

@@ -38,6 +38,16 @@ package struct SalvageReport: Sendable, Equatable {
         package var rows: Int64
     }
 
+    /// Values of the new store whose file of external data is gone, cannot be read or is no plain file.
+    package struct MissingData: Sendable, Equatable {
+        package var entity: String
+        package var property: String
+        /// The keys of the objects, both ends included: each has such a value.
+        package var keys: [ClosedRange<Int64>]
+
+        package var objects: Int64 { keys.reduce(0) { $0 + $1.upperBound - $1.lowerBound + 1 } }
+    }
+
     /// What the pages of the damaged store are.
     package struct Pages: Sendable, Equatable {
         package var count: Int
@@ -68,13 +78,15 @@ package struct SalvageReport: Sendable, Equatable {
     package var unplaced: [Unplaced] = []
     /// The database with what has no place; nil where there is nothing.
     package var aside: String?
+    package var missingData: [MissingData] = []
     /// Files of external data that were copied.
     package var externalFiles: Int = 0
 
     package var rows: Int64 { tables.reduce(0) { $0 + $1.rows } }
     /// Whether every row and value was read.
     package var isEverythingRead: Bool {
-        notes.isEmpty && tables.allSatisfy { $0.lost.isEmpty && $0.partial.isEmpty && !$0.isMissing }
+        notes.isEmpty && missingData.isEmpty
+            && tables.allSatisfy { $0.lost.isEmpty && $0.partial.isEmpty && !$0.isMissing }
             && !unplaced.contains { $0.reason == .page }
     }
     /// Whether the new store has everything.

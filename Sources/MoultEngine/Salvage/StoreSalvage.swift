@@ -41,7 +41,7 @@ package struct StoreSalvage {
         let files = SalvageFiles(unfinished)
         let fault = try copy(store, to: files.damaged)
         let recovery = try recover(store, files, isCancelled)
-        var report = try make(files, recovery, of: store)
+        var report = try make(files, recovery, of: store, at: path)
         if let fault {
             report.notes.append(
                 "Its rollback journal cannot be played back as a whole: rows may be as an unfinished transaction has "
@@ -117,7 +117,9 @@ package struct StoreSalvage {
         return recovery
     }
 
-    private func make(_ files: SalvageFiles, _ recovery: PageRecovery, of store: String) throws -> SalvageReport {
+    private func make(
+        _ files: SalvageFiles, _ recovery: PageRecovery, of store: String, at path: String
+    ) throws -> SalvageReport {
         let losses = try SalvageLosses(recovery)
         try recovery.database.close()
         for suffix in ["", "-wal", "-journal"] { try system.remove(files.damaged + suffix) }
@@ -131,8 +133,9 @@ package struct StoreSalvage {
             uuid: source.uuid, experimental: true, namesOf: damaged)
         try maker.make(at: files.new, .like(store), on: system)
         try system.makeFile(files.aside, .like(store))
+        let data = try SalvagedData(of: store, for: path, to: files.support, system)
         let filling = SalvageFilling(
-            files: files, source: source, damaged: damaged, maker: maker, losses: losses, system: system)
+            files: files, source: source, damaged: damaged, maker: maker, losses: losses, data: data, system: system)
         var report = try filling.run(version.name)
         report.remarks += source.remarks(version)
         return report
@@ -142,21 +145,12 @@ package struct StoreSalvage {
         _ unfinished: UnfinishedStore, _ files: SalvageFiles, of store: String, _ report: inout SalvageReport
     ) throws {
         let path = unfinished.path
-        report.externalFiles = try copyExternalFiles(of: store, to: path, in: files)
-        if report.externalFiles == 0 { try system.removeTree(files.support) }
         let hasAside = try system.exists(files.aside)
         if let error = try unfinished.install(taking: newPaths(of: store, path)) {
             report.notes.append("The folder of the new store could not be synchronised: \(error)")
         }
         report.store = path
         if hasAside { report.aside = Self.aside(of: path) }
-    }
-
-    private func copyExternalFiles(of store: String, to path: String, in files: SalvageFiles) throws -> Int {
-        let old = Sidecar(store: store).support
-        guard old != Sidecar(store: path).support, try system.exists(old) else { return 0 }
-        try system.copyTree(old, to: files.support, .like(store))
-        return try system.files(below: files.support).count
     }
 }
 

@@ -6,8 +6,11 @@ import MoultVerify
 extension MigrationExpectation {
     /// What a plan had to carry over, read from the models and the mapping; it does not ask how that was done. What
     /// policies make is theirs to say.
-    init(_ plan: BoundPlan) {
+    ///
+    /// - Parameter own: by table that stays, the app's own columns.
+    init(_ plan: BoundPlan, keeping own: [String: [String]]) {
         self.init()
+        self.own = own.filter { !$0.value.isEmpty }.map(Own.init).sorted { $0.table < $1.table }
         let plan = ExpectedPlan(plan)
         var byTables: [String: Rows] = [:]
         for (position, mapping) in plan.mapping.entityMappings.enumerated() {
@@ -42,12 +45,22 @@ extension MigrationExpectation {
         }
         rows = byTables.sorted { $0.key < $1.key }.map(\.value)
         var seen: Set<[Pairs.Place]> = []
-        pairs = pairs.filter { seen.insert([$0.source, $0.destination]).inserted && !isCompared($0) }
+        let bySource = Dictionary(grouping: rows, by: \.sourceTable)
+        let byDestination = Dictionary(grouping: rows, by: \.table)
+        let shrinking = Set(removed.map(\.table))
+        pairs = pairs.filter { pairs in
+            guard seen.insert([pairs.source, pairs.destination]).inserted else { return false }
+            let (source, destination) = (pairs.source.table, pairs.destination.table)
+            return shrinking.contains(source)
+                || !isCompared(pairs, by: (bySource[source] ?? []) + (byDestination[destination] ?? []))
+        }
     }
 
     /// Whether the pairs are a column whose values are compared row by row, for every row of its table: then each pair
     /// is there, and no other.
-    private func isCompared(_ pairs: Pairs) -> Bool {
+    ///
+    /// - Parameter compared: what is compared of either table.
+    private func isCompared(_ pairs: Pairs, by compared: [Rows]) -> Bool {
         let (source, destination) = (pairs.source, pairs.destination)
         let column: Column
         switch (source.owner, source.destination, destination.owner, destination.destination) {
@@ -55,8 +68,7 @@ extension MigrationExpectation {
             column = Column(source: before, destination: after)
         default: return false
         }
-        let compared = rows.filter { $0.sourceTable == source.table || $0.table == destination.table }
-        return open.isEmpty && !compared.isEmpty && !removed.contains { $0.table == source.table }
+        return open.isEmpty && !compared.isEmpty
             && compared.allSatisfy { rows in
                 rows.sourceTable == source.table && rows.table == destination.table && rows.keyShift == 0
                     && rows.entities.allSatisfy { entity in

@@ -32,10 +32,15 @@ extension StoreShape {
     }
 
     /// What the store of a plan should be: everything of a new store, and the objects of the old one that stay.
-    init(of plan: BoundPlan) {
+    ///
+    /// - Parameter kept: what stays of the app's own.
+    init(of plan: BoundPlan, keeping kept: StoreScript.Kept) {
         self.init(plan.destination, withObjects: true)
+        for index in objects.indices where objects[index].kind == "table" {
+            if let sql = kept.definitions[objects[index].name]?.sql { objects[index].sql = sql }
+        }
         history = Self.history(of: plan.destination)
-        objects += plan.keptObjects.kept.map { Object(kind: $0.kind.rawValue, name: $0.name, sql: $0.sql ?? "") }
+        objects += kept.objects.kept.map { Object(kind: $0.kind.rawValue, name: $0.name, sql: $0.sql ?? "") }
     }
 
     /// What Core Data numbers as entities of its own; nothing of a store without history.

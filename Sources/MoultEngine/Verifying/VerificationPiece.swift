@@ -12,23 +12,34 @@ struct VerificationPiece: Sendable {
     let check: @Sendable (Connection) throws -> Void
 
     /// The same ones, in the same order, whenever the same two stores are asked.
-    static func all(of verification: StoreVerification, _ connection: Connection) throws -> [VerificationPiece] {
+    ///
+    /// - Parameter connection: to the two stores, where rows are to be compared range by range.
+    static func all(
+        of verification: StoreVerification, dividedOver connection: Connection? = nil
+    ) throws -> [VerificationPiece] {
         let plan = verification.plan
-        let expectation = MigrationExpectation(plan)
+        let expectation = verification.expectation
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         var pieces = [
             VerificationPiece(
                 sentence: "Verify the tables of the new store.", seconds: 2 * WorkCost.files,
-                check: verification.verifyStructure),
-            VerificationPiece(
-                sentence: "Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question
-            ) {
-                _ = try MigrationVerifier($0, expectation: expectation).verifyCounts()
-            },
+                check: verification.verifyStructure)
         ]
         for table in expectation.rows {
             pieces += try comparisons(of: table, expectation, plan, connection)
         }
+        pieces += expectation.own.map { own in
+            VerificationPiece(
+                sentence: "Compare what an app has added to \(own.table) with that before.",
+                seconds: WorkCost.files + rows * WorkCost.comparison
+            ) { try MigrationVerifier($0, expectation: expectation).verify(own) }
+        }
+        pieces.append(
+            VerificationPiece(
+                sentence: "Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question
+            ) {
+                try MigrationVerifier($0, expectation: expectation).verifyCounts()
+            })
         pieces += expectation.pairs.map { pairs in
             VerificationPiece(sentence: linksSentence, seconds: WorkCost.files + rows * WorkCost.link) {
                 try MigrationVerifier($0, expectation: expectation).verify(pairs)
@@ -40,11 +51,12 @@ struct VerificationPiece: Sendable {
                 seconds: WorkCost.files + min(rows, Double(plan.mapping.entityMappings.count) * 2_000)
                     * WorkCost.object,
                 check: verification.verifyMapping))
+        let shape = StoreShape(plan.destination, withObjects: false)
         return pieces
             + StoreVerifier.RowCheck.allCases.map { check in
                 VerificationPiece(
-                    sentence: "Verify the \(check.rawValue) of the new store.", seconds: seconds(of: check, plan)
-                ) { try verification.verify(check, $0) }
+                    sentence: "Verify the \(check.rawValue) of the new store.", seconds: seconds(of: check, shape, plan)
+                ) { try verification.verify(check, shape, $0) }
             }
     }
 
@@ -53,16 +65,16 @@ struct VerificationPiece: Sendable {
     /// The longest of them, before anybody looks at the copy: a question to all rows.
     static func longest(of verification: StoreVerification) -> MigrationUnit {
         let rows = Double(verification.plan.rowCounts.values.reduce(0) { $0 &+ $1 })
-        guard MigrationExpectation(verification.plan).pairs.isEmpty else {
+        guard verification.expectation.pairs.isEmpty else {
             return MigrationUnit(sentence: linksSentence, seconds: WorkCost.files + rows * WorkCost.link)
         }
-        let checks = StoreVerifier.RowCheck.allCases.map { seconds(of: $0, verification.plan) }
+        let shape = StoreShape(verification.plan.destination, withObjects: false)
+        let checks = StoreVerifier.RowCheck.allCases.map { seconds(of: $0, shape, verification.plan) }
         return MigrationUnit(sentence: "Verify the rows of the new store.", seconds: checks.max() ?? 0)
     }
 
     /// A check goes through the rows of one table for each question that it asks.
-    private static func seconds(of check: StoreVerifier.RowCheck, _ plan: BoundPlan) -> Double {
-        let shape = StoreShape(plan.destination, withObjects: false)
+    private static func seconds(of check: StoreVerifier.RowCheck, _ shape: StoreShape, _ plan: BoundPlan) -> Double {
         let tables = Set(shape.entities.map(\.table)).count
         let questions =
             switch check {
@@ -80,14 +92,17 @@ struct VerificationPiece: Sendable {
     /// Ranges of keys of equal width; how many rows lie in each is the store's business.
     private static func comparisons(
         of rows: MigrationExpectation.Rows, _ expectation: MigrationExpectation, _ plan: BoundPlan,
-        _ connection: Connection
+        _ connection: Connection?
     ) throws -> [VerificationPiece] {
         let table = "source.\(rows.sourceTable.quotedName)"
-        guard let first = try connection.integer("SELECT min(Z_PK) FROM \(table)"),
-            let last = try connection.integer("SELECT max(Z_PK) FROM \(table)")
-        else { return [] }
         let count = rows.entities.reduce(0) { $0 &+ plan.rowCounts[$1.sourceName, default: 0] }
-        let ranges = (first...last).divided(into: max(1, count / 50_000))
+        var ranges: [ClosedRange<Int64>?] = [nil]
+        if let connection {
+            guard let first = try connection.integer("SELECT min(Z_PK) FROM \(table)"),
+                let last = try connection.integer("SELECT max(Z_PK) FROM \(table)")
+            else { return [] }
+            ranges = (first...last).divided(into: max(1, count / 50_000))
+        }
         return ranges.map { range in
             VerificationPiece(
                 sentence: "Compare the rows of \(rows.table) with those before.",

@@ -17,6 +17,8 @@ package struct EntityContents: Sendable {
     package struct Column: Sendable {
         /// The property's name; an element of a composite by its path, `attribute.element`.
         package let name: String
+        /// The property's own name, where another column is called so already.
+        package var property: String?
         package let source: Source
         /// What it is, for a comment.
         package let meaning: String

@@ -116,7 +116,11 @@ extension [EntityContents.Column] {
     /// SQLite compares names without regard to case, so a second one of the same letters gets a number.
     fileprivate var distinct: [EntityContents.Column] {
         var names = DistinctNames()
-        return map { EntityContents.Column(name: names.next($0.name), source: $0.source, meaning: $0.meaning) }
+        return map { column in
+            let name = names.next(column.name)
+            let property = name == column.name ? nil : column.name
+            return EntityContents.Column(name: name, property: property, source: column.source, meaning: column.meaning)
+        }
     }
 }
 
@@ -240,4 +244,11 @@ struct DistinctNames {
         }
         return candidate
     }
+
+    /// A name for a table or a view: SQLite reserves those that begin with `sqlite_`, which get an underscore in front.
+    mutating func next(forTable name: String) -> String {
+        next(Self.isReserved(name) ? "_" + name : name)
+    }
+
+    static func isReserved(_ name: String) -> Bool { name.lowercased().hasPrefix("sqlite_") }
 }

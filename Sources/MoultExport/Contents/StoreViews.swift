@@ -33,15 +33,15 @@ package struct StoreViews: Sendable {
             if let whole {
                 views.append(
                     View(
-                        whole, name: names.next(whole.name), contents.externalFolder,
+                        whole, name: names.next(forTable: whole.name), contents.externalFolder,
                         "The objects of the entity \(whole.name) and of its sub-entities."))
             }
             let name = whole == nil ? entity.name : entity.name + "_only"
             let meaning =
                 "The objects of the entity \(entity.name)\(whole == nil ? "" : ", without those of its sub-entities")."
-            views.append(View(entity, name: names.next(name), contents.externalFolder, meaning))
+            views.append(View(entity, name: names.next(forTable: name), contents.externalFolder, meaning))
         }
-        for join in contents.joins { views.append(View(join, name: names.next(join.name))) }
+        for join in contents.joins { views.append(View(join, name: names.next(forTable: join.name))) }
         self.views = views
     }
 
@@ -59,7 +59,9 @@ package struct StoreViews: Sendable {
 extension StoreViews.View {
     fileprivate init(_ entity: EntityContents, name: String, _ folder: String, _ meaning: String) {
         self.name = name
-        self.meaning = meaning
+        self.meaning =
+            meaning
+            + (DistinctNames.isReserved(entity.name) ? " SQLite reserves names that begin with sqlite_." : "")
         columns = entity.columns.map(\.name)
         let last = entity.columns.count - 1
         let lines = entity.columns.enumerated().map { place, column in

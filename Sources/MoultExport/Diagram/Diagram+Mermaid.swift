@@ -12,6 +12,8 @@ extension Diagram {
 
     private var classDiagram: String {
         var lines = ["%% \(title.mermaid)", "classDiagram"]
+        // Mermaid refuses a diagram without a statement.
+        if boxes.isEmpty { lines.append("  note \"There is nothing to draw\"") }
         for (place, box) in boxes.enumerated() {
             lines.append("  class e\(place)[\"\(box.title.mermaid)\"]")
             if let kind = box.kind, kind != "entity" { lines.append("  <<\(kind)>> e\(place)") }

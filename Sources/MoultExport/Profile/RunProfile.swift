@@ -49,7 +49,7 @@ package final class RunProfile: Sendable {
             phase.rows = max(phase.rows, progress.phase == .change ? progress.rows : 0)
             phase.bytes = max(phase.bytes, progress.bytes)
             state.phases[progress.phase] = phase
-            guard let message = progress.message, progress.phase == .change else { return }
+            guard let message = progress.message, progress.phase == .change, !progress.isBeside else { return }
             let before = state.statements.last
             let start = before.map { $0.start + $0.duration } ?? phase.start
             let rows = state.statements.reduce(0) { $0 + $1.rows }

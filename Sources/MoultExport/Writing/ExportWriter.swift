@@ -148,7 +148,7 @@ extension ExportPart {
 
 extension String {
     /// A name for a file, whatever the text holds.
-    fileprivate var fileName: String {
+    var fileName: String {
         let plain = unicodeScalars.map { scalar in
             scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_" || scalar == "-"
                 ? String(scalar) : "_"

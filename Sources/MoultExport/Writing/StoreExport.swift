@@ -53,13 +53,14 @@ package struct StoreExport {
             let columns = try Self.columns(of: entity, selection, contents)
             parts.append(
                 ExportPart(
-                    entity, columns: columns, keys: keys, name: names.next(entity.name), contents.externalFolder,
+                    entity, columns: columns, keys: keys, name: names.next(forTable: entity.name),
+                    contents.externalFolder,
                     isWhole: selection.isWhole))
         }
         for (join, owner) in Self.joins(selection, entities, contents) {
             let keys = try owner.flatMap { try Self.keys(of: $0, selection, contents, probe) ?? Self.allKeys(of: $0) }
             let name = "\(owner?.name ?? join.entity)_\(join.relationship)"
-            parts.append(ExportPart(join, keys: keys, name: names.next(name), isWhole: selection.isWhole))
+            parts.append(ExportPart(join, keys: keys, name: names.next(forTable: name), isWhole: selection.isWhole))
         }
         self.parts = parts
     }

@@ -131,13 +131,8 @@ extension CoreDataClasses.API {
             lines += body(list.accessors, apart: true)
             lines += ["", "}", ""]
         }
-        // Elsewhere every managed object is identifiable; a subclass inherits it.
-        let identifiable = ["extension \(type) : Identifiable {", "", "}"]
-        switch self {
-        case .coreData where isRoot: return lines + identifiable
-        case .both where isRoot: return lines + identifiable.onDarwin(otherwise: [])
-        default: return lines
-        }
+        // A subclass inherits it. An attribute named id is the identity.
+        return self == .moult || !isRoot ? lines : lines + ["extension \(type) : Identifiable {", "", "}"]
     }
 
     /// The members of one extension, each in the three forms.

@@ -16,11 +16,11 @@ package enum LintPage {
 
             \(rule.remedy)
 
-            ## A model with this finding
+            ## A \(rule.failing.swift == nil ? "model" : "plan") with this finding
 
             \(markdown(of: rule.failing))
 
-            ## A model without it
+            ## A \(rule.failing.swift == nil ? "model" : "plan") without it
 
             \(markdown(of: rule.corrected))
 
@@ -56,6 +56,7 @@ package enum LintPage {
     }
 
     private static func markdown(of example: LintExample) -> String {
+        if let swift = example.swift { return "```swift\n\(swift)\n```" }
         func blocks(_ versions: [LintExample.Version], _ title: (String) -> String) -> [String] {
             versions.map { version in
                 "\(title(version.name)):\n\n```xml\n\(version.xml.shortened)\n```"

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSystem
 
 extension LintReport {
     /// The findings as SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
@@ -72,7 +73,14 @@ extension Substring {
 extension String {
     /// The path relative to a folder above it; as a file URI if it is elsewhere. Percent-encoded.
     fileprivate func uri(relativeTo root: String?) -> String {
-        guard hasPrefix("/") else { return (hasPrefix("./") ? String(dropFirst(2)) : self).percentEncoded }
+        guard hasPrefix("/") else {
+            guard hasPrefix("../"), var folder = root else {
+                return (hasPrefix("./") ? String(dropFirst(2)) : self).percentEncoded
+            }
+            var rest = self[...]
+            while rest.hasPrefix("../") { (folder, rest) = (Path.folder(of: folder), rest.dropFirst(3)) }
+            return "file://" + Path.join(folder, String(rest)).percentEncoded
+        }
         if let root, hasPrefix(root + "/") { return String(dropFirst(root.count + 1)).percentEncoded }
         return "file://" + percentEncoded
     }

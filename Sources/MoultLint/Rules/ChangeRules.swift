@@ -97,6 +97,24 @@ enum ChangeRules {
         }
     }
 
+    static func moved(_ step: LintStep) -> [LintMatch] {
+        let (older, newer) = (step.older.model, step.newer.model)
+        let moved = step.inferred.mapping?.movedEntities(from: older, to: newer) ?? []
+        return changes(step, [.parent]) { _ in true }.map { change in
+            let former = change.entity.flatMap { step.inferred.mapping?.mapping(toEntity: $0)?.sourceEntityName }
+            let hasNewKeys = former.map(moved.contains) == true
+            var finding = match(
+                change, step,
+                remedy: hasNewKeys
+                    ? "If the app stores object identifiers, store an attribute of your own in their place first. "
+                        + "Otherwise nothing needs to be done; the plan says how far the keys move (keys-shifted)."
+                    : "Check fetches of the old and the new parent, which find other objects now.")
+            finding.message += hasNewKeys ? " Its objects get new keys, so stored URIs of them lead nowhere." : ""
+            finding.severity = hasNewKeys ? .warning : .note
+            return finding
+        }
+    }
+
     // MARK: Source
 
     static func className(_ step: LintStep) -> [LintMatch] {

@@ -149,5 +149,41 @@ extension LintRule {
                 "Migrate a store with Moult, open it with Core Data, and fetch both relationships before the release.",
             failing: LintExample(from: follows, to: follows(rating: true)),
             corrected: LintExample(from: follows, to: follows), check: .step(ChangeRules.joinNames)),
+        LintRule(
+            "DATA010", .warning, "Value lost in a custom stage",
+            meaning: """
+                Between the two versions of a custom stage of a SwiftData plan, a value or a model has nothing that takes \
+                it. `didMigrate` has only the new version, where the value is gone. It is an error if both versions have \
+                the property and no code can read its old values.
+                """,
+            onDevice: "The values of all users are gone after the migration.",
+            remedy: "Use a transform, or read the value in `willMigrate`, or accept the loss in the plan.",
+            failing: LintExample(
+                swift: """
+                    static var stages: [MigrationStage] {
+                        [.custom(fromVersion: AppV1.self, toVersion: AppV2.self, willMigrate: nil, didMigrate: { _ in })]
+                    }
+                    """),
+            corrected: LintExample(
+                swift: """
+                    static var stages: [MigrationStage] {
+                        [.transform(from: AppV1.Post.self, to: AppV2.Post.self) { old, new in new.size = Int(old.size) ?? 0 }]
+                    }
+                    """), check: .plan),
+        LintRule(
+            "DATA011", .warning, "Entity moved in a hierarchy",
+            meaning: """
+                An entity has another parent. If it moves into a hierarchy that exists, its rows move into the table of \
+                that hierarchy and get new keys. Otherwise this is a note.
+                """,
+            onDevice: "An object identifier that the app stored, such as a URI, finds no object or another one.",
+            remedy: "Store an attribute of your own in place of object identifiers, before the migration.",
+            failing: LintExample(
+                from: "<entity name=\"Book\"/>\n<entity name=\"Film\"/>",
+                to: "<entity name=\"Book\"/>\n<entity name=\"Film\" parentEntity=\"Book\"/>"),
+            corrected: LintExample(
+                from: "<entity name=\"Book\"/>\n<entity name=\"Film\"/>",
+                to: "<entity name=\"Book\"/>\n<entity name=\"Film\"/>\n<entity name=\"Novel\" parentEntity=\"Book\"/>"),
+            check: .step(ChangeRules.moved)),
     ]
 }

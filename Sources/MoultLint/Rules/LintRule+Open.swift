@@ -117,5 +117,105 @@ extension LintRule {
             remedy: "Choose the current version in Xcode again.",
             failing: LintExample([v1, v2], current: "App 3"), corrected: LintExample([v1, v2], current: "App 2"),
             check: .model(OpenRules.currentMissing)),
+        LintRule(
+            "OPEN009", .error, "Version without a stage",
+            meaning: """
+                A SwiftData plan has two neighbouring versions and no stage between them. The rules about plans apply in \
+                an app's own tool.
+                """,
+            onDevice: "The container does not open a store of the older version.",
+            remedy: "Add a stage from each version to the next one.",
+            failing: LintExample(
+                swift: """
+                    static var schemas: [any VersionedSchema.Type] { [AppV1.self, AppV2.self] }
+                    static var stages: [MigrationStage] { [] }
+                    """),
+            corrected: LintExample(
+                swift: """
+                    static var schemas: [any VersionedSchema.Type] { [AppV1.self, AppV2.self] }
+                    static var stages: [MigrationStage] {
+                        [.lightweight(fromVersion: AppV1.self, toVersion: AppV2.self)]
+                    }
+                    """), check: .plan),
+        LintRule(
+            "OPEN010", .warning, "Value type shared by versions",
+            meaning: """
+                Models of several versions have values of one `Codable` struct, or of one enum without raw values. The \
+                version hash has every field and case, so an edit of the type changes all these versions.
+                """,
+            onDevice: "After an edit of the type, no store of a released version opens.",
+            remedy: "Give each version a type of its own, inside its schema. An enum with raw values may be shared.",
+            failing: LintExample(
+                swift: """
+                    struct Reminder: Codable { var hour = 9 }
+
+                    enum AppV1: VersionedSchema {
+                        static let versionIdentifier = Schema.Version(1, 0, 0)
+                        static var models: [any PersistentModel.Type] { [Habit.self] }
+                        @Model final class Habit {
+                            var reminder = Reminder()
+                            init() {}
+                        }
+                    }
+
+                    enum AppV2: VersionedSchema {
+                        static let versionIdentifier = Schema.Version(2, 0, 0)
+                        static var models: [any PersistentModel.Type] { [Habit.self] }
+                        @Model final class Habit {
+                            var reminder = Reminder()
+                            var name = ""
+                            init() {}
+                        }
+                    }
+                    """),
+            corrected: LintExample(
+                swift: """
+                    enum AppV1: VersionedSchema {
+                        static let versionIdentifier = Schema.Version(1, 0, 0)
+                        static var models: [any PersistentModel.Type] { [Habit.self] }
+                        struct Reminder: Codable { var hour = 9 }
+                        @Model final class Habit {
+                            var reminder = Reminder()
+                            init() {}
+                        }
+                    }
+
+                    enum AppV2: VersionedSchema {
+                        static let versionIdentifier = Schema.Version(2, 0, 0)
+                        static var models: [any PersistentModel.Type] { [Habit.self] }
+                        struct Reminder: Codable { var hour = 9 }
+                        @Model final class Habit {
+                            var reminder = Reminder()
+                            var name = ""
+                            init() {}
+                        }
+                    }
+                    """), check: .plan),
+        LintRule(
+            "OPEN011", .error, "Plan that does not fit its versions",
+            meaning: """
+                A SwiftData plan has a fault for which no store can be opened: a stage that skips a version or leads \
+                back, two stages for one step, a version that is not among its schemas, two versions with one number, or a \
+                model that is wrong.
+                """,
+            onDevice: "The container does not open the store.",
+            remedy: "Correct the plan. `validate()` of the plan finds the same in a test.",
+            failing: LintExample(
+                swift: """
+                    static var schemas: [any VersionedSchema.Type] { [AppV1.self, AppV2.self] }
+                    static var stages: [MigrationStage] {
+                        [
+                            .lightweight(fromVersion: AppV1.self, toVersion: AppV2.self),
+                            .lightweight(fromVersion: AppV1.self, toVersion: AppV2.self),
+                        ]
+                    }
+                    """),
+            corrected: LintExample(
+                swift: """
+                    static var schemas: [any VersionedSchema.Type] { [AppV1.self, AppV2.self] }
+                    static var stages: [MigrationStage] {
+                        [.lightweight(fromVersion: AppV1.self, toVersion: AppV2.self)]
+                    }
+                    """), check: .plan),
     ]
 }

@@ -150,5 +150,43 @@ extension LintRule {
             failing: LintExample(post("<attribute name=\"full title\" optional=\"YES\" attributeType=\"String\"/>")),
             corrected: LintExample(post("<attribute name=\"fullTitle\" optional=\"YES\" attributeType=\"String\"/>")),
             check: .version(ShapeRules.notCompiled)),
+        LintRule(
+            "SHAPE010", .note, "External storage of a small value",
+            meaning: """
+                An attribute asks for external storage, and its type has no large values. The setting has no effect on \
+                the values, and it is part of the version hash.
+                """,
+            onDevice: "Nothing. A later version that corrects the setting has another hash.",
+            remedy: "Remove the setting.",
+            failing: LintExample(
+                post(
+                    "<attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\" "
+                        + "allowsExternalBinaryDataStorage=\"YES\"/>")),
+            corrected: LintExample(
+                post(
+                    "<attribute name=\"picture\" optional=\"YES\" attributeType=\"Binary\" "
+                        + "allowsExternalBinaryDataStorage=\"YES\"/>")),
+            check: .version(StorageRules.externalStorage)),
+        LintRule(
+            "SHAPE011", .note, "Lookup without an index",
+            meaning: """
+                A fetch request of the model compares attributes, and no index or uniqueness constraint begins with one of \
+                them. SQLite reads every row of the table.
+                """,
+            onDevice: "The fetch is slow for users with many objects.",
+            remedy: "Add a fetch index over the attribute.",
+            failing: LintExample(
+                "<fetchRequest name=\"bySlug\" entity=\"Post\" predicateString=\"slug == $SLUG\"/>\n"
+                    + post("<attribute name=\"slug\" optional=\"YES\" attributeType=\"String\"/>")),
+            corrected: LintExample(
+                """
+                <fetchRequest name="bySlug" entity="Post" predicateString="slug == $SLUG"/>
+                <entity name="Post">
+                    <attribute name="slug" optional="YES" attributeType="String"/>
+                    <fetchIndex name="bySlug">
+                        <fetchIndexElement property="slug" type="Binary" order="ascending"/>
+                    </fetchIndex>
+                </entity>
+                """), check: .version(StorageRules.lookups)),
     ]
 }

@@ -15,7 +15,11 @@ enum SyncRules {
     }
 
     static func requiredAttributes(_ version: LintVersion) -> [LintMatch] {
-        attributes(version) { $0.isStored && !$0.isOptional && $0.defaultValue == nil && $0.derivation == nil }.map {
+        attributes(version) { attribute in
+            // A composite attribute has its default values in its elements.
+            attribute.isStored && !attribute.isOptional && attribute.derivation == nil
+                && attribute.leaves.allSatisfy { $0.defaultValue == nil }
+        }.map {
             entity, attribute in
             let example = DefaultExample(for: attribute)
             return LintMatch(

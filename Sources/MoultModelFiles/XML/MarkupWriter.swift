@@ -47,7 +47,8 @@ struct MarkupWriter {
         }
     }
 
-    private static func escaped(_ value: String) throws -> String {
+    /// - Throws: `modelInvalid` for a character that XML cannot represent.
+    static func escaped(_ value: String) throws -> String {
         var escaped = ""
         for scalar in value.unicodeScalars {
             switch scalar {

@@ -9,8 +9,6 @@ extension NSManagedObject {
         if let migrated { return migrated.objectID }
         return NSManagedObjectID(temporary: 0, entityName: entityIfDetached?.name ?? "")
     }
-    /// The identity.
-    public var id: NSManagedObjectID { objectID }
     /// The object's own entity.
     public var entity: NSEntityDescription {
         if let detached = entityIfDetached { return detached }

@@ -7,7 +7,7 @@ import MoultObjects
 ///
 /// What raises an exception in Core Data (a key that the entity does not have, a value of another type, an object whose
 /// row is gone) ends the program with the reason. A subclass declares its properties with ``Managed``.
-open class NSManagedObject: NSObject, NSFetchRequestResult, Identifiable {
+open class NSManagedObject: NSObject, NSFetchRequestResult {
     private(set) var base: ObjectBase?
     private let record: ManagedKey?
     private var detachedEntity: NSEntityDescription?

@@ -55,6 +55,13 @@ package struct FetchLowering {
         return "\(scope.select(columns, where: conditions)) ORDER BY \(order)\(window)"
     }
 
+    /// The same among the objects whose keys are in a range.
+    package func select(_ columns: SQLText, keys: ClosedRange<Int64>) throws -> SQLText {
+        let range: SQLText = "\(name: Self.alias).Z_PK BETWEEN \(keys.lowerBound) AND \(keys.upperBound)"
+        let found = SQLText.all([range] + (conditions.map { [$0] } ?? []))
+        return "\(scope.select(columns, where: found)) ORDER BY \(try order())\(window)"
+    }
+
     package func selectCount() -> SQLText {
         guard fetch.limit > 0 || fetch.offset > 0 else { return scope.select("count(*)", where: conditions) }
         return "SELECT count(*) FROM (\(scope.select("1", where: conditions))\(window))"

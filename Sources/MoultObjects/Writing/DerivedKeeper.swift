@@ -6,7 +6,7 @@ import MoultStore
 /// ones they are nobody else's and leave no trace in the store.
 ///
 /// What Core Data's own triggers for these look like is not publicly known; what they compute is.
-struct DerivedKeeper {
+package struct DerivedKeeper {
     private(set) var triggers: [String] = []
     /// The derivations that are not known: their values stay as they are stored.
     private(set) var findings: [Finding] = []
@@ -25,7 +25,8 @@ struct DerivedKeeper {
     }
 
     /// The function that the triggers of `canonical:` call.
-    static let canonical = SQLiteFunction("moult_canonical", argumentCount: 1, isCallableFromSchema: true) { values in
+    package static let canonical = SQLiteFunction("moult_canonical", argumentCount: 1, isCallableFromSchema: true) {
+        values in
         values.text(0).map { .text($0.canonical) } ?? .null
     }
 
@@ -54,7 +55,7 @@ struct DerivedKeeper {
 }
 
 /// A derivation that can be computed.
-enum DerivedShape: Hashable {
+package enum DerivedShape: Hashable {
     /// `name`, `canonical:(name)`
     case own(attribute: String, isCanonical: Bool)
     /// `author.name`, `canonical:(author.name)`
@@ -65,7 +66,7 @@ enum DerivedShape: Hashable {
     case sum(relationship: String, attribute: String)
     case now
 
-    init?(_ text: String) {
+    package init?(_ text: String) {
         if let known = DerivationShape(text) {
             switch known {
             case .count(let relationship): self = .count(relationship: relationship)
@@ -92,6 +93,15 @@ enum DerivedShape: Hashable {
             self = .sum(relationship: parts[0], attribute: parts[1])
         default:
             return nil
+        }
+    }
+
+    /// Whether the value is another than those that it is derived from.
+    package var isComputed: Bool {
+        switch self {
+        case .own(_, let isCanonical), .value(_, _, let isCanonical): isCanonical
+        case .sum: true
+        case .count, .now: false
         }
     }
 

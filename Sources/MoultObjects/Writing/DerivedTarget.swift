@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 
 /// A derived attribute's column, which writes the temporary triggers that keep it.
-struct DerivedTarget {
+package struct DerivedTarget {
     private let layout: StoreLayout
     private let entity: EntityDescription
     private let attribute: String
@@ -12,7 +12,7 @@ struct DerivedTarget {
     /// The numbers of the entities that have the attribute.
     private let numbers: String
 
-    init?(_ attribute: AttributeDescription, in entity: EntityDescription, _ layout: StoreLayout) {
+    package init?(_ attribute: AttributeDescription, in entity: EntityDescription, _ layout: StoreLayout) {
         guard let table = layout.table(for: entity)?.name,
             let column = layout.column(forAttribute: attribute.name, in: entity)
         else { return nil }
@@ -22,6 +22,13 @@ struct DerivedTarget {
         self.table = table
         self.column = column.quotedName
         numbers = layout.numbers(ofEntityAndDescendants: entity).map(String.init).joined(separator: ", ")
+    }
+
+    /// Computes the column anew in all rows; nil if the derivation leads to nothing that is stored.
+    package func statement(for shape: DerivedShape) -> String? {
+        events(for: shape)?.first { $0.what == "INSERT" && $0.table == table }.map { event in
+            "UPDATE \(table.quotedName) SET \(column) = \(event.value) WHERE Z_ENT IN (\(numbers))"
+        }
     }
 
     /// Something that happens to rows of a table, what the column is then, and in which rows of its own table.

@@ -25,4 +25,13 @@ extension ResolvedMapping {
         }
         return hierarchies.values.filter { $0.members.count > 1 }.sorted { $0.root.precedesInByteOrder($1.root) }
     }
+
+    /// The entities of the source whose objects move into another hierarchy, where they get new keys.
+    package func movedEntities(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> Set<String> {
+        let roots = mergedHierarchies(from: source, to: destination).flatMap { hierarchy in
+            let own = mapping(toEntity: hierarchy.root)?.sourceEntityName ?? hierarchy.root
+            return hierarchy.members.keys.filter { $0 != own }
+        }
+        return Set(source.entities.filter { roots.contains(source.root(of: $0).name) }.map(\.name))
+    }
 }

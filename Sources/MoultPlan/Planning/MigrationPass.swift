@@ -14,6 +14,8 @@ package struct MigrationPass: Sendable, Equatable {
     package var stage: String?
     /// What the stage may lose although both versions have it and no code reads it.
     package var acceptedLosses = AcceptedLosses.none
+    /// What the entities and properties of the older version were called before.
+    package var formerNames = RenamingHistory()
     package var style = RegisteredStage.Style.mapping
     /// Why this pass could not be joined to the one before; nil for the first one and next to a registered stage.
     package var apart: String?

@@ -33,7 +33,7 @@ package struct MigrationPlan: Sendable, Equatable {
     ) throws(MigrationError) {
         let (start, end) = (try versions.knownPosition(of: from), try versions.target(named: to))
         try self.init(
-            MigrationPath(versions, from: start, to: end, answers: answers, registered: registered))
+            MigrationPath(versions.taking(to), from: start, to: end, answers: answers, registered: registered))
     }
 
     /// From a store's version to another.
@@ -51,7 +51,8 @@ package struct MigrationPlan: Sendable, Equatable {
         }
         let end = try versions.target(named: to)
         try self.init(
-            MigrationPath(versions, from: start, to: end, answers: answers, registered: registered, stops: stops))
+            MigrationPath(
+                versions.taking(to), from: start, to: end, answers: answers, registered: registered, stops: stops))
     }
 
     /// Whether there is nothing to do: the two versions are one.

@@ -171,7 +171,20 @@ extension PathWalker {
             }
         }
         close(&composed, apart: &apart, into: &passes)
+        try nameFormerNames(of: &passes)
         return passes
+    }
+
+    private mutating func nameFormerNames(of passes: inout [MigrationPass]) throws(MigrationError) {
+        guard var reached = passes.first?.olderPosition else { return }
+        var history = try history(upTo: reached)
+        for position in passes.indices {
+            while reached < passes[position].olderPosition {
+                history = history.advanced(along: try correspondence(reached, reached + 1, history: history))
+                reached += 1
+            }
+            passes[position].formerNames = history
+        }
     }
 
     private mutating func close(

@@ -23,8 +23,6 @@ package enum VersionStatus: Sendable, Equatable {
         /// Entities that both have, with different hashes.
         package var changed: [String]
 
-        package var differenceCount: Int { added.count + missing.count + changed.count }
-
         /// What differs, in one sentence.
         package var sentence: String {
             let parts = [

@@ -46,36 +46,13 @@ struct DeferredLowering {
     func script(metadata: [UInt8], modelCache: [UInt8]?) -> StoreScript {
         let all =
             lowering.dropTriggers() + lowering.dropObjects() + statements
-            + history.statements + primaryKeys
+            + history.statements + lowering.primaryKeysInPlace(isUndoing: isUndoing)
             + lowering.identity(metadata: metadata, modelCache: modelCache)
             + lowering.createTriggers()
         var script = StoreScript(
             statements: all, isInPlace: true, historyColumns: history.columns, transforms: [])
         script.isDeferred = !isUndoing
         return script
-    }
-
-    /// Numbers stay, so that only names and new entities are written; counters go on where rows stay.
-    private var primaryKeys: [StoreScript.Statement] {
-        let rows = lowering.entityRows
-        let carried = Set(lowering.contributions.map { lowering.destination.model.root(of: $0.destination).name })
-        let leave = StoreScript.Statement(
-            .metadata, "Z_PRIMARYKEY",
-            """
-            DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(StoreLowering.firstReservedNumber) \
-            AND Z_ENT NOT IN (\(rows.map(\.number).sqlList))
-            """, "Take the numbers of removed entities away.")
-        return [leave]
-            + rows.map { row -> StoreScript.Statement in
-                let table = row.superNumber == 0 ? lowering.destination.table(forEntity: row.name) : nil
-                let isCounted = row.superNumber == 0 && carried.contains(row.name)
-                let highest =
-                    isCounted
-                    ? "(SELECT \(PrimaryKeyRow.highestSQL) FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number))"
-                    : row.superNumber == 0 ? highestKeyTakenBack(row.name) : "0"
-                return StoreLowering.number(
-                    row, highest: "max(COALESCE(\(highest), 0), \(table?.highestKeySQL ?? "0"))", replacing: true)
-            }
     }
 
     // MARK: - Which rows go where
@@ -134,11 +111,6 @@ struct DeferredLowering {
     }
 
     /// A name for what is set aside, which is its from now on.
-    private func highestKeyTakenBack(_ root: String) -> String {
-        guard isUndoing, let table = lowering.destination.table(forEntity: root)?.name else { return "0" }
-        return "(SELECT max(Z_PK) FROM main.\(table.quotedName))"
-    }
-
     private mutating func leftoverName(for name: String) -> String {
         let other = DeferredName.make(for: name, avoiding: taken)
         taken.insert(other.uppercased())

@@ -49,7 +49,8 @@ package struct BoundPlan: Sendable {
     package let rowCounts: [String: Int64]
     /// What the rows say, without what is lost; severity `error` stands in the way.
     package let rowFindings: [Finding]
-    /// What is lost, counted; not counted where work is put off, because it stays for now.
+    /// What is lost where every table that changes is made anew, counted; not counted where work is put off, because it
+    /// stays for now.
     package let losses: [MigrationLoss]
     /// What is added to the keys of an entity mapping's objects, for each of the mapping's.
     package let keyShifts: [Int64]
@@ -124,7 +125,7 @@ package struct BoundPlan: Sendable {
         destination = fresh.adding(definitions)
         catalogue = snapshot.catalogue
         let keptObjects = try KeptObjects(
-            snapshot.catalogue, from: self.source, to: destination, losing: definitions.columns)
+            snapshot.catalogue, from: self.source, to: destination, losing: definitions.columns.map(\.place))
         self.keptObjects = keptObjects
         let historyGaps = HistoryGaps(PersistentHistory(of: self.source), in: snapshot)
         self.historyGaps = historyGaps
@@ -185,16 +186,36 @@ package struct BoundPlan: Sendable {
     }
 
     /// What the rows say, and what is lost. Where work is put off, only what leaves at once.
-    package var findings: [Finding] { rowFindings + lossesAtOnce.compactMap(\.finding) }
+    package var findings: [Finding] { rowFindings + atOnce(losses).compactMap(\.finding) }
+
+    /// The same for one way of changing the tables.
+    package func findings(_ choice: StoreScript.Choice) throws -> [Finding] {
+        try rowFindings + atOnce(losses(choice)).compactMap(\.finding)
+    }
 
     /// What the run itself loses.
-    fileprivate var lossesAtOnce: [MigrationLoss] { isDeferred ? losses.filter { !$0.isPutOff } : losses }
+    fileprivate func atOnce(_ losses: [MigrationLoss]) -> [MigrationLoss] {
+        isDeferred ? losses.filter { !$0.isPutOff } : losses
+    }
 
-    /// What is lost where the store itself is changed: no table is made anew, so that every constraint stays, and every
-    /// link as often as it is there.
-    package func losses(inPlace: Bool) -> [MigrationLoss] {
-        guard inPlace else { return losses }
-        return losses.filter { $0.reason != .repeated && ($0.kind != .constraint || $0.reason == .conflict) }
+    /// What is lost. A table that stays keeps what an app has added to it, and a join table every link as often as it is
+    /// there.
+    package func losses(_ choice: StoreScript.Choice) throws -> [MigrationLoss] {
+        guard choice != .normalised, !isDeferred else { return losses }
+        let lowering = try lowering(choice)
+        let (tables, joins) = (try lowering.changes(), lowering.joinChanges())
+        let staying = Set(
+            tables.filter { !$0.isRebuilt }.map(\.table.name) + joins.filter { !$0.isRebuilt }.map(\.table.name))
+        let own = try lowering.ownDefinitions
+        return losses.filter { loss in
+            switch (loss.kind, loss.reason) {
+            case (.index, _), (.trigger, _), (.view, _), (.table, _): !lowering.keptObjects.keeps(loss.entityName)
+            case (.constraint, .unexplained): !staying.contains(loss.entityName)
+            case (_, .unexplained): own[loss.entityName]?.columns.contains(loss.propertyName ?? "") != true
+            case (_, .repeated): joins.contains(where: \.isRebuilt)
+            default: true
+            }
+        }
     }
 
     /// What the rows have told.
@@ -225,18 +246,22 @@ package struct BoundPlan: Sendable {
     }
 
     /// What becomes of each table of the new version; empty where work is put off.
-    ///
-    /// - Parameter normalises: whether the columns are to be in the order of a new store.
-    package func tableWays(normalises: Bool) throws -> [TableWay] {
+    package func tableWays(_ choice: StoreScript.Choice) throws -> [TableWay] {
         guard !isDeferred else { return [] }
-        return try lowering(normalises: normalises).ways()
+        return try lowering(choice).ways()
     }
 
-    fileprivate func lowering(normalises: Bool) throws -> StoreLowering {
+    fileprivate func lowering(_ choice: StoreScript.Choice) throws -> StoreLowering {
         var lowering = try lowering
-        guard !normalises else { return lowering }
-        lowering.rebuilding = nil
-        return try lowering.cheapest()
+        lowering.choice = choice
+        lowering = try lowering.cheapest()
+        guard choice != .normalised, !keptObjects.dropped.isEmpty else { return lowering }
+        // What needs an app's own column stays with it, unless SQLite then cannot alter the table.
+        let own = try lowering.ownDefinitions
+        var other = lowering
+        other.keptObjects = try KeptObjects(
+            catalogue, from: source, to: destination.keeping(own), losing: keptObjects.lostColumns)
+        return try own.isEmpty || other.ownDefinitions != own ? lowering : other
     }
 
     /// What stands in the way, as one error; nil where nothing does.
@@ -290,20 +315,15 @@ extension StoreScript {
     /// Lowers a bound plan to statements: on a copy of the store, or on the store itself. A plan that puts work off runs
     /// on the store itself in any case.
     ///
-    /// - Parameter normalises: whether a table whose text changes is made anew, with its columns in the order of a new
-    ///   store; otherwise it stays where it can.
     /// - Throws: `unsupported` where the plan cannot run in place, with every reason.
-    package init(_ plan: BoundPlan, inPlace: Bool = false, normalises: Bool = true) throws {
-        let lowering = try plan.lowering(normalises: normalises || inPlace)
+    package init(_ plan: BoundPlan, _ choice: Choice = .normalised) throws {
+        let lowering = try plan.lowering(choice)
         var metadata = plan.metadata
         if plan.isDeferred {
             let deferred = DeferredLowering(lowering, isUndoing: plan.isUndoing)
             metadata.hasDeferredWork = deferred.leavesWork
             self = deferred.script(metadata: metadata.propertyList, modelCache: plan.modelCache)
-            needsBackup = isDeferred ? !plan.lossesAtOnce.isEmpty : true
-        } else if inPlace {
-            self = try InPlaceLowering(lowering).script(
-                metadata: metadata.propertyList, modelCache: plan.modelCache)
+            needsBackup = isDeferred ? !plan.atOnce(plan.losses).isEmpty : true
         } else {
             // What an earlier migration has put off goes with the tables that have it.
             metadata.hasDeferredWork = false

@@ -19,6 +19,8 @@ struct JoinChange {
     let kind: Kind
     /// Whether its pairs stay as they are, whatever becomes of its text.
     var keepsPairs = false
+    /// What a table that stays has of the app's own.
+    var own = OwnDefinitions()
     /// The order columns that the source has no order for, each with the key column that its lists hang on.
     let ordersToMake: [(order: String, key: String)]
 }
@@ -47,6 +49,11 @@ extension StoreLowering {
         let keepsPairs = isSame(table, sources, own, other, orders.map(\.column), sourceOrders)
         if keepsPairs, catalogue.table(table.name)?.sql == table.sql {
             return JoinChange(table: table, kind: .untouched, keepsPairs: true, ordersToMake: [])
+        }
+        if keepsPairs, reasonToRebuild == nil, let old = source.joinTable(named: table.name),
+            let own = OwnDefinitions(old, becoming: table)
+        {
+            return JoinChange(table: table, kind: .untouched, keepsPairs: true, own: own, ordersToMake: [])
         }
         let isReflexive = table.columns.contains { $0.role == .reflexiveDestination(reference) }
         let inserts = sources.flatMap { links in

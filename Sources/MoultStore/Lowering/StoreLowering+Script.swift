@@ -17,20 +17,55 @@ extension StoreLowering {
         let fills = tables.flatMap(fill) + joins.flatMap(fill)
         let pairs = sortedPairs(for: fills)
         statements += pairs.making + fills + pairs.dropping
-        statements += makeOrders(tables, joins)
-        statements += createIndexes(dropped: droppedIndexes(on: updated, kept: kept).map(\.name), kept: kept)
-        statements += derivedUpdates()
+        let indexes = createIndexes(tables, dropped: droppedIndexes(on: updated, kept: kept).map(\.name), kept: kept)
+        let (orders, derived) = (makeOrders(tables, joins), derivedUpdates())
+        statements += orders + indexes + derived
         let (virtual, cloudKit) = (rebuildVirtualTables(tables) + rebuildSearch(tables), cloudKitStatements())
+        if choice == .inPlace {
+            try refuse(
+                tables, joins,
+                dropTables(keeping: kept) + orders + indexes.filter { kept.contains($0.table) } + derived + virtual
+                    + history.rewriting + cloudKit)
+        }
         statements += virtual + history.statements + cloudKit
-        statements += primaryKeys()
+        statements += choice == .inPlace ? primaryKeysInPlace() : primaryKeys()
         statements += identity(metadata: metadata, modelCache: modelCache)
         // An app's trigger may refuse what is written to Core Data's own tables, or ignore it.
         statements += createTriggers()
         var script = StoreScript(
             statements: statements, historyColumns: history.columns,
             transforms: contributions.flatMap(\.values.functions))
-        if virtual.isEmpty, cloudKit.isEmpty, keepsTables(tables, joins) { script.place = .store }
+        script.kept = try StoreScript.Kept(definitions: ownDefinitions, objects: keptObjects)
+        if choice == .inPlace {
+            script.place = .catalogue
+        } else if virtual.isEmpty, cloudKit.isEmpty, keepsTables(tables, joins) {
+            script.place = .store
+        }
         return script
+    }
+
+    /// By table that stays, what it has of the app's own.
+    var ownDefinitions: [String: OwnDefinitions] {
+        get throws {
+            let all =
+                try changes().map { ($0.table.name, $0.way.own) } + joinChanges().map { ($0.table.name, $0.own) }
+            return Dictionary(all.filter { $0.1 != OwnDefinitions() }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    /// - Parameter others: what reads or writes rows beside those of the tables.
+    /// - Throws: `unsupported` where the catalogue alone is not enough, with every reason.
+    private func refuse(_ tables: [TableChange], _ joins: [JoinChange], _ others: [StoreScript.Statement]) throws {
+        let present = Set(source.joinTables.map(\.name))
+        let ways =
+            tables.filter { !$0.isOfCatalogue }.map { TableWay($0) }
+            + joins.map { TableWay($0, isNew: !present.contains($0.table.name)) }.filter { $0.kind == .rebuilt }
+        let reasons =
+            ways.map(\.sentence) + others.map(\.sentence) + keptObjects.obstacles.map { "Impossible: \($0)." }
+        guard !reasons.isEmpty else { return }
+        throw MigrationError(
+            .unsupported, "This migration cannot run in place. \(reasons.joined(separator: " "))",
+            remedy: "Omit --in-place; then rows may be written.")
     }
 
     // MARK: - Tables
@@ -130,6 +165,7 @@ extension StoreLowering {
 
     /// Indexes of tables that stay which a fresh store does not have, or which an update would have to maintain.
     private func droppedIndexes(on updated: [TableChange], kept: Set<String>) -> [Catalogue.Entry] {
+        guard choice != .inPlace else { return [] }
         let expected = Set(destination.indexes.map(\.sql))
         let leaving = Set(keptObjects.drops(.index))
         let columns = Dictionary(
@@ -155,12 +191,26 @@ extension StoreLowering {
         }
     }
 
-    private func createIndexes(dropped: [String], kept: Set<String>) -> [StoreScript.Statement] {
+    /// Whether the store has an index of the same columns, under the names that they had.
+    private func isRenamed(_ index: IndexDefinition, _ tables: [TableChange]) -> Bool {
+        guard choice == .inPlace, let change = tables.first(where: { $0.table.name == index.table }) else {
+            return false
+        }
+        let renames = Dictionary(change.alteration.renamed.map { ($0.from, $0.to) }) { first, _ in first }
+        return catalogue.indexes(of: index.table).contains { entry in
+            entry.isUnique == index.isUnique
+                && entry.sql.map { $0.listedNames.map { renames[$0, default: $0] } == index.sql.listedNames } == true
+        }
+    }
+
+    private func createIndexes(_ tables: [TableChange], dropped: [String], kept: Set<String>)
+        -> [StoreScript.Statement]
+    {
         let gone = Set(dropped + keptObjects.drops(.index))
         let present = Set(
             catalogue.entries.filter { $0.kind == .index && kept.contains($0.tableName) && !gone.contains($0.name) }
                 .compactMap(\.sql))
-        let fresh = destination.indexes.filter { !present.contains($0.sql) }.map {
+        let fresh = destination.indexes.filter { !present.contains($0.sql) && !isRenamed($0, tables) }.map {
             StoreScript.Statement.createIndex($0, rows: reach(ofIndexOn: $0.table))
         }
         let owned = Set(source.tables.map(\.name) + source.joinTables.map(\.name))
@@ -210,7 +260,7 @@ extension StoreLowering {
     /// The trigger itself is not run: it may not write to a virtual table where the schema is not trusted.
     private func refill(_ tree: Catalogue.Entry, _ changes: [TableChange]) -> [StoreScript.Statement] {
         guard let trigger = keptObjects.entries(.trigger).first(where: { $0.name == tree.name + "_INSERT" }),
-            let change = changes.first(where: { $0.table.name == trigger.tableName }), change.kind != .untouched,
+            let change = changes.first(where: { $0.table.name == trigger.tableName }), !keepsValues(change),
             let row = trigger.sql.flatMap({ RTreeIndex.insertedRow(into: tree.name, by: $0) })
         else { return [] }
         let table = trigger.tableName.quotedName
@@ -233,6 +283,31 @@ extension StoreLowering {
             .metadata, "Z_PRIMARYKEY",
             "DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(Self.firstReservedNumber)", "Number the entities anew.")
         return [clear] + entityRows.map { Self.number($0, highest: highestKey($0)) }
+    }
+
+    /// Numbers stay, so that only names and new entities are written; counters continue where rows stay.
+    ///
+    /// - Parameter isUndoing: whether tables that were set aside take their place again, with their keys.
+    func primaryKeysInPlace(isUndoing: Bool = false) -> [StoreScript.Statement] {
+        let carried = Set(contributions.map { destination.model.root(of: $0.destination).name })
+        let leave = StoreScript.Statement(
+            .metadata, "Z_PRIMARYKEY",
+            """
+            DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(Self.firstReservedNumber) \
+            AND Z_ENT NOT IN (\(entityRows.map(\.number).sqlList))
+            """, "Take the numbers of removed entities away.")
+        return [leave]
+            + entityRows.map { row in
+                guard row.superNumber == 0, let table = destination.table(forEntity: row.name) else {
+                    return Self.number(row, highest: "0", replacing: true)
+                }
+                let highest =
+                    carried.contains(row.name)
+                    ? "SELECT \(PrimaryKeyRow.highestSQL) FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number)"
+                    : isUndoing ? "SELECT max(Z_PK) FROM main.\(table.name.quotedName)" : "0"
+                return Self.number(
+                    row, highest: "max(COALESCE((\(highest)), 0), \(table.highestKeySQL))", replacing: true)
+            }
     }
 
     /// The entities of the destination, without those of persistent history and CloudKit.
@@ -296,9 +371,23 @@ extension StoreLowering {
 }
 
 extension TableChange {
+    /// Whether no row is written.
+    fileprivate var isOfCatalogue: Bool {
+        switch kind {
+        case .untouched: true
+        case .updated(let columns, let leaving): columns.isEmpty && leaving.isEmpty && alteration.dropped.isEmpty
+        case .rebuilt(let fills): fills.isEmpty
+        }
+    }
+
     var isRebuilt: Bool { if case .rebuilt = kind { true } else { false } }
 }
 
 extension JoinChange {
     var isRebuilt: Bool { if case .rebuilt = kind { true } else { false } }
+}
+
+extension String {
+    /// The names and marks of the first list of a statement, and what comes after it.
+    fileprivate var listedNames: [String] { sqlTokens.map(\.name).drop { $0 != "(" }.map { $0 } }
 }

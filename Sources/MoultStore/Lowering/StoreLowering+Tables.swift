@@ -36,14 +36,14 @@ struct TableChange {
     }
 
     let table: EntityTable
-    let kind: Kind
-    /// What is altered of a table that stays.
-    let alteration: ColumnAlteration
-    /// Why a table with rows is made anew; nil where it is not.
-    let reason: RebuildReason?
+    let way: StoreLowering.Way
     let contributions: [StoreLowering.Contribution]
     /// The order columns for which the source has no order, each with the key column that its lists hang on.
     let ordersToMake: [(order: String, key: String)]
+
+    var kind: Kind { way.kind }
+    var alteration: ColumnAlteration { way.alteration }
+    var reason: RebuildReason? { way.reason }
 }
 
 extension StoreLowering {
@@ -62,9 +62,8 @@ extension StoreLowering {
         }
         var ordersToMake: [(order: String, key: String)] = []
         let fills = blocks.map { fill(table, from: $0.from, $0.members, &ordersToMake) }
-        let way = way(of: table, fills, contributions)
         return TableChange(
-            table: table, kind: way.kind, alteration: way.alteration, reason: way.reason, contributions: contributions,
+            table: table, way: way(of: table, fills, contributions), contributions: contributions,
             ordersToMake: ordersToMake)
     }
 

@@ -3,15 +3,22 @@ import MoultSQLite
 
 /// How a table of the destination comes to be, the cheapest way that is safe.
 extension StoreLowering {
-    /// What becomes of a table, what is altered of it, and why it is made anew if it is.
-    typealias Way = (kind: TableChange.Kind, alteration: ColumnAlteration, reason: RebuildReason?)
+    /// What becomes of a table.
+    struct Way {
+        var kind: TableChange.Kind
+        /// What is altered of a table that stays.
+        var alteration = ColumnAlteration()
+        /// Why a table with rows is made anew; nil where it is not.
+        var reason: RebuildReason?
+        /// What a table that stays has of the app's own.
+        var own = OwnDefinitions()
+    }
 
     func way(
         of table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]
     ) -> Way {
-        let none = ColumnAlteration()
-        guard !fills.isEmpty else { return (.rebuilt([]), none, nil) }
-        func rebuilt(_ reason: RebuildReason) -> Way { (.rebuilt(fills), none, reason) }
+        guard !fills.isEmpty else { return Way(kind: .rebuilt([])) }
+        func rebuilt(_ reason: RebuildReason) -> Way { Way(kind: .rebuilt(fills), reason: reason) }
         guard let fill = fills.first, fills.count == 1, fill.source == table.name else {
             return rebuilt(.rowsMove(from: Set(fills.map(\.source)).sorted()))
         }
@@ -21,39 +28,38 @@ extension StoreLowering {
         if catalogue.table(table.name)?.sql == table.sql {
             let changed = fill.columns.filter { !$0.keepsColumn }
             let stays = changed.isEmpty && leaving.isEmpty
-            return (stays ? .untouched : .updated(columns: changed, leaving: leaving), none, nil)
+            return Way(kind: stays ? .untouched : .updated(columns: changed, leaving: leaving))
         }
         if let reason = reasonToRebuild { return rebuilt(reason) }
         switch alteration(of: table, fill.columns) {
         case .failure(let obstacle): return rebuilt(obstacle.reason)
-        case .success(let (alteration, changed)):
+        case .success(let (alteration, changed, own)):
             let stays = alteration.isEmpty && changed.isEmpty && leaving.isEmpty
-            return (stays ? .untouched : .updated(columns: changed, leaving: leaving), alteration, nil)
+            return Way(
+                kind: stays ? .untouched : .updated(columns: changed, leaving: leaving), alteration: alteration,
+                own: own)
         }
     }
 
     /// Why every table whose text changes is made anew; nil where none has to be.
-    private var reasonToRebuild: RebuildReason? {
-        if let rebuilding { return rebuilding }
-        if source.tables.contains(where: { $0.columns.contains { DeferredName.isOne($0.name) } })
-            || !catalogue.leftoverTables.isEmpty
-        {
-            return .workIsPending
-        }
-        return mapping.entityMappings.lazy.compactMap(\.policy).first.map { .policyRuns($0) }
+    var reasonToRebuild: RebuildReason? {
+        if choice == .normalised { return .isNormalised }
+        if let alterations { return .altersTooOften(alterations) }
+        return obstacle
     }
 
     private struct Obstacle: Error { let reason: RebuildReason }
 
+    private typealias Alteration = Result<
+        (ColumnAlteration, changed: [TableChange.Assignment], own: OwnDefinitions), Obstacle
+    >
+
     /// - Parameter assignments: what the columns of the new version are made of.
     private func alteration(
         of table: EntityTable, _ assignments: [TableChange.Assignment]
-    ) -> Result<(ColumnAlteration, changed: [TableChange.Assignment]), Obstacle> {
-        func refuse(_ reason: RebuildReason) -> Result<(ColumnAlteration, changed: [TableChange.Assignment]), Obstacle>
-        {
-            .failure(Obstacle(reason: reason))
-        }
-        guard let old = source.table(named: table.name), old.isPlain, table.isPlain else {
+    ) -> Alteration {
+        func refuse(_ reason: RebuildReason) -> Alteration { .failure(Obstacle(reason: reason)) }
+        guard let old = source.table(named: table.name), old.constraints == table.constraints else {
             return refuse(.hasConstraints)
         }
         let types = Dictionary(old.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
@@ -83,7 +89,10 @@ extension StoreLowering {
                 if assignment.source != .null { changed.append(assignment) }
             }
         }
-        alteration.dropped = old.columns.filter { $0.role != .primaryKey && !used.contains($0.name) }.map(\.name)
+        // A column that the model does not know is the app's own: Core Data leaves it, too.
+        alteration.dropped = old.columns.filter { column in
+            column.role != .primaryKey && column.role != .unknown && !used.contains(column.name)
+        }.map(\.name)
         let left = taken.subtracting(alteration.dropped.map { $0.uppercased() })
         if let clash = alteration.renamed.first(where: { left.contains($0.to.uppercased()) }) {
             return refuse(.namesClash(column: clash.to))
@@ -96,7 +105,11 @@ extension StoreLowering {
         }
         let looksAround = !alteration.dropped.isEmpty || !alteration.renamed.isEmpty
         if looksAround, let user = keptObjects.watcherOfColumns { return refuse(.isUsed(by: user)) }
-        return .success((alteration, changed))
+        let writes = looksAround || !changed.isEmpty
+        guard let own = OwnDefinitions(old, becoming: table, writesColumns: writes, overwriting: used) else {
+            return refuse(.hasConstraints)
+        }
+        return .success((alteration, changed, own))
     }
 
     /// The statements that alter a table, in two parts: before its rows get new values, and after.
@@ -115,7 +128,7 @@ extension StoreLowering {
     /// The same, but every table that changes is made anew where that takes less time: for each ALTER TABLE SQLite
     /// parses the text of every object of the catalogue again.
     func cheapest() throws -> StoreLowering {
-        guard rebuilding == nil else { return self }
+        guard choice == .cheapest else { return self }
         let statements = try changes().flatMap { change in
             let alter = alter(change)
             return alter.before + alter.after
@@ -125,7 +138,7 @@ extension StoreLowering {
         let rows = rowCounts.values.reduce(0.0) { $0 + Double($1) }
         guard seconds > max(objects * 1e-3 + rows * 5e-6, 1) else { return self }
         var lowering = self
-        lowering.rebuilding = .altersTooOften(statements.count)
+        lowering.alterations = statements.count
         return lowering
     }
 
@@ -141,27 +154,13 @@ extension StoreLowering {
     /// Whether every table stays and no code of an app runs, so that the store itself can be changed.
     func keepsTables(_ tables: [TableChange], _ joins: [JoinChange]) -> Bool {
         let present = Set(source.joinTables.map(\.name))
-        return rebuilding == nil
+        return choice != .normalised && alterations == nil
             && tables.allSatisfy { change in
                 if case .rebuilt(let fills) = change.kind { fills.isEmpty } else { true }
             }
             && joins.allSatisfy { TableWay($0, isNew: !present.contains($0.table.name)).kind != .rebuilt }
             && mapping.entityMappings.allSatisfy { $0.policy == nil }
             && contributions.allSatisfy { $0.values.functions.isEmpty }
-    }
-}
-
-extension EntityTable {
-    /// Whether its text has columns with a type and one primary key, and nothing else.
-    fileprivate var isPlain: Bool {
-        guard let definition = TableDefinition(sql), definition.options.isEmpty, constraints.isEmpty else {
-            return false
-        }
-        let key = column(.primaryKey)
-        return definition.parts.allSatisfy { part in
-            part.column != nil && !part.isGenerated
-                && part.words == (part.column == key ? ["PRIMARY", "KEY"] : [])
-        }
     }
 }
 

@@ -19,14 +19,16 @@ struct StoreLowering {
     let rowCounts: [String: Int64]
 
     /// What else stands in the store's catalogue, and what of it stays.
-    let keptObjects: KeptObjects
+    var keptObjects: KeptObjects
     /// What is missing of persistent history.
     let historyGaps: HistoryGaps
 
-    /// Why every table whose text changes is made anew, with its columns in the order of a new store; nil where it stays
-    /// if it can.
-    var rebuilding: RebuildReason? = .isNormalised
+    var choice = StoreScript.Choice.normalised
+    /// How many changes of columns there would be, where it takes less time to make every changed table anew.
+    var alterations: Int?
 
+    /// Why no table of this store or mapping can be altered; nil where each can be judged by itself.
+    let obstacle: RebuildReason?
     /// Whether pairs of join tables are made for listed objects alone (``PartialScript``).
     var isPartial = false
     /// Whether the script is that of a working copy, in which pairs that lack an index are sorted first.
@@ -77,6 +79,11 @@ struct StoreLowering {
         self.rowCounts = rowCounts
         self.keptObjects = keptObjects
         self.historyGaps = historyGaps
+        let isPending =
+            !catalogue.leftoverTables.isEmpty
+            || source.tables.contains { $0.columns.contains { DeferredName.isOne($0.name) } }
+        let policy = mapping.entityMappings.lazy.compactMap(\.policy).first
+        obstacle = isPending ? .workIsPending : policy.map { .policyRuns($0) }
         carriers = try mapping.entityMappings.enumerated().compactMap { position, mapping in
             try Self.contribution(of: mapping, at: position, from: source, to: destination, schema: "source")
         }

@@ -5,6 +5,17 @@ import MoultSQLite
 /// The statements run in order, in one transaction, on a connection whose `main` is the working copy or the store
 /// itself (``Place``) and whose schema `source` is the unchanged backup of the store.
 package struct StoreScript: Sendable, Equatable {
+    /// How the tables get to the new version, where there is a choice.
+    package enum Choice: Sendable, Hashable {
+        /// Each in the cheapest safe way.
+        case cheapest
+        /// Every one whose text changes is made anew, with its columns in the order of a new store.
+        case normalised
+        /// By the catalogue alone, in a time that does not grow with the rows, or not at all. Indexes keep their names,
+        /// as after Core Data's own in-place migration.
+        case inPlace
+    }
+
     package var statements: [Statement]
     /// Where a script may run.
     package enum Place: String, Sendable, Hashable {
@@ -25,6 +36,19 @@ package struct StoreScript: Sendable, Equatable {
     package var needsBackup = true
     /// How persistent history's column sets are carried over, by source entity number.
     package var historyColumns: [Int: HistoryColumns]
+    /// What stays of the app's own: in Core Data's tables, by their names, and next to them.
+    package struct Kept: Sendable, Equatable {
+        package var definitions: [String: OwnDefinitions] = [:]
+        package var objects = KeptObjects()
+
+        package init() {}
+
+        init(definitions: [String: OwnDefinitions], objects: KeptObjects) {
+            (self.definitions, self.objects) = (definitions, objects)
+        }
+    }
+
+    package internal(set) var kept = Kept()
     /// The closures that statements call.
     let transforms: [TransformFunction]
 

@@ -58,7 +58,7 @@ extension SchemaGaps {
     /// Adds the indexes of a list that the store lacks or has in another form, without those that another index replaces.
     mutating func addIndexes(_ wanted: [IndexDefinition], _ catalogue: Catalogue) throws {
         for index in wanted {
-            let present = catalogue.entries.first { $0.kind == .index && $0.name == index.name }
+            let present = catalogue.index(index.name)
             guard present?.sql != index.sql else { continue }
             let table = catalogue.table(index.table)?.sql
             let shape = try table.flatMap { try IndexShape(of: index.name, index.sql, on: $0) }
@@ -78,13 +78,8 @@ extension SchemaGaps {
 
     private func isCovered(_ shape: IndexShape, by others: [Catalogue.Entry], on table: String) throws -> Bool {
         try others.contains { other in
-            try IndexShape(of: other.name, other.sql ?? "", on: table)?.covers(shape) == true
+            guard let sql = other.sql else { return false }
+            return try IndexShape(of: other.name, sql, on: table)?.covers(shape) == true
         }
-    }
-}
-
-extension Catalogue {
-    fileprivate func indexes(of table: String) -> [Entry] {
-        entries.filter { $0.kind == .index && $0.tableName == table && $0.sql != nil }
     }
 }

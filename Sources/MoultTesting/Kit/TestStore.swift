@@ -85,6 +85,26 @@ public final class TestStore: Sendable {
         return try Migrator().run(prepared).flatMap(\.losses)
     }
 
+    /// Migrates the store from the older to the newer version of a pair, and compares what the pair keeps.
+    ///
+    /// - Returns: a sentence for each entry of ``MigrationPair/keeps`` that was not kept.
+    /// - Throws: `usage` if the store is of another version; `unknownKey` if an entry names what its version does not
+    ///   have; what the migration throws.
+    public func migrate(_ pair: MigrationPair) throws -> [String] {
+        let older = try versions.version(ofStore: path)
+        guard older.names.contains(pair.from) else {
+            throw MigrationError(
+                .usage, "The store is of version \(older.name), not of \(pair.from).", place: path,
+                remedy: "Make a store of \(pair.from), or correct the pair.")
+        }
+        let newer = try versions.versions[versions.target(named: pair.to)]
+        let places = try pair.keeps.map { try KeptPlace($0, from: older.model, to: newer.model) }
+        let before = try StoreObjects(ofStoreAt: path, in: versions)
+        try migrate(to: pair.to)
+        let after = try StoreObjects(ofStoreAt: path, in: versions)
+        return places.compactMap { before.loss(of: $0, in: after) }
+    }
+
     /// The faults of the store, a sentence for each; empty if it is sound.
     ///
     /// - Throws: what reading a store that cannot be read throws.

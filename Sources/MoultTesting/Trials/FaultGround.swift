@@ -233,7 +233,12 @@ package final class FaultGround {
     /// Verifies every backup that is there, and that it holds one of the known states.
     func checkBackups() throws {
         let folder = try Migrator().backups(of: store)
+        let named = Set(try RunHistory(Sidecar(store: store)).records().compactMap(\.backup))
         for backup in try folder.list() {
+            // Nobody would know what it is for.
+            if ![.request, .imported].contains(backup.manifest.reason), !named.contains(backup.name) {
+                throw wrong("No run names the backup \(backup.name).")
+            }
             try folder.verify(backup)
             let state = try LogicalState(of: backup.store, scratch: scratch, changing: changing)
             guard (states + earlier).contains(where: { $0.rows == state.rows }) else {

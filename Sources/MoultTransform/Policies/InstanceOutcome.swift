@@ -54,11 +54,3 @@ public struct InstanceCounts: Sendable, Hashable {
         reasons[reason, default: 0] += 1
     }
 }
-
-/// A source object that a policy has put aside.
-package struct QuarantinedInstance: Sendable, Hashable {
-    package let mapping: String
-    package let entityName: String
-    package let primaryKey: Int64
-    package let reason: String
-}

@@ -121,7 +121,7 @@ extension AttributeValue {
     /// Reads ``document`` back; nil if it is no value of the type.
     ///
     /// - Parameter seconds: of a date, since the reference date: its text has nine decimals only.
-    init?(document: JSONValue, type: AttributeType, seconds: Double?) {
+    package init?(document: JSONValue, type: AttributeType, seconds: Double?) {
         let bytes = document.string.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
         switch (type, document) {
         case (.integer16, .integer(let number)), (.integer32, .integer(let number)), (.integer64, .integer(let number)):

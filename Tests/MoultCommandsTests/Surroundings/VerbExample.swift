@@ -12,12 +12,9 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { command }
 
-    static let all: [VerbExample] = Verb.all.flatMap { verb in
-        verb.subverbs.isEmpty
-            ? verb.examples.map { VerbExample(verb: verb.name, command: $0) }
-            : verb.subverbs.flatMap { inner in
-                inner.examples.map { VerbExample(verb: "\(verb.name) \(inner.name)", command: $0) }
-            }
+    /// `browse` serves its page until it is stopped; MoultBrowseTests start it.
+    static let all: [VerbExample] = Verb.all.filter { $0.name != "browse" }.flatMap(\.leaves).flatMap { words, verb in
+        verb.examples.map { VerbExample(verb: words.joined(separator: " "), command: $0) }
     }
 
     /// One for each verb, and all of them in the tier.
@@ -39,7 +36,11 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
 
     /// Whether what it makes is made from no store, and follows the umask.
     var isFromNoStore: Bool {
-        ["create", "answer", "lock", "schema export", "compile", "generate", "init", "fixture"].contains(verb)
+        [
+            "create", "answer", "lock", "schema export", "compile", "generate", "generate tests", "init", "fixture",
+            "manual",
+        ]
+        .contains(verb)
             && !command.contains("forum.sqlite")
     }
 
@@ -49,6 +50,7 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
         if verb.hasPrefix("mirror"), verb != "mirror start" {
             commands.append("moult mirror start forum.sqlite --model Forum.xcdatamodeld --at new.sqlite")
         }
+        if verb == "import" { commands.append("moult export forum.sqlite -o csv") }
         if command.contains("--check") { commands.append("moult lock Forum.xcdatamodeld") }
         return commands
     }

@@ -21,7 +21,7 @@ struct PacedStore {
         options.isSequential = true
         preparation.continuesEarlierCall = true
         // A run with a budget makes every changed table anew; so does the one that it is compared with.
-        preparation.normalises = true
+        preparation.choice = .normalised
         versions = try KillableVersions.make()
     }
 
@@ -61,7 +61,7 @@ struct PacedStore {
             try FileManager.default.copyItem(atPath: store + suffix, toPath: copy + suffix)
         }
         var options = PreparedMigration.Options()
-        options.normalises = true
+        options.choice = .normalised
         let prepared = try PreparedMigration(copy, versions: versions, options: options)
         _ = try Migrator().run(prepared)
         return try SQLiteShell.run(copy, ".sha3sum --schema")

@@ -69,7 +69,7 @@ extension CancellableKind {
         try model.updateEntity("Author") { $0.attributes.append(.init(name: "motto", type: .string)) }
         let versions = ModelVersions(versions: [first, ModelVersion(names: ["2"], model: model)])
         let prepared = try PreparedMigration(store, versions: versions, system: system)
-        guard let migration = try prepared.migration(inPlace: true) else { return }
+        guard let migration = try prepared.choosing(.inPlace).migration() else { return }
         _ = try Migrator(system: system).run(migration, on: store, observer)
     }
 

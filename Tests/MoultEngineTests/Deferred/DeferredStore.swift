@@ -40,7 +40,7 @@ struct DeferredStore {
     ) throws -> PreparedMigration {
         var options = PreparedMigration.Options()
         options.defersWork = defers
-        options.normalises = normalises
+        options.choice = normalises ? .normalised : .cheapest
         return try PreparedMigration(path, versions: versions, to: target, options: options)
     }
 

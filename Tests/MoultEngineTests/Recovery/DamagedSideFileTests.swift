@@ -59,6 +59,33 @@ struct DamagedSideFileTests {
         #expect(try library.line("SELECT DISTINCT ZTITLE FROM ZBOOK") == "of the log")
     }
 
+    /// By how many bytes of its last frame are there: as a process that dies leaves it, and as only a power cut or a copy
+    /// that was cut off does.
+    @Test(arguments: [(0, false), (24, false), (10, true), (500, true), (4_119, true)])
+    func `a log that ends inside a frame is told of, unless a process that dies leaves it so`(
+        rest: Int, isTold: Bool
+    ) throws {
+        let library = try store(mode: "WAL", "UPDATE ZBOOK SET ZTITLE = 'of the log'; UPDATE ZTAG SET ZNAME = Z_PK")
+        let path = library.path + "-wal"
+        var log = try POSIXSystem().read(path)
+        try #require((log.count - 32) % 4_120 == 0)
+        log.removeLast(4_120 - rest)
+        try POSIXSystem().write(log, to: path)
+        let audit = try StoreAudit(library.path, model: library.version.model)
+        let torn = audit.findings.filter { $0.code == "side-file-torn" }
+        #expect(torn.map(\.severity) == (isTold ? [.note] : []) && audit.isSound)
+        #expect(findings(library).contains("side-file-torn") == isTold)
+        let copy = library.folder.path + "/copied.sqlite"
+        for suffix in ["", "-wal"] { try POSIXSystem().copy(library.path + suffix, to: copy + suffix) }
+        let imported = Result { try Migrator().importBackup(copy, for: library.path, version: "1") }
+        #expect((imported.failure as? MigrationError)?.code == (isTold ? .backupInvalid : nil))
+        let report = try StoreSalvage(library.version).run(copy, into: library.folder.path + "/saved.sqlite")
+        #expect(report.notes.contains { $0.contains("ends inside a frame") } == isTold && report.isWhole != isTold)
+        // Opening it is allowed, and SQLite drops nothing else.
+        _ = try Migrator().backUp(library.path, version: "1")
+        #expect(try kept(library).isEmpty)
+    }
+
     /// Its header, and a byte of its first record that the checksum counts.
     @Test(arguments: [0, 612])
     func `a journal that SQLite cannot play back is kept, also where the run is refused`(place: Int) throws {

@@ -136,6 +136,28 @@ struct StoreSalvageTests {
         #expect(lostRows > 0)
     }
 
+    /// A write that went to the wrong place: a leaf of the covers, whose keys and values the loans could have, too.
+    @Test func `rows of another table's leaf in the place of a leaf are not read as its rows`() throws {
+        let library = try Self.filled()
+        func leaf(_ table: String) throws -> Int {
+            let sql =
+                "SELECT pageno - 1 FROM dbstat WHERE name = '\(table)' AND pagetype = 'leaf' ORDER BY path LIMIT 1"
+            return try #require(Int(library.line(sql)))
+        }
+        let (loan, cover) = (try leaf("ZLOAN"), try leaf("ZCOVER"))
+        let before = try rows(library.path, "ZLOAN")
+        var bytes = try POSIXSystem().read(library.path)
+        bytes.replaceSubrange(loan * 4096..<(loan + 1) * 4096, with: bytes[cover * 4096..<(cover + 1) * 4096])
+        let damaged = library.folder.path + "/damaged.sqlite"
+        try POSIXSystem().write(bytes, to: damaged)
+        let report = try StoreSalvage(library.version).run(damaged, into: library.folder.path + "/new.sqlite")
+        let loans = try #require(report.tables.first { $0.name == "ZLOAN" })
+        let after = try rows(report.store, "ZLOAN")
+        let missing = Set(before.subtracting(after).compactMap { Int64($0.prefix { $0 != "|" }) })
+        #expect(after.isSubset(of: before) && missing.count > 10)
+        #expect(Set(loans.lost.flatMap { Array($0) }) == missing && !report.isEverythingRead)
+    }
+
     @Test func `a path that is taken is refused, and nothing is left beside it`() throws {
         let library = try LibraryStore()
         let before = try POSIXSystem().list(library.folder.path)

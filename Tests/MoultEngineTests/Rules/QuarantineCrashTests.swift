@@ -32,7 +32,8 @@ struct QuarantineCrashTests {
         }
         #expect(
             ends == [
-                "started 0 undone 100+0", "quarantined 10 undone 100+0", "committing 10 undone 100+0",
+                "started 0 undone 100+0", "started 0 undone 100+0", "quarantined 10 undone 100+0",
+                "committing 10 undone 100+0",
                 "committed 10 completed 90+10",
             ])
     }

@@ -15,6 +15,7 @@ extension MigrationRegistry {
             if let error { throw error }
             return ModelVersions(versions: versions)
         })
+        self.plan = resolved.outline
         acceptedLosses = resolved.acceptedLosses
         if error == nil { add(resolved) }
     }

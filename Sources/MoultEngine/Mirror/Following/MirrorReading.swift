@@ -83,7 +83,24 @@ struct MirrorReading {
                 SELECT \(source.table.quotedLiteral), ZENTITYPK FROM source.ACHANGE \
                 WHERE ZTRANSACTIONID > ? AND ZENTITY IN (\(source.numbers.sqlList)) AND ZENTITYPK IS NOT NULL
                 """, [.integer(known)])
+            try listNew(source)
         }
+    }
+
+    /// Lists the objects with keys above all that the store that follows knows of: they are new, whether or not they
+    /// were inserted with history.
+    private func listNew(_ source: PartialScript.Source) throws {
+        let own = "source.\(source.table.quotedName)"
+        let highest = """
+            max(ifnull((SELECT \(PrimaryKeyRow.highestSQL) FROM replica.Z_PRIMARYKEY \
+            WHERE Z_ENT = \(source.destinationRootNumber)), 0), \
+            ifnull((SELECT max(Z_PK) FROM replica.\(source.destination.quotedName)), 0))
+            """
+        try connection.run(
+            """
+            INSERT OR IGNORE INTO main.\(PartialScript.keys) SELECT ?, Z_PK FROM \(own) \
+            WHERE Z_PK > \(highest) AND Z_ENT IN (\(source.numbers.sqlList))
+            """, [.text(source.table)])
     }
 
     // MARK: - By a scan

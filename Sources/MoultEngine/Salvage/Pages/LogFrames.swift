@@ -13,6 +13,9 @@ struct LogFrames {
     /// Frames of the present round.
     private(set) var count = 0
     private(set) var isHeaderDamaged = false
+    /// Whether the log ends inside a frame of the present round, where no process that dies leaves it: SQLite writes the
+    /// header of a frame, then its page. A power cut does, and a copy that was cut off.
+    private(set) var isTorn = false
 
     /// - Parameter path: the log; none need be there.
     init(_ path: String, _ system: any System) throws {
@@ -61,6 +64,9 @@ struct LogFrames {
             }
             place += 24 + Int64(page)
         }
+        guard place < size, size - place != 24 else { return }
+        let rest = try system.bytes(of: path, from: place, count: min(size - place, 16))
+        isTorn = rest.count < 16 || Array(rest[8..<16]) == salts
     }
 }
 

@@ -60,9 +60,18 @@ final class PageRecovery {
             }
             tables.append(table)
         }
-        for index in tables.indices { try readTable(index) }
+        // The numbers of the entities tell a leaf of another table by its rows.
+        let numbers = tables.firstIndex { $0.name == "Z_PRIMARYKEY" }
+        if let numbers {
+            try readTable(numbers)
+            try nameEntities(hinting: false)
+        }
+        for index in tables.indices where index != numbers { try readTable(index) }
         try nameEntities()
-        for index in schema.indexes { try readIndex(index) }
+        let places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        for index in schema.indexes {
+            if let place = places[index.table] { try readIndex(index, of: place) }
+        }
         if !isSchemaWhole || tables.contains(where: { !$0.gaps.isEmpty }) { try OrphanPages(self).read() }
         guard !ledger.numbers(.read).isEmpty else {
             throw MigrationError(
@@ -100,6 +109,7 @@ final class PageRecovery {
         return TreeWalk(
             ledger, isKeyed: table.isKeyed,
             accepts: { records in 2 * records.count(where: table.allows) > records.count },
+            owns: { records in 2 * records.count(where: table.isStranger) <= records.count },
             onRow: { key, record, page in
                 try self.check()
                 guard try self.database.insert(key, record, into: table) else {
@@ -116,7 +126,9 @@ final class PageRecovery {
     }
 
     /// What `Z_PRIMARYKEY` says of each table: the numbers of its entities, and the highest key.
-    private func nameEntities() throws {
+    ///
+    /// - Parameter hinting: whether the model is asked where that cannot be read.
+    private func nameEntities(hinting: Bool = true) throws {
         var (roots, supers, counters): ([Int64: String], [Int64: Int64], [String: Int64]) = ([:], [:], [:])
         try? database.connection.forEachRow(
             "SELECT Z_ENT, Z_NAME, Z_SUPER, \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY"
@@ -134,7 +146,7 @@ final class PageRecovery {
             }
             numbers[roots[root] ?? "", default: []].insert(number)
         }
-        let needsHints = tables.contains { !$0.gaps.isEmpty && numbers[$0.name] == nil }
+        let needsHints = hinting && tables.contains { !$0.gaps.isEmpty && numbers[$0.name] == nil }
         let hinted = needsHints ? try hints(modelCache())?.numbers ?? [:] : [:]
         for index in tables.indices {
             let name = tables[index].name
@@ -150,8 +162,7 @@ final class PageRecovery {
     // MARK: - Indexes
 
     /// Counts what an index lists, and notes its keys where rows of its table may be missing.
-    private func readIndex(_ index: SchemaRows.Index) throws {
-        guard let position = tables.firstIndex(where: { $0.name == index.table }) else { return }
+    private func readIndex(_ index: SchemaRows.Index, of position: Int) throws {
         let table = tables[position]
         func walk(noting: Bool) throws -> TreeWalk {
             var walk = TreeWalk(ledger, isKeyed: table.isKeyed) { key, _, _ in

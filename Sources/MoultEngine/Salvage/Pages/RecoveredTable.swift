@@ -62,6 +62,14 @@ struct RecoveredTable {
         return value == .null
     }
 
+    /// Whether a row is of an entity of another table.
+    func isStranger(_ record: StoredRecord) -> Bool {
+        guard !entityNumbers.isEmpty, let place = columns.firstIndex(where: { $0.name == "Z_ENT" }),
+            place < record.values.count, let number = record.values[place]?.integer
+        else { return false }
+        return !entityNumbers.contains(number)
+    }
+
     /// Whether the values are such as the table's rows have: their number, their types, the number of the entity.
     func fits(_ record: StoredRecord) -> Bool {
         guard allows(record), record.values.count == columns.count else { return false }

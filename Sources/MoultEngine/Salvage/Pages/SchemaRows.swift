@@ -17,6 +17,7 @@ struct SchemaRows {
     private(set) var entries: [Catalogue.Entry] = []
     /// Tables that are not read.
     private(set) var unreadable: [String] = []
+    private var names: Set<String> = []
     /// Parses `CREATE TABLE` in a database of its own.
     private let parser: Connection
 
@@ -50,10 +51,11 @@ struct SchemaRows {
 
     /// - Parameter root: nil where it is not known.
     mutating func addTable(_ name: String, _ root: Int?, _ sql: String) throws {
-        guard !name.lowercased().hasPrefix("sqlite_"), !tables.contains(where: { $0.name == name }) else { return }
+        guard !name.lowercased().hasPrefix("sqlite_"), !names.contains(name) else { return }
         // A virtual table has its rows in tables of other names.
         if sql.uppercased().hasPrefix("CREATE VIRTUAL") { return }
         guard let (columns, isKeyed) = try columns(sql) else { return unreadable.append(name) }
+        names.insert(name)
         tables.append(
             RecoveredTable(name: name, root: root.flatMap { $0 > 1 ? $0 : nil }, columns: columns, isKeyed: isKeyed))
     }

@@ -7,8 +7,10 @@ struct TreeWalk {
     let isKeyed: Bool
     /// The rows of a table, as they are found.
     let onRow: (Int64, StoredRecord, Int) throws -> Void
-    /// Whether the rows of a leaf can be those of the tree; a page of another tree stays for that one.
+    /// Whether rows can be those of the tree; a page of another tree stays for that one.
     let accepts: ([StoredRecord]) -> Bool
+    /// Whether nothing says that the rows of a leaf are those of another tree, written to the wrong place.
+    let owns: ([StoredRecord]) -> Bool
 
     private(set) var gaps: [KeyGap] = []
     private(set) var leafDepth: Int?
@@ -19,9 +21,11 @@ struct TreeWalk {
 
     init(
         _ ledger: PageLedger, isKeyed: Bool = false, accepts: @escaping ([StoredRecord]) -> Bool = { _ in true },
+        owns: @escaping ([StoredRecord]) -> Bool = { _ in true },
         onRow: @escaping (Int64, StoredRecord, Int) throws -> Void
     ) {
-        (self.ledger, self.isKeyed, self.accepts, self.onRow) = (ledger, isKeyed, accepts, onRow)
+        (self.ledger, self.isKeyed, self.onRow) = (ledger, isKeyed, onRow)
+        (self.accepts, self.owns) = (accepts, owns)
     }
 
     /// SQLite reads no tree that is deeper.
@@ -74,7 +78,7 @@ struct TreeWalk {
             found.append((index, row.key, read?.0, read?.chain ?? []))
         }
         let records = found.compactMap(\.record)
-        guard page.cells.isEmpty || (!records.isEmpty && accepts(records)) else {
+        guard page.cells.isEmpty || (!records.isEmpty && accepts(records) && owns(records)) else {
             // Sound rows of another table stay for that one.
             if records.isEmpty { ledger[page.number] = .damaged }
             return gaps.append(KeyGap(keys: keys, page: page.number, depth: depth))

@@ -8,6 +8,8 @@ struct CatalogueTables {
     private var claimed: Set<String> = []
     /// The tables by their names in capitals, which SQLite's names are equal in.
     private let byName: [String: [Catalogue.Entry]]
+    /// The tables named `Z_`, a number and a name, by that name without digits around it.
+    private let numbered: [Substring: [Catalogue.Entry]]
 
     init(_ snapshot: StoreSnapshot) { self.init(snapshot.catalogue, columns: snapshot.columns) }
 
@@ -16,6 +18,9 @@ struct CatalogueTables {
         self.catalogue = catalogue
         self.columns = columns
         byName = Dictionary(grouping: catalogue.tables) { $0.name.uppercased() }
+        numbered = Dictionary(grouping: catalogue.tables.filter { $0.name.uppercased().hasPrefix("Z_") }) {
+            $0.name.uppercased().dropFirst(2).withoutDigitsAround
+        }
     }
 
     struct Table {
@@ -24,8 +29,22 @@ struct CatalogueTables {
         let columns: [Catalogue.Column]
     }
 
-    /// The first unclaimed table that `fits`, in the order of the catalogue.
-    mutating func claim(where fits: (Table) -> Bool) -> Table? { claim(among: catalogue.tables, where: fits) }
+    /// The first unclaimed table that `fits`, in the order of the catalogue, of those that have one of the names. All
+    /// names are in capitals.
+    mutating func claim(named names: [String], where fits: (Table) -> Bool) -> Table? {
+        claim(among: ordered(names.flatMap { byName[$0] ?? [] }), where: fits)
+    }
+
+    /// The same of those that have one of the names behind `Z_` and a number, too.
+    mutating func claim(named names: [String], numbered ends: [String], where fits: (Table) -> Bool) -> Table? {
+        let numbered = ends.flatMap { self.numbered[$0[...].withoutDigitsAround] ?? [] }
+        return claim(among: ordered(names.flatMap { byName[$0] ?? [] } + numbered), where: fits)
+    }
+
+    private func ordered(_ entries: [Catalogue.Entry]) -> [Catalogue.Entry] {
+        guard entries.count > 1 else { return entries }
+        return entries.map { (catalogue.place(ofTable: $0.name) ?? 0, $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    }
 
     private mutating func claim(among entries: [Catalogue.Entry], where fits: (Table) -> Bool) -> Table? {
         for entry in entries where !claimed.contains(entry.name) && !entry.isVirtual {
@@ -65,5 +84,13 @@ struct CatalogueTables {
                 message: "No part of the model explains the table \(name).",
                 remedy: "Moult leaves it unchanged, unless the plan of a migration says otherwise.")
         }
+    }
+}
+
+extension Substring {
+    fileprivate var withoutDigitsAround: Substring {
+        var text = drop { $0.isASCII && $0.isNumber }
+        while let last = text.last, last.isASCII, last.isNumber { text.removeLast() }
+        return text
     }
 }

@@ -8,11 +8,11 @@ extension EntityNumbering {
     init(actual snapshot: StoreSnapshot, model: ManagedObjectModel, findings: inout [Finding]) throws {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
         var matching = RowMatching(rows: snapshot.entityRows, model: model)
-        for entity in held { matching.match(entity) { $0.name == entity.name } }
-        for entity in held { matching.match(entity) { $0.name == entity.renamingIdentifier } }
-        let fresh = EntityNumbering(of: model).entities.filter { held.contains($0) }
-        for (position, entity) in fresh.enumerated() { matching.match(entity) { $0.number == position + 1 } }
-        for entity in held { matching.match(entity) { _ in true } }
+        matching.matchNames(of: held)
+        let names = Set(held.map(\.name))
+        let fresh = EntityNumbering(of: model).entities.filter { names.contains($0.name) }
+        for (position, entity) in fresh.enumerated() { matching.match(entity, among: .numbered(position + 1)) }
+        for entity in held { matching.match(entity, among: .all) }
         for entity in held where matching.numbers[entity.name] == nil {
             throw MigrationError(
                 .storeCorrupted, "The store has no number for the entity \(entity.name).", place: "Z_PRIMARYKEY",
@@ -42,11 +42,11 @@ extension EntityNumbering {
     ) throws {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
         var matching = RowMatching(rows: snapshot.entityRows, model: model)
-        for entity in held { matching.match(entity) { $0.name == entity.name } }
-        for entity in held { matching.match(entity) { $0.name == entity.renamingIdentifier } }
+        matching.matchNames(of: held)
         var numbers = matching.numbers
         let fresh = EntityNumbering(of: model)
-        let lacking = fresh.entities.filter { held.contains($0) && numbers[$0.name] == nil }
+        let names = Set(held.map(\.name))
+        let lacking = fresh.entities.filter { names.contains($0.name) && numbers[$0.name] == nil }
         if let row = matching.unmatched.first, let entity = lacking.first {
             throw MigrationError(
                 .storeCorrupted,
@@ -101,22 +101,51 @@ extension EntityNumbering {
 
 /// Rows of `Z_PRIMARYKEY` on their way to the entities they stand for.
 private struct RowMatching {
-    private(set) var unmatched: [PrimaryKeyRow]
     private(set) var numbers: [String: Int] = [:]
+    private let rows: [PrimaryKeyRow]
+    private let byName: [String: [PrimaryKeyRow]]
+    private let byNumber: [Int: [PrimaryKeyRow]]
+    private var matched: Set<Int> = []
     private let model: ManagedObjectModel
 
     init(rows: [PrimaryKeyRow], model: ManagedObjectModel) {
-        unmatched = rows
+        self.rows = rows
+        byName = Dictionary(grouping: rows, by: \.name)
+        byNumber = Dictionary(grouping: rows, by: \.number)
         self.model = model
     }
 
-    /// Gives `entity` the one row left that fits and stands under the same parent, if there is exactly one.
-    mutating func match(_ entity: EntityDescription, where fits: (PrimaryKeyRow) -> Bool) {
+    enum Candidates {
+        case named(String)
+        case numbered(Int)
+        case all
+    }
+
+    var unmatched: [PrimaryKeyRow] { rows.filter { !matched.contains($0.number) } }
+
+    /// Matches by the entities' names, then by their renaming identifiers.
+    mutating func matchNames(of entities: [EntityDescription]) {
+        for entity in entities { match(entity, among: .named(entity.name)) }
+        for entity in entities {
+            if let name = entity.renamingIdentifier { match(entity, among: .named(name)) }
+        }
+    }
+
+    /// Gives `entity` the one row left of the candidates that stands under the same parent, if there is exactly one.
+    mutating func match(_ entity: EntityDescription, among candidates: Candidates) {
         guard numbers[entity.name] == nil else { return }
-        let fitting = unmatched.filter { fits($0) && isParent($0.superNumber, of: entity, row: $0) }
+        let rows =
+            switch candidates {
+            case .named(let name): byName[name] ?? []
+            case .numbered(let number): byNumber[number] ?? []
+            case .all: rows
+            }
+        let fitting = rows.filter {
+            !matched.contains($0.number) && isParent($0.superNumber, of: entity, row: $0)
+        }
         guard fitting.count == 1, let row = fitting.first else { return }
         numbers[entity.name] = row.number
-        unmatched.removeAll { $0.number == row.number }
+        matched.insert(row.number)
     }
 
     /// A row under its own name is believed whatever its parent; any other must stand where the entity stands.

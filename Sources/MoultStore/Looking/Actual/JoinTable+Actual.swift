@@ -35,17 +35,19 @@ extension JoinTable {
 
     /// The table of each, nil if there is none: first those whose name and keys are certain.
     private static func claim(_ expected: [JoinTable], in tables: inout CatalogueTables) -> [CatalogueTables.Table?] {
-        var found: [CatalogueTables.Table?] = expected.map { _ in nil }
-        for certainty in Certainty.allCases {
+        var found = expected.map { join in tables.claim(named: join.names) { join.fits($0, .named) } }
+        for certainty in [Certainty.numbered, .partial] {
             for position in expected.indices where found[position] == nil {
-                found[position] = tables.claim { expected[position].fits($0, certainty) }
+                let join = expected[position]
+                let ends = join.relationships.map { $0.name.uppercased() }
+                found[position] = tables.claim(named: join.names, numbered: ends) { join.fits($0, certainty) }
             }
         }
         return found
     }
 
     /// How certain it is that a table of a store belongs to a relationship.
-    private enum Certainty: CaseIterable {
+    private enum Certainty {
         /// Name and key columns are those of a new store, in either orientation.
         case named
         /// Name and key columns may have other numbers.

@@ -10,9 +10,10 @@ struct LayoutReading {
     /// - Throws: `storeCorrupted` if a table has no key.
     init(_ snapshot: StoreSnapshot, model: ManagedObjectModel, numbering: EntityNumbering) throws {
         var catalogue = CatalogueTables(snapshot)
+        let rows = Dictionary(grouping: snapshot.entityRows, by: \.number)
         for root in numbering.roots(in: model) {
             let expected = EntityTable(root: root, in: model, numbering: numbering, level: snapshot.framework)
-            let row = snapshot.entityRows.first { $0.number == numbering.numbers[root.name] }
+            let row = numbering.numbers[root.name].flatMap { rows[$0]?.first }
             let formerNames = [row?.name, root.renamingIdentifier].compactMap { $0 }
             var missing: [EntityTable.Column] = []
             let table = try EntityTable(
@@ -36,8 +37,9 @@ struct LayoutReading {
 
     /// The tables with what is missing, in the order of their entities' numbers.
     func completed(_ numbering: EntityNumbering) -> (tables: [EntityTable], joinTables: [JoinTable]) {
+        let missing = Dictionary(grouping: gaps.columns + gaps.keys, by: \.table)
         let filled = tables.map { table in
-            let added = gaps.columns.filter { $0.table == table.name }.map(\.column)
+            let added = (missing[table.name] ?? []).map(\.column)
             return added.isEmpty
                 ? table
                 : EntityTable(
@@ -45,9 +47,7 @@ struct LayoutReading {
                     constraints: table.constraints, sql: table.sql)
         }
         let joins = joinTables.map { join in
-            let added = (gaps.columns + gaps.keys).filter { $0.table == join.name }.compactMap { gap in
-                gap.column.joinColumn
-            }
+            let added = (missing[join.name] ?? []).compactMap(\.column.joinColumn)
             return added.isEmpty
                 ? join : JoinTable(name: join.name, owner: join.owner, columns: join.columns + added, sql: join.sql)
         }

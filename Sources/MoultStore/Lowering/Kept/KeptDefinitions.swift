@@ -5,7 +5,7 @@ import MoultSQLite
 /// What an app has added by hand to the tables of entities and relationships: generated columns and constraints.
 ///
 /// A generated column stays where its expression works with the columns of the new version; SQLite itself decides. No
-/// constraint stays, because it may refuse what the new version allows.
+/// constraint stays where a table is made anew, because it may refuse what the new version allows.
 package struct KeptDefinitions: Sendable, Equatable {
     /// By table of the new version, the generated columns that it gets, in their own words.
     private(set) var kept: [String: [String]] = [:]

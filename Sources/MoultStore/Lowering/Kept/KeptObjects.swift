@@ -41,13 +41,13 @@ package struct KeptObjects: Sendable, Equatable {
     ///   - catalogue: that of the store.
     ///   - source: the store as it is.
     ///   - destination: a fresh store of the new version, with the generated columns that stay.
-    ///   - columns: the generated columns that go.
+    ///   - columns: the generated columns that go, each with its table.
     ///   - isPending: whether a deferred migration has left indexes of the version before.
     init(
         _ catalogue: Catalogue, from source: StoreLayout, to destination: StoreLayout,
-        losing columns: [MigrationLoss] = [], isPending: Bool = false
+        losing columns: [String] = [], isPending: Bool = false
     ) throws {
-        lostColumns = columns.map(\.place)
+        lostColumns = columns
         // What an earlier migration left and the new version asks for in the same words is the new version's own.
         let asked = Set(destination.indexes.map(\.sql) + destination.triggers.map(\.sql))
         let foreign = ForeignObjects(catalogue, source, destination, isPending: isPending)
@@ -150,6 +150,8 @@ package struct KeptObjects: Sendable, Equatable {
     }
 
     func keeps(_ kind: Catalogue.Kind, _ name: String) -> Bool { keptNames[kind]?.contains(name) == true }
+
+    func keeps(_ name: String) -> Bool { keptNames.values.contains { $0.contains(name) } }
 
     func entries(_ kind: Catalogue.Kind) -> [Catalogue.Entry] { kept.filter { $0.kind == kind } }
 

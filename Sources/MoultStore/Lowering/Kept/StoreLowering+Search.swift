@@ -52,7 +52,7 @@ extension StoreLowering {
     /// Whether each row of a table keeps its key and its values.
     ///
     /// - Parameter ignored: columns whose values may change.
-    private func keepsValues(_ change: TableChange, but ignored: Set<String> = []) -> Bool {
+    func keepsValues(_ change: TableChange, but ignored: Set<String> = []) -> Bool {
         switch change.kind {
         case .untouched: return true
         case .updated(let columns, let leaving):

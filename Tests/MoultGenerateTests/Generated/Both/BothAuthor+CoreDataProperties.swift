@@ -120,8 +120,6 @@ extension BothAuthor {
 
 }
 
-#if canImport(Darwin)
 extension BothAuthor : Identifiable {
 
 }
-#endif

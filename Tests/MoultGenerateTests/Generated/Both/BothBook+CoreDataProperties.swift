@@ -153,8 +153,6 @@ extension BothBook {
 
 }
 
-#if canImport(Darwin)
 extension BothBook : Identifiable {
 
 }
-#endif

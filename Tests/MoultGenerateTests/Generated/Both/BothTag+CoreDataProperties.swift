@@ -73,8 +73,6 @@ extension BothTag {
 
 }
 
-#if canImport(Darwin)
 extension BothTag : Identifiable {
 
 }
-#endif

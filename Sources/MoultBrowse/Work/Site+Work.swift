@@ -1,0 +1,105 @@
+import Moult
+import MoultModel
+import MoultReport
+
+extension Site {
+    /// What a person can have done.
+    enum Action: Sendable {
+        case backUp
+        case migrate(StorePlan)
+        case restore(StoreBackup)
+
+        var tab: Tab {
+            if case .migrate = self { .plan } else { .backups }
+        }
+    }
+
+    /// Begins what a form asks for.
+    func act(_ request: Request) async throws -> Response {
+        switch request.form["do"] {
+        case "rehearse":
+            let task = try project().rehearse(settings.store, options: options)
+            return begin(Job("Rehearsal", task) { "<pre>\($0.description)</pre>" })
+        case "diagnose":
+            return try look("Examination") {
+                list($0.findings)
+            } by: {
+                try await $0.diagnose($1)
+            }
+        case "validate":
+            return try look("Reading every row") {
+                list($0.findings + $0.rules)
+            } by: {
+                try await $0.validate($1)
+            }
+        case "confirmed": return try confirmed(request)
+        default: throw MigrationError(.usage, "There is no such action.", remedy: "Go back.")
+        }
+    }
+
+    private func look<Report: Sendable>(
+        _ title: String, _ words: @escaping @Sendable (Report) -> HTML,
+        by call: @escaping @Sendable (Project, String) async throws -> Report
+    ) throws -> Response {
+        let (project, store) = (try project(), settings.store)
+        return begin(Job(title) { words(try await call(project, store)) })
+    }
+
+    private func confirmed(_ request: Request) throws -> Response {
+        guard settings.allowsChanges else { return Response(page("Refused", at: nil, readOnlyHint), status: 403) }
+        guard let action = takeOffer(request.form["offer"]) else {
+            throw MigrationError(
+                .planStale, "This confirmation is out of date, or was used.", remedy: "Go back and look again.")
+        }
+        let (project, store) = (try project(), settings.store)
+        closeForRun()
+        switch action {
+        case .backUp:
+            return begin(
+                Job("Backup", project.backUp(store, options: options)) { backup in
+                    "<p>The backup <code>\(backup.name)</code> was written to <code>\(backup.folder)</code>.</p>"
+                })
+        case .restore(let backup):
+            return begin(
+                Job("Restore", project.restore(backup, to: store, options: options)) { report in
+                    let saved: HTML =
+                        report.saved.map { " What was there is the backup <code>\($0.name)</code>." } ?? ""
+                    return "<p>The store is the backup <code>\(report.restored.name)</code> again.\(saved)</p>"
+                })
+        case .migrate(let plan):
+            guard plan.losses.isEmpty || request.form["accept"] == "yes" else {
+                throw MigrationError(
+                    .lossNotAccepted, "The migration loses what nobody has accepted.",
+                    remedy: "Go back to the plan and confirm the losses.")
+            }
+            return begin(
+                Job("Migration", project.migrate(store, following: plan, options: options)) {
+                    "<pre>\($0.description)</pre>"
+                })
+        }
+    }
+
+    /// What is being done, or what the last work has come to.
+    func jobPage() -> HTML {
+        guard let job else { return page("Work", at: nil, "<h1>Work</h1><p>Nothing is being done.</p>") }
+        let now = job.now
+        guard let outcome = now.outcome else {
+            let value: HTML = now.fraction.map { " value=\"\(String($0))\"" } ?? ""
+            let cancel = job.canBeCancelled ? form("/cancel", [:], button: "Cancel") : ""
+            return page(
+                job.title, at: nil,
+                """
+                <h1>\(job.title)</h1>
+                <progress max="1"\(value) aria-label="\(job.title)"></progress>
+                <p id="words" role="status">\(now.words)</p>\(cancel)
+                """, refreshes: true)
+        }
+        let end: HTML = now.hasFailed ? "It has failed. The store is as it was." : "Done."
+        return page(
+            job.title, at: nil,
+            """
+            <h1>\(job.title)</h1><p id="ended" role="status"><strong>\(end)</strong></p>
+            \(outcome)<p><a href="/">Store</a></p>
+            """)
+    }
+}

@@ -1,0 +1,95 @@
+import MoultExport
+import MoultModel
+import MoultReport
+
+extension Verb {
+    static let anonymise = Verb(
+        "anonymise", "Make a copy of a store with stand-ins for its values: a fixture without the user's data.",
+        discussion: """
+            The copy has as many objects with the same keys and links. Each value has a stand-in of the same type,
+            length and kind of characters; equal values have equal ones. NULLs, order, limits of the model, intervals of
+            dates and sizes of external files stay, so that the copy migrates, and fails, as the store does. Booleans,
+            numbers from -9 to 9 and what the model itself names stay as they are. A seed always gives the same
+            copy; do not pass it on. --rule, or anonymise in moult.json, has another rule for a property or an entity:
+            keep, shuffle, replace or erase. The bytes of the copy are searched for the texts of the store.
+            """,
+        operands: [.store], options: [anonymiseOut, rule, anonymiseSeed, .model, .order],
+        examples: [
+            "moult anonymise forum.sqlite -o fixture.sqlite",
+            "moult anonymise forum.sqlite -o fixture.sqlite --seed 7 --rule Post.text=erase --rule Tag=keep",
+        ]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        let path = try invocation.required(anonymiseOut)
+        let rules = try invocation.standInRules()
+        let seed = try invocation.number(anonymiseSeed).map { UInt64($0) } ?? UInt64.random(in: 1...(1 << 53))
+        let versions = try invocation.versionsIfKnown(console)
+        let outcome = try AnonymousCopy(of: store, versions: versions, rules: rules, seed: seed).make(at: path)
+        console.print(outcome.document(path)) { outcome.lines(path, $0) }
+        return .done
+    }
+
+    private static let anonymiseOut = Option.value(
+        "out", "PATH", "The new store; nothing may exist there. -o for short.", completes: .files)
+    fileprivate static let rule = Option.value(
+        "rule", "NAME=RULE",
+        "The rule of an entity or a property: keep, shuffle, replace (the default) or erase; may be repeated.")
+    private static let anonymiseSeed = Option.value("seed", "N", "The seed of the stand-ins; by default a random one.")
+}
+
+extension Invocation {
+    /// The rules of `moult.json` and, before them, those of `--rule`.
+    fileprivate func standInRules() throws -> StandInRules {
+        var rules = configuration?.standIns.rules ?? [:]
+        for text in all(Verb.rule) {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let rule = StandInRules.Rule(rawValue: parts[1]) else {
+                throw wrong(
+                    "--rule takes a name and keep, shuffle, replace or erase, such as User.name=erase, not \(text).")
+            }
+            rules[parts[0]] = rule
+        }
+        return StandInRules(rules)
+    }
+}
+
+extension AnonymousCopy.Outcome {
+    fileprivate func document(_ path: String) -> JSONValue {
+        let names = objects.keys.sorted { $0.precedesInByteOrder($1) }
+        return [
+            "format": 1, "path": .string(path), "seed": JSONValue(Int(clamping: seed)),
+            "entities": .array(names.map { ["name": .string($0), "rows": .integer(objects[$0] ?? 0)] }),
+            "texts": JSONValue(texts), "unordered": JSONValue(unordered), "files": JSONValue(files),
+            "kept": .array(
+                kept.map {
+                    ["place": .string($0.place), "rule": .string($0.rule.rawValue), "values": JSONValue($0.values)]
+                }),
+            "emptied": JSONValue(emptied), "byChance": JSONValue(byChance),
+        ]
+    }
+
+    fileprivate func lines(_ path: String, _ style: TextStyle) -> [String] {
+        var lines = [
+            "Made \(path.printable): \(Quantity.count(objects.values.reduce(0, +), "object")) with stand-ins, seed \(seed)."
+        ]
+        if unordered > 0 {
+            lines.append("\(Quantity.count(unordered, "text")) could not be kept in order.")
+        }
+        if !emptied.isEmpty {
+            lines.append("Empty in the copy, because only their modules know what they hold: \(emptied.printableList).")
+        }
+        if byChance > 0 {
+            lines.append(
+                "\(Quantity.count(byChance, "short text")) of the store \(byChance == 1 ? "occurs" : "occur") in the bytes by chance."
+            )
+        }
+        guard !kept.isEmpty else { return lines }
+        var table = TextTable([.left("as in the store"), .left("rule"), .right("values")])
+        for kept in kept { table.add(kept.place.printable, kept.rule.rawValue, Quantity.count(kept.values)) }
+        return lines + [""] + table.lines(style: style)
+    }
+}
+
+extension [String] {
+    fileprivate var printableList: String { map(\.printable).joined(separator: ", ") }
+}

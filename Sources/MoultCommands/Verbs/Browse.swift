@@ -1,0 +1,69 @@
+import MoultModel
+import MoultReport
+import MoultStore
+import MoultSystem
+import MoultTransform
+
+extension Verb {
+    static let browse = Verb(
+        "browse", "Show a store in a browser: a page on this computer alone.",
+        discussion: """
+            The page is at 127.0.0.1, and the address that is printed opens it once, in one browser. It shows the model's
+            picture, entities and objects with their links, the version and what is ahead, the plan, findings, the history
+            and the backups. It rehearses migrations. The store is not changed, unless --allow-changes is given: then the
+            page also migrates the store, and creates and restores backups, each after a confirmation.
+            Control-C ends the page. A run that is under way is cancelled, and the store is as it was.
+            """,
+        operands: [.store], options: [allowChanges, port, .model, .answers, .rules, .backups, .order],
+        examples: [
+            "moult browse forum.sqlite",
+            "moult browse forum.sqlite --model Forum.xcdatamodeld --allow-changes",
+        ]
+    ) { invocation, console in
+        let store = try invocation.required(Operand.store)
+        // What stands in the way is said here, and not in the browser.
+        let versions = try invocation.versionsIfKnown(console)
+        try StoreProbe(store).close()
+        if invocation[allowChanges], invocation.registry.hasCode {
+            throw invocation.wrong(
+                "The page runs without the code of \(Program.name), so --allow-changes could migrate wrongly.")
+        }
+        let port = try invocation.number(port) ?? 0
+        guard port <= Int(UInt16.max) else { throw invocation.wrong("--port takes a number up to 65535.") }
+        // An app's own versions are in no file that the page could read: it uses the model inside the store.
+        let model = versions == nil ? nil : invocation[value: .model]
+        let document: JSONValue = [
+            "store": .string(store), "models": JSONValue(model),
+            "order": invocation.list(.order).map { JSONValue($0) } ?? .null,
+            "answers": JSONValue(try model.flatMap { _ in try invocation.answersThatExist() }),
+            "rules": JSONValue(invocation[value: .rules]), "backups": JSONValue(invocation[value: .backups]),
+            "allowsChanges": .bool(invocation[allowChanges]), "port": JSONValue(port), "isJSON": .bool(console.isJSON),
+        ]
+        console.flush()
+        let own = Path.join(Path.folder(of: try POSIXSystem().resolve("/proc/self/exe")), "moult-browse")
+        for program in [own, "moult-browse"] { try ProgramRun.replace(by: program, [document.compact]) }
+        throw MigrationError(
+            .unsupported, "The program moult-browse is not installed, which serves the page.", place: own,
+            remedy: "Build it (swift build --product moult-browse), and put it next to \(Program.name).")
+    }
+
+    private static let allowChanges = Option.flag(
+        "allow-changes", "Let the page migrate the store, and create and restore backups.")
+    private static let port = Option.value("port", "N", "The port of the page; by default any that is free.")
+}
+
+extension Invocation {
+    /// The path of the recorded answers; nil if there are none.
+    fileprivate func answersThatExist() throws -> String? {
+        guard let path = answersPath else { return nil }
+        return try self[value: .answers] != nil || POSIXSystem().exists(path) ? path : nil
+    }
+}
+
+extension MigrationRegistry {
+    /// Whether an app has given anything, which the program of the page does not have.
+    fileprivate var hasCode: Bool {
+        models != nil
+            || ![steps.isEmpty, stages.isEmpty, mappings.isEmpty, policies.isEmpty, rules.isEmpty].allSatisfy(\.self)
+    }
+}

@@ -1,0 +1,23 @@
+import MoultModel
+import MoultSystem
+
+extension Verb {
+    static let manual = Verb(
+        "manual", "Write the manual pages, one for each verb.",
+        discussion: "They have what --help has. A package installs them in share/man/man1.",
+        options: [.out], examples: ["moult manual -o man1"]
+    ) { invocation, console in
+        let folder = invocation[value: .out] ?? "."
+        let system = POSIXSystem()
+        try system.makeFolders(folder, .byUmask)
+        let pages = ManualPage.all(of: Verb.all)
+        for page in pages {
+            let text = page.lines.map { $0 + "\n" }.joined()
+            try system.writeAtomically(Array(text.utf8), to: Path.join(folder, page.file), .byUmask)
+        }
+        console.print([
+            "format": 1, "files": JSONValue(pages.map { Path.join(folder, $0.file) }),
+        ]) { _ in ["Wrote \(pages.count) pages to \(folder.printable)."] }
+        return .done
+    }
+}

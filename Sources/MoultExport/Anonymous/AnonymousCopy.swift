@@ -1,0 +1,131 @@
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// A store of the same form as another, with stand-ins for its values.
+///
+/// What a migration depends on stays: types, lengths, NULLs, what is equal and what is unique, order, links, counts, the
+/// intervals of dates, the sizes of external files. No page, no file and no name has a text of the original in it.
+package struct AnonymousCopy {
+    /// What was made.
+    package struct Outcome: Sendable {
+        /// Values of a property that are as they were.
+        package struct Kept: Sendable, Equatable {
+            /// `Entity.property`, or `TABLE.COLUMN` of a table that the model does not describe.
+            package var place: String
+            package var rule: StandInRules.Rule
+            package var values: Int
+        }
+
+        package var seed: UInt64
+        package var objects: [String: Int64] = [:]
+        /// Distinct texts that were looked at.
+        package var texts = 0
+        /// Texts whose stand-ins are not in the order of the originals.
+        package var unordered = 0
+        package var files = 0
+        package var kept: [Kept] = []
+        /// Full-text and other virtual tables, which are empty in the copy.
+        package var emptied: [String] = []
+        /// Short original texts that are in the copy's bytes by chance, where two values meet.
+        package var byChance = 0
+    }
+
+    private let store: String
+    private let versions: ModelVersions?
+    private let rules: StandInRules
+    private let seed: UInt64
+    private let system: any System
+
+    package init(
+        of store: String, versions: ModelVersions?, rules: StandInRules = StandInRules(), seed: UInt64,
+        _ system: any System = POSIXSystem()
+    ) {
+        (self.store, self.versions, self.rules, self.seed, self.system) = (store, versions, rules, seed, system)
+    }
+
+    /// Makes the copy; it has its name only when it is whole, and only this user may read it.
+    ///
+    /// - Throws: `usage` if the path is taken, or for a rule that names nothing; `modelNotFound` for a store without a
+    ///   model; `locked` if another process kept writing to the store; `insufficientStorage`. Then nothing is there.
+    package func make(at path: String) throws -> Outcome {
+        let places = [path, ExternalStorage(store: path).supportFolder]
+        let copy = try UnfinishedStore(at: path, taking: places, apartFrom: store, system)
+        do {
+            let outcome = try StoreProbe.read(store, system: system) { probe in
+                for left in [work(copy), copy.new, copy.support] { try system.removeTree(left) }
+                return try fill(copy, from: probe)
+            }
+            try system.synchronise(copy.new)
+            if let error = try copy.install(taking: places) { throw error }
+            copy.remove()
+            return outcome
+        } catch {
+            copy.remove()
+            throw error
+        }
+    }
+
+    private func work(_ copy: UnfinishedStore) -> String { Path.join(copy.folder, "work") }
+
+    private func fill(_ copy: UnfinishedStore, from probe: StoreProbe) throws -> Outcome {
+        let work = work(copy)
+        try system.makeFile(work, .own)
+        let connection = try Connection(work, mode: .readWrite, followsLinks: false)
+        defer { connection.close() }
+        try Backup(from: probe.connection, to: connection).run(stepPages: 1_000) { _, _ in true }
+        // What fails is removed, so it needs no journal.
+        try connection.execute(
+            "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
+                + "PRAGMA ignore_check_constraints = ON")
+        let database = try AnonymousDatabase(connection, probe, versions, rules, seed: seed)
+        let files = AnonymousFiles(of: probe.path, system)
+        var outcome = try connection.transaction { try database.replace(noting: files.note) }
+        outcome.files = try files.write(to: copy.support, database.standIns, keeping: database.keptFiles)
+        try system.makeFile(copy.new, .own)
+        // Only rows that are there are written: no freed page and no remains.
+        try connection.run("VACUUM INTO ?", [.text(copy.new)])
+        connection.close()
+        try system.remove(work)
+        if try CopiedStore.usesWAL(probe.path, system) {
+            let new = try Connection(copy.new, mode: .readWrite, followsLinks: false)
+            defer { new.close() }
+            try new.execute("PRAGMA journal_mode = WAL")
+        }
+        outcome.byChance = try search(copy, database)
+        return outcome
+    }
+
+    /// Searches all bytes of the copy for original texts.
+    ///
+    /// - Returns: how many there are. A short one may be where two values meet.
+    /// - Throws: `verificationFailed` for one that is too long to be there by chance.
+    private func search(_ copy: UnfinishedStore, _ database: AnonymousDatabase) throws -> Int {
+        let originals = database.standIns.originals
+        guard !originals.isEmpty else { return 0 }
+        let externals = try system.exists(copy.support) ? system.files(below: copy.support) : []
+        var found = originals.all(in: Array(externals.joined(separator: "\n").utf8))
+        let kept = Set(database.keptFiles.map(database.standIns.fileName))
+        let files = externals.filter { !kept.contains(Path.name(of: $0)) }.map { Path.join(copy.support, $0) }
+        for file in [copy.new] + files {
+            // The end of a piece comes before the next one.
+            var bytes: [UInt8] = []
+            try system.readPieces(of: file) { piece in
+                bytes = bytes.suffix(OriginalTexts.longest - 1) + piece
+                found.formUnion(originals.all(in: bytes))
+            }
+        }
+        found.subtract(originals.all(in: database.schemaBytes))
+        guard found.allSatisfy({ $0.count < 12 }) else {
+            throw MigrationError(
+                .verificationFailed, "The copy still contained a text of the store, so it was removed.",
+                place: copy.path,
+                remedy: "Run the command again with another --seed. If it fails again, report it.")
+        }
+        return found.count
+    }
+}

@@ -1,0 +1,177 @@
+import MoultModel
+import MoultModelFiles
+import MoultObjects
+import MoultPlan
+import MoultPropertyList
+import MoultSQLite
+import MoultStore
+
+/// The database of a store, in which everything that has values gets stand-ins.
+struct AnonymousDatabase {
+    let standIns: StandIns
+    private let connection: Connection
+    private let snapshot: StoreSnapshot
+    private let layout: StoreLayout
+    private let tables: AnonymousTables
+    private let seed: UInt64
+
+    /// - Parameters:
+    ///   - connection: to a copy, which is changed.
+    ///   - probe: the store itself.
+    init(
+        _ connection: Connection, _ probe: StoreProbe, _ versions: ModelVersions?, _ rules: StandInRules, seed: UInt64
+    ) throws {
+        snapshot = try StoreSnapshot(probe.connection)
+        guard let layout = try StoreContents(probe, in: versions).layout else {
+            throw MigrationError(
+                .modelNotFound, "The store contains no readable model, without which keys cannot be told from values.",
+                place: probe.path, remedy: "Name the model that made it: --model PATH.")
+        }
+        guard try connection.text("PRAGMA encoding") == "UTF-8" else {
+            throw MigrationError(
+                .unsupported, "The texts of the store are not in UTF-8, as Core Data writes them.", place: probe.path,
+                remedy: "Copy it into a database in UTF-8 first, with the sqlite3 shell.")
+        }
+        try rules.check(against: layout.model) { layout.model.storedAttributes(of: $0).map(\.name) }
+        self.layout = layout
+        self.connection = connection
+        self.seed = seed
+        let models = [layout.model] + (versions?.versions.map(\.model) ?? [])
+        standIns = StandIns(seed: seed, words: ModelWords(models))
+        try connection.registerCoreDataStubs()
+        try connection.register(DerivedKeeper.canonical)
+        tables = try AnonymousTables(
+            connection, AnonymousRows.all(of: connection, layout: layout, rules: rules), standIns)
+    }
+
+    var keptFiles: Set<String> { tables.keptFiles }
+
+    /// What a store has of its model and of Core Data alone.
+    var schemaBytes: [UInt8] {
+        let metadata = anonymous(snapshot.metadata)
+        let texts =
+            snapshot.catalogue.entries.flatMap { [$0.name, $0.sql ?? ""] } + snapshot.primaryKeyRows.map(\.name)
+        return Array(texts.joined(separator: "\n").utf8) + metadata.propertyList
+    }
+
+    /// - Parameter note: notes what else has values.
+    func replace(noting note: (StandIns) throws -> Void) throws -> AnonymousCopy.Outcome {
+        var outcome = AnonymousCopy.Outcome(seed: seed)
+        let triggers = try removeTriggers()
+        outcome.emptied = try emptyVirtualTables()
+        var generator = SeededGenerator(seed: seed &+ 4)
+        try tables.shuffle(&generator)
+        try tables.note()
+        try note(standIns)
+        _ = anonymous(snapshot.metadata)
+        standIns.make()
+        try tables.replace()
+        try recompute()
+        try anonymous(snapshot.metadata).write(to: connection)
+        try replaceModelCache()
+        if try connection.catalogue().table("sqlite_stat4") != nil {
+            try connection.execute("DELETE FROM sqlite_stat4")
+        }
+        for trigger in triggers { try connection.execute(trigger) }
+        outcome.objects = try snapshot.rowCounts(in: layout, over: connection)
+        outcome.texts = standIns.textCount
+        outcome.unordered = standIns.unorderedTexts
+        outcome.kept = tables.kept.map { .init(place: $0.place, rule: $0.rule, values: $0.count) }
+        return outcome
+    }
+
+    // MARK: - What depends on rows
+
+    /// Removes the triggers, some of which only Core Data can run, but those of R-trees.
+    ///
+    /// - Returns: the statements that make them.
+    private func removeTriggers() throws -> [String] {
+        let trees = Set(layout.virtualTables.map(\.name))
+        let triggers = snapshot.catalogue.entries.filter { entry in
+            entry.kind == .trigger && !trees.contains { entry.name.hasPrefix($0 + "_") }
+        }
+        for trigger in triggers { try connection.execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
+        return triggers.compactMap(\.sql)
+    }
+
+    /// Makes the virtual tables again that are an app's own: what their modules keep is not known.
+    private func emptyVirtualTables() throws -> [String] {
+        let trees = Set(layout.virtualTables.map(\.name))
+        let others = snapshot.catalogue.tables.filter { $0.isVirtual && !trees.contains($0.name) }
+        for table in others {
+            try connection.execute("DROP TABLE main.\(table.name.quotedName)")
+            try connection.execute(table.sql ?? "")
+        }
+        return others.map(\.name)
+    }
+
+    /// A text without accents and capitals, or a sum, is not the stand-in of what it was computed from.
+    private func recompute() throws {
+        for entity in layout.model.entities where layout.entityNumbers[entity.name] != nil {
+            for attribute in entity.attributes where attribute.isStored {
+                guard let shape = attribute.derivation.flatMap({ DerivedShape($0.expression) }), shape.isComputed,
+                    let statement = DerivedTarget(attribute, in: entity, layout)?.statement(for: shape)
+                else { continue }
+                try connection.execute(statement)
+            }
+        }
+    }
+
+    // MARK: - Metadata
+
+    /// What an app keeps in the metadata gets stand-ins, and so does the UUID of the store.
+    private func anonymous(_ metadata: StoreMetadata) -> StoreMetadata {
+        var metadata = metadata
+        metadata.uuid = String(decoding: standIns.text(Array(metadata.uuid.utf8)), as: UTF8.self)
+        for (key, value) in metadata.applicationEntries where !key.hasPrefix("NS") && !key.hasPrefix("_NS") {
+            metadata.entries[key] = standIns.list(value)
+        }
+        return metadata
+    }
+
+    /// Takes the app's notes out of the model that the store carries.
+    private func replaceModelCache() throws {
+        guard let bytes = snapshot.modelCache else { return }
+        guard let model = snapshot.cachedModel else {
+            try connection.run("UPDATE Z_MODELCACHE SET Z_CONTENT = ?", [.blob(standIns.bytes(bytes))])
+            return
+        }
+        var plain = model
+        try plain.setEntities(model.entities.map(\.withoutNotes))
+        guard plain != model else { return }
+        try connection.run("UPDATE Z_MODELCACHE SET Z_CONTENT = ?", [.blob(try plain.modelCache())])
+    }
+}
+
+extension EntityDescription {
+    /// Without the user info of the app's own.
+    fileprivate var withoutNotes: EntityDescription {
+        var entity = self
+        entity.userInfo = userInfo.withoutNotes
+        entity.attributes = attributes.map(\.withoutNotes)
+        for place in relationships.indices {
+            entity.relationships[place].userInfo = relationships[place].userInfo.withoutNotes
+        }
+        for place in fetchedProperties.indices {
+            entity.fetchedProperties[place].userInfo = fetchedProperties[place].userInfo.withoutNotes
+        }
+        return entity
+    }
+}
+
+extension AttributeDescription {
+    fileprivate var withoutNotes: AttributeDescription {
+        var attribute = self
+        attribute.userInfo = userInfo.withoutNotes
+        attribute.elements = elements.map(\.withoutNotes)
+        return attribute
+    }
+}
+
+extension [String: String] {
+    /// What Core Data and SwiftData themselves read.
+    fileprivate var withoutNotes: [String: String] {
+        let own = [AttributeDescription.enumTypeKey, AttributeDescription.enumCasesKey]
+        return filter { $0.key.hasPrefix("_NS") || own.contains($0.key) }
+    }
+}

@@ -1,0 +1,156 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// Rows of a table, and the columns in which they get stand-ins.
+struct AnonymousRows {
+    let table: String
+    /// In SQL, which of the table's rows.
+    let condition: String
+    let columns: [Column]
+
+    /// A column in these rows.
+    struct Column {
+        let name: String
+        /// What the report calls it: `Entity.property`, or `TABLE.COLUMN`.
+        let place: String
+        let kind: Kind
+        var rule = StandInRules.Rule.replace
+        /// What takes the place of an erased value.
+        var erased = SQLiteValue.null
+    }
+
+    /// What values a column has.
+    enum Kind {
+        /// Texts, numbers and bytes, each as SQLite stores it.
+        case value
+        case float, date, boolean, uuid
+        /// Bytes, or the name of a file that has them.
+        case external
+        /// As `value` in a table that no model describes: its whole numbers are keys, or may be.
+        case unknown
+    }
+}
+
+extension AnonymousRows {
+    /// All rows of a store that have values: of entities, of persistent history, and of tables that are not of the
+    /// model.
+    static func all(of connection: Connection, layout: StoreLayout, rules: StandInRules) throws -> [AnonymousRows] {
+        let catalogue = try connection.catalogue()
+        let virtual = catalogue.tables.filter(\.isVirtual).map { $0.name + "_" }
+        let own = Set(StoreSnapshot.coreTables + layout.joinTables.map(\.name))
+        return try catalogue.tables.flatMap { entry -> [AnonymousRows] in
+            let name = entry.name
+            guard !entry.isVirtual, !own.contains(name), !name.hasPrefix("sqlite_"),
+                !virtual.contains(where: name.hasPrefix)
+            else { return [] }
+            let columns = try connection.columns(of: name)
+            if let table = layout.table(named: name) { return objects(in: table, columns, layout, rules) }
+            if name == "ACHANGE" { return changes(columns, layout, rules) }
+            return [AnonymousRows(table: name, condition: "1", columns: unknown(columns, in: name))]
+        }
+    }
+
+    // MARK: - Objects
+
+    private static func objects(
+        in table: EntityTable, _ columns: [Catalogue.Column], _ layout: StoreLayout, _ rules: StandInRules
+    ) -> [AnonymousRows] {
+        let roles = Dictionary(table.columns.map { ($0.name, $0.role) }, uniquingKeysWith: { first, _ in first })
+        return parts(of: layout.numbers(inTable: table.name), by: "Z_ENT").map { number, condition in
+            let entity = number.flatMap(layout.entityName).flatMap(layout.model.entity)
+            let treated = columns.flatMap { column -> [Column] in
+                switch roles[column.name] {
+                case .attribute(let declaring, let name)?:
+                    let attribute = layout.model.entity(declaring).flatMap { layout.attribute(name, of: $0) }
+                    guard let attribute else { return unknown([column], in: table.name) }
+                    return [Column(column.name, attribute, of: entity ?? layout.model.entity(declaring), layout, rules)]
+                case .unknown?, nil: return unknown([column], in: table.name)
+                default: return []
+                }
+            }
+            return AnonymousRows(table: table.name, condition: condition, columns: treated)
+        }
+    }
+
+    /// The rows with each of these numbers, and those with none of them.
+    private static func parts(of numbers: [Int], by column: String) -> [(number: Int?, condition: String)] {
+        let list = numbers.map(String.init).joined(separator: ", ")
+        return numbers.map { ($0, "\(column) = \($0)") }
+            + [(nil, "\(column) IS NULL OR \(column) NOT IN (\(list))")]
+    }
+
+    // MARK: - Others
+
+    /// Deleted objects leave the values of some attributes in history.
+    private static func changes(
+        _ columns: [Catalogue.Column], _ layout: StoreLayout, _ rules: StandInRules
+    ) -> [AnonymousRows] {
+        let tombstones = columns.filter { $0.name.hasPrefix("ZTOMBSTONE") }
+        guard !tombstones.isEmpty else { return [] }
+        return parts(of: layout.entityNumbers.values.sorted(), by: "ZENTITY").map { number, condition in
+            let entity = number.flatMap(layout.entityName).flatMap(layout.model.entity)
+            // Inherited ones first.
+            let kept = (entity.map { layout.model.lineage(of: $0).reversed().flatMap(\.attributes) } ?? [])
+                .filter { $0.preservesValueInHistoryOnDeletion && $0.isStored }
+            let treated = tombstones.map { column in
+                guard let index = Int(column.name.dropFirst("ZTOMBSTONE".count)), kept.indices.contains(index) else {
+                    return unknown([column], in: "ACHANGE")[0]
+                }
+                let attribute = StoredAttribute(name: kept[index].name, description: kept[index])
+                return Column(column.name, attribute, of: entity, layout, rules)
+            }
+            return AnonymousRows(table: "ACHANGE", condition: condition, columns: treated)
+        }
+    }
+
+    private static func unknown(_ columns: [Catalogue.Column], in table: String) -> [Column] {
+        columns.filter { $0.primaryKeyPosition == 0 }.map { column in
+            let isDate = column.declaredType == "TIMESTAMP" || "\(table).\(column.name)" == "ATRANSACTION.ZTIMESTAMP"
+            return Column(name: column.name, place: "\(table).\(column.name)", kind: isDate ? .date : .unknown)
+        }
+    }
+}
+
+extension AnonymousRows.Column {
+    fileprivate init(
+        _ column: String, _ attribute: StoredAttribute, of entity: EntityDescription?, _ layout: StoreLayout,
+        _ rules: StandInRules
+    ) {
+        let description = attribute.description
+        let validation = description.validation
+        let kind: AnonymousRows.Kind =
+            switch description.type {
+            case .boolean: .boolean
+            case .uuid: .uuid
+            case .float: .float
+            // A date with limits stays on its side of them.
+            case .date: validation.minimum == nil && validation.maximum == nil ? .date : .value
+            default: description.allowsExternalBinaryDataStorage ? .external : .value
+            }
+        self.init(
+            name: column, place: "\(entity?.name ?? "?").\(attribute.name)", kind: kind,
+            rule: entity.map { rules.rule(for: attribute.name, of: $0, in: layout.model) } ?? .replace,
+            erased: description.isOptional ? .null : description.emptyValue)
+    }
+}
+
+extension AttributeDescription {
+    /// The default, otherwise a value of the type that says nothing.
+    fileprivate var emptyValue: SQLiteValue {
+        if let stored = defaultValue?.stored { return stored }
+        switch type {
+        case .string, .uri: return .text("")
+        case .uuid: return .blob([UInt8](repeating: 0, count: 16))
+        case .binary, .transformable: return .blob(allowsExternalBinaryDataStorage ? [1] : [])
+        default: return .integer(0)
+        }
+    }
+}
+
+extension StoreLayout {
+    /// A stored attribute that an entity itself declares.
+    fileprivate func attribute(_ name: String, of entity: EntityDescription) -> StoredAttribute? {
+        model.storedAttributes(declaredBy: entity).first { $0.name == name }
+    }
+}

@@ -1,0 +1,221 @@
+import MoultModel
+import MoultObjects
+import MoultStore
+import MoultSystem
+import MoultTransform
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Puts the rows of files into a store as new objects: validated as a save is, all in one transaction.
+package final class StoreImport {
+    let store: ObjectStore
+    let context: ObjectContext
+    private let isExact: Bool
+    private let system: any System
+    /// By entity, the properties whose columns `export` calls otherwise.
+    private let properties: [String: [String: String]]
+    var tables: [(target: Target, table: ImportTable)] = []
+    /// New objects by the root of their entity and their key in the files.
+    var imported: [String: [Int64: Object]] = [:]
+    /// The objects in the order of rows, with where they come from.
+    var origins: [(object: Object, place: String)] = []
+    var known: [String: [Int64: ObjectID]] = [:]
+    var named: [String: [AttributeValue: [Object]]] = [:]
+
+    /// What the rows of a file are.
+    enum Target {
+        case objects(EntityDescription)
+        case pairs(EntityDescription, RelationshipDescription)
+    }
+
+    /// - Parameters:
+    ///   - path: the store.
+    ///   - version: the store's own.
+    ///   - isExact: whether CSV was exported with `--exact`.
+    package init(into path: String, at version: ModelVersion, isExact: Bool, _ system: any System = POSIXSystem())
+        throws
+    {
+        // Nobody may look at the store by other ways once it is open.
+        let contents = try StoreProbe.read(path, system: system) {
+            try StoreContents($0, in: ModelVersions(versions: [version]))
+        }
+        properties = Dictionary(
+            contents.entities.map { entity in
+                let renamed = entity.columns.compactMap { column in column.property.map { (column.name, $0) } }
+                return (entity.name, Dictionary(renamed, uniquingKeysWith: { first, _ in first }))
+            }, uniquingKeysWith: { first, _ in first })
+        store = try ObjectStore(path, model: version.model, on: system)
+        let coordinator = ObjectCoordinator(model: version.model)
+        try coordinator.add(store)
+        context = ObjectContext(coordinator: coordinator)
+        self.isExact = isExact
+        self.system = system
+    }
+
+    deinit { store.close() }
+
+    var model: ManagedObjectModel { store.model }
+
+    /// Imports a file, or every `.csv` and `.jsonl` file of a folder.
+    ///
+    /// - Parameter entity: the entity of a file that is not called like one.
+    /// - Returns: the objects of each entity.
+    /// - Throws: `usage` with the line for what does not fit the model; `rulesBroken` and `dataConflict` for objects that
+    ///   a save refuses; `locked`. Then the store is as it was.
+    package func run(_ path: String, entity: String? = nil) throws -> [String: Int] {
+        for file in try files(at: path, entity) {
+            let target = try target(of: file, entity)
+            var table = try ImportTable(file, isExact: isExact, system)
+            if case .objects(let entity) = target { table = table.renaming(properties[entity.name] ?? [:]) }
+            tables.append((target, table))
+        }
+        for (target, table) in tables { if case .objects(let entity) = target { try insert(table, entity) } }
+        var next = origins.makeIterator()
+        for (target, table) in tables {
+            guard case .objects = target else { continue }
+            for row in table.rows { if let origin = next.next() { try link(origin.object, row, table) } }
+        }
+        for (target, table) in tables {
+            if case .pairs(let entity, let relationship) = target { try link(table, entity, relationship) }
+        }
+        try save()
+        return Dictionary(grouping: origins) { $0.object.entityName }.mapValues(\.count)
+    }
+
+    // MARK: - Files
+
+    private func files(at path: String, _ entity: String?) throws -> [String] {
+        guard try system.status(of: path)?.kind == .folder else { return [path] }
+        let names = try system.list(path).filter { $0.hasSuffix(".csv") || $0.hasSuffix(".jsonl") }
+        guard !names.isEmpty, entity == nil else {
+            throw MigrationError(
+                .usage, entity == nil ? "The folder has no .csv and no .jsonl file." : "--entity is for one file.",
+                place: path, remedy: "Name a folder that moult export has written, or one file.")
+        }
+        return names.map { Path.join(path, $0) }
+    }
+
+    private func target(of file: String, _ entity: String?) throws -> Target {
+        guard file.hasSuffix(".csv") || file.hasSuffix(".jsonl") else {
+            throw MigrationError(
+                .usage, "The name of the file ends neither in .csv nor in .jsonl.", place: file,
+                remedy: "Rename the file for its form.")
+        }
+        let stem = entity ?? Path.stem(of: file)
+        if let found = model.entities.first(where: { $0.name == stem || $0.name.fileName == stem }) {
+            return .objects(found)
+        }
+        for entity in model.entities {
+            for relationship in model.relationships(of: entity) where relationship.isToMany {
+                if "\(entity.name)_\(relationship.name)".fileName == stem { return .pairs(entity, relationship) }
+            }
+        }
+        let names = model.entities.map(\.name)
+        throw MigrationError(
+            .usage, "The model has no entity \(stem).", place: file,
+            remedy: Suggestion.nearest(to: stem, among: names).map { "Did you mean \($0)? --entity names it." }
+                ?? "Name the entity of the file: --entity NAME. There are: \(names.joined(separator: ", ")).")
+    }
+
+    // MARK: - Objects
+
+    private func insert(_ table: ImportTable, _ entity: EntityDescription) throws {
+        try check(table.columns, of: entity, table)
+        for row in table.rows {
+            var entity = entity
+            if case .text(let name)? = row.values["entity"].flatMap(Self.plain), name != entity.name {
+                guard let other = model.entity(name), model.isKind(other, of: entity) else {
+                    throw wrong("\(name) is neither \(entity.name) nor one of its sub-entities.", table, row)
+                }
+                entity = other
+            }
+            let object = try context.insert(entity.name, into: store)
+            for attribute in model.storedAttributes(of: entity) where attribute.description.derivation == nil {
+                guard let value = row.values[attribute.name] else { continue }
+                let fitting = try self.value(value, attribute, table, row)
+                do {
+                    try object.setAttribute(attribute.name, fitting)
+                } catch let error as MigrationError where error.code == .wrongType {
+                    throw wrong(error.message, table, row)
+                }
+            }
+            origins.append((object, table.place(of: row)))
+            guard let value = row.values["Z_PK"], !value.isNull else { continue }
+            let key = try key(value, table, row)
+            guard imported[model.root(of: entity).name, default: [:]].updateValue(object, forKey: key) == nil else {
+                throw wrong("Another row has the key \(key) too.", table, row)
+            }
+        }
+    }
+
+    private func check(_ columns: [String], of entity: EntityDescription, _ table: ImportTable) throws {
+        let entities = [entity] + model.descendants(of: entity)
+        let attributes = entities.flatMap { model.storedAttributes(of: $0).map(\.name) }
+        let relationships = entities.flatMap { model.relationships(of: $0) }
+        for column in columns where column != "Z_PK" && column != "entity" && !attributes.contains(column) {
+            let name = column.split(separator: ".", maxSplits: 1).first.map(String.init) ?? column
+            guard let relationship = relationships.first(where: { $0.name == name }),
+                column == name || !relationship.isToMany
+            else {
+                let names = attributes + relationships.map(\.name)
+                let nearest = Suggestion.nearest(to: column, among: names)
+                throw MigrationError(
+                    .usage, "\(entity.name) has no property \(column).", place: "\(table.path):1",
+                    remedy: (nearest.map { "Did you mean \($0)? " } ?? "Remove the column. ") + "Nothing was imported.")
+            }
+            if column == name || column == name + ".entity" { continue }
+            let unique = String(column.dropFirst(name.count + 1))
+            guard model.entity(relationship.destinationEntityName).flatMap({ model.attribute(unique, of: $0) }) != nil
+            else {
+                throw MigrationError(
+                    .usage, "\(relationship.destinationEntityName) has no attribute \(unique).",
+                    place: "\(table.path):1",
+                    remedy:
+                        "Name an attribute that tells its objects apart, or use keys: \(name). Nothing was imported.")
+            }
+        }
+    }
+
+    func value(
+        _ value: ImportTable.Value, _ attribute: StoredAttribute, _ table: ImportTable, _ row: ImportTable.Row
+    ) throws -> AttributeValue? {
+        if value.isNull { return nil }
+        let type = attribute.description.type
+        let isExternal = attribute.description.allowsExternalBinaryDataStorage
+        let document = try value.document(type) { path in
+            guard isExternal, path.contains("/"), try system.status(of: path)?.kind == .file else { return nil }
+            return try system.read(path, limit: POSIXSystem.largestValue)
+        }
+        if case .double(let seconds)? = document, type == .date { return .date(seconds) }
+        guard let document, let value = AttributeValue(document: document, type: type, seconds: nil) else {
+            throw wrong("\(attribute.name) is of type \(type.name), which this value does not fit.", table, row)
+        }
+        return value
+    }
+
+    // MARK: - Values
+
+    private static func plain(_ value: ImportTable.Value) -> ImportTable.Value? {
+        if case .json(.string(let text)) = value { return .text(text) }
+        return value
+    }
+
+    func key(_ value: ImportTable.Value, _ table: ImportTable, _ row: ImportTable.Row) throws -> Int64 {
+        switch value {
+        case .json(.integer(let key)): return key
+        case .text(let text):
+            if let key = Int64(text) { return key }
+        default: break
+        }
+        throw wrong("A key is a whole number.", table, row)
+    }
+
+    func wrong(_ message: String, _ table: ImportTable, _ row: ImportTable.Row) -> MigrationError {
+        MigrationError(
+            .usage, message, place: table.place(of: row), remedy: "Correct the row. Nothing was imported.")
+    }
+}

@@ -1,0 +1,47 @@
+"""A store with its local page, for the tests."""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+class Page:
+    """A copy of the forum's store in a folder of its own, and the page that moult browse serves of it."""
+
+    def __init__(self, bin_folder, *options, posts=60):
+        self.bin = pathlib.Path(bin_folder)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="moult-browser-"))
+        self.model = self.folder / "Forum.xcdatamodeld"
+        self.store = self.folder / "forum.sqlite"
+        shutil.copytree(ROOT / "Examples/Forum.xcdatamodeld", self.model)
+        self.moult("create", self.store, "--model", self.model, "--version", "Forum",
+                   "--rows", f"Forum=3,User=9,Post={posts}")
+        self.process = subprocess.Popen(
+            [self.bin / "moult", "browse", self.store, "--model", self.model, "--json", *options],
+            stdout=subprocess.PIPE, text=True)
+        document = json.loads(self.process.stdout.readline())
+        self.address = document["address"]
+        self.port = int(re.match(r"http://127\.0\.0\.1:(\d+)/\?token=[0-9a-f]{64}$", self.address)[1])
+
+    def moult(self, *arguments):
+        return subprocess.run(
+            [self.bin / "moult", *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+
+    def sql(self, query, path=None):
+        return subprocess.run(
+            ["sqlite3", str(path or self.store), query], check=True, capture_output=True, text=True).stdout.strip()
+
+    def contents(self, path=None):
+        """What the shell of SQLite makes of every row and the schema."""
+        return self.sql(".sha3sum --schema", path)
+
+    def end(self):
+        """Ends the page as Control-C does; its exit code."""
+        self.process.terminate()
+        code = self.process.wait(timeout=20)
+        shutil.rmtree(self.folder)
+        return code

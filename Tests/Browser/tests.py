@@ -1,0 +1,52 @@
+"""Runs the tests of the local page: tests.py BUILD-FOLDER [--pictures FOLDER] [names of tests]."""
+import argparse
+import pathlib
+import sys
+import time
+import unittest
+
+import diagrams
+import walk
+import wire
+from selenium import webdriver
+
+
+def browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
+                     "--no-first-run", "--allow-file-access-from-files"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService("/usr/bin/chromedriver")
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.set_page_load_timeout(30)
+    return driver
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("bin")
+parser.add_argument("--pictures", type=pathlib.Path)
+parser.add_argument("names", nargs="*")
+arguments = parser.parse_intermixed_args()
+for case in (walk.Walk, wire.Wire, diagrams.Diagrams):
+    case.bin, case.browser, case.pictures_folder = arguments.bin, staticmethod(browser), arguments.pictures
+
+class Timed(unittest.TextTestResult):
+    """Prints how long each test takes: continuous integration has little time for them."""
+
+    def startTest(self, test):
+        self.begun = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.stream.writeln(f"    {time.monotonic() - self.begun:.1f} s")
+
+
+loader = unittest.TestLoader()
+loader.testNamePatterns = [f"*{name}*" for name in arguments.names] or None
+suites = [loader.loadTestsFromTestCase(case) for case in (walk.Walk, wire.Wire, diagrams.Diagrams)]
+result = unittest.TextTestRunner(verbosity=2, resultclass=Timed).run(unittest.TestSuite(suites))
+print(f"browser: {result.testsRun} tests in a browser and over the wire")
+sys.exit(not result.wasSuccessful())

@@ -1,0 +1,215 @@
+"""A person's way through the page, in headless Chromium; SQLite's shell checks the store after each step."""
+import importlib.util
+import pathlib
+import unittest
+
+from page import Page
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support import expected_conditions
+from selenium.webdriver.support.ui import WebDriverWait
+
+
+class Walk(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.driver = cls.browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.driver.quit()
+
+    def setUp(self):
+        self.page = Page(self.bin, "--allow-changes")
+        self.width(1200)
+        self.scheme("light")
+        self.driver.get(self.page.address)
+
+    def tearDown(self):
+        # What the policy of the page keeps out, and faults of its script, are in the browser's log.
+        log = [line["message"] for line in self.driver.get_log("browser")]
+        self.driver.get("about:blank")
+        self.assertEqual(self.page.end(), 0)
+        self.assertEqual(log, [])
+
+    def scheme(self, name):
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": name}]})
+
+    def width(self, pixels):
+        """Exactly this wide: a window has a least width of its own."""
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+
+    def words(self):
+        return self.driver.find_element(By.TAG_NAME, "main").text
+
+    def follow(self, text):
+        self.driver.find_element(By.LINK_TEXT, text).click()
+
+    def press(self, text):
+        self.driver.find_element(By.XPATH, f"//button[normalize-space()='{text}']").click()
+
+    def open(self, path):
+        self.driver.get(f"http://127.0.0.1:{self.page.port}{path}")
+
+    def ended(self):
+        """What the work has come to, when its progress is over."""
+        WebDriverWait(self.driver, 60, 0.1).until(
+            expected_conditions.presence_of_element_located((By.ID, "ended")))
+        return self.words()
+
+    def test_walk(self):
+        """Entities, objects, links, search; then back up, rehearse, migrate, restore."""
+        driver, page = self.driver, self.page
+        self.assertEqual(driver.current_url, f"http://127.0.0.1:{page.port}/")
+        self.assertIn("2 versions behind", self.words())
+        self.follow("Post")
+        rows = driver.find_elements(By.CSS_SELECTOR, "tbody tr")
+        self.assertEqual(len(rows), 50)
+        self.follow("Next page")
+        keys = [e.text for e in driver.find_elements(By.CSS_SELECTOR, "tbody th")]
+        self.assertEqual(keys, page.sql("SELECT Z_PK FROM ZPOST WHERE Z_PK > 50 ORDER BY 1").split())
+        post, author = page.sql("SELECT Z_PK, ZAUTHOR FROM ZPOST WHERE Z_PK > 50 AND ZAUTHOR > 0 LIMIT 1").split("|")
+        self.follow(post)
+        self.follow(f"User {author}")
+        self.assertEqual(driver.find_element(By.TAG_NAME, "h1").text, f"User {author}")
+        page_of_user = driver.current_url
+        posts = page.sql(f"SELECT Z_PK FROM ZPOST WHERE ZAUTHOR = {author} ORDER BY 1 LIMIT 1")
+        driver.find_element(By.CSS_SELECTOR, f"a[href='/object?entity=Post&key={posts}']").click()
+        driver.back()
+        self.assertEqual(driver.current_url, page_of_user)
+
+        # Search, by keyboard alone.
+        self.open("/objects?entity=Post")
+        driver.find_element(By.TAG_NAME, "body").send_keys("/")
+        self.assertEqual(driver.switch_to.active_element.get_attribute("id"), "find")
+        word = page.sql("SELECT ZTEXT FROM ZPOST WHERE Z_PK = 7").split()[0]
+        driver.switch_to.active_element.send_keys(word, Keys.ENTER)
+        WebDriverWait(driver, 20).until(expected_conditions.url_contains("find="))
+        keys = [e.text for e in driver.find_elements(By.CSS_SELECTOR, "tbody th")]
+        self.assertIn("7", keys)
+        quoted = word.replace("'", "''")
+        self.assertEqual(
+            len(keys), int(page.sql(f"SELECT min(50, count(*)) FROM ZPOST WHERE ZTEXT LIKE '%{quoted}%'")))
+
+        # Back up.
+        before = page.contents()
+        self.follow("Backups")
+        self.follow("Create backup …")
+        self.assertIn("Nothing is replaced", self.words())
+        self.assertFalse((pathlib.Path(f"{page.store}.moult") / "backups").exists())
+        self.press("Create backup")
+        self.assertIn("was written to", self.ended())
+        backups = list((pathlib.Path(f"{page.store}.moult") / "backups").iterdir())
+        self.assertEqual(len(backups), 1)
+        self.assertEqual(page.contents(backups[0] / "forum.sqlite"), before)
+
+        # Rehearse.
+        self.follow("Plan")
+        self.press("Rehearse")
+        self.assertIn("Done.", self.ended())
+        self.assertEqual(page.contents(), before)
+
+        # Migrate.
+        self.follow("Plan")
+        self.follow("Migrate …")
+        self.assertIn(f"{page.store} will be replaced", self.words())
+        for box in driver.find_elements(By.ID, "accept"):
+            box.click()
+        self.press("Migrate")
+        self.assertIn("Done.", self.ended())
+        status = page.moult("status", page.store, "--model", page.model, "--json")
+        self.assertIn('"current"', status)
+        self.assertEqual(page.sql("PRAGMA integrity_check; PRAGMA foreign_key_check"), "ok")
+        self.assertEqual(page.sql("SELECT count(*) FROM ZPOST"), "60")
+        self.open("/")
+        self.assertIn("of the newest version", self.words())
+        self.follow("History")
+        self.assertIn("migrate", self.words())
+
+        # Restore.
+        self.follow("Backups")
+        driver.find_element(By.CSS_SELECTOR, f"a[aria-label='Restore {backups[0].name}']").click()
+        self.assertIn("will be replaced", self.words())
+        self.press("Restore")
+        self.assertIn("is the backup", self.ended())
+        self.assertEqual(page.contents(), before)
+        self.open("/")
+        self.assertIn("2 versions behind", self.words())
+
+    PLACES = ["/", "/model", "/objects?entity=Post", "/object?entity=User&key=1", "/plan", "/findings", "/history",
+              "/backups", "/confirm?do=migrate", "/nothing"]
+
+    def test_looks(self):
+        """Each page passes axe in light and dark, and is no wider than a narrow window."""
+        folder = pathlib.Path(importlib.util.find_spec("axe_playwright_python").origin).parent
+        axe = (folder / "axe.min.js").read_text()
+        driver = self.driver
+        faults = []
+        every = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+        # Only the colours differ between the two.
+        for scheme, rules in (("light", {"runOnly": every}), ("dark", {"runOnly": ["color-contrast"]})):
+            self.scheme(scheme)
+            for place in self.PLACES:
+                self.open(place)
+                # By the protocol: the page's own policy lets no other script in.
+                driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe})
+                found = driver.execute_async_script(
+                    "const [rules, done] = arguments; axe.run(document, rules).then((r) => done(r.violations.map((v) => "
+                    "v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | '))));", rules)
+                faults += [f"{scheme} {place} {fault}" for fault in found]
+        self.width(400)
+        for place in self.PLACES:
+            self.open(place)
+            width = driver.execute_script("return document.documentElement.scrollWidth")
+            if width > 400:
+                faults.append(f"{place} is {width} pixels wide at 400")
+        self.assertEqual(faults, [])
+        # What the missing page is logged as.
+        driver.get_log("browser")
+
+    def test_keyboard(self):
+        """The keyboard reaches every link, field and button, and shows where it is."""
+        driver = self.driver
+        for place in ("/", "/plan", "/backups", "/objects?entity=User"):
+            self.open(place)
+            wanted = driver.execute_script(
+                "return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), summary')]"
+                ".filter((e) => e.checkVisibility()).length")
+            seen = set()
+            for _ in range(400):
+                driver.switch_to.active_element.send_keys(Keys.TAB)
+                element, outline = driver.execute_script(
+                    "const e = document.activeElement; const s = getComputedStyle(e);"
+                    "return [e, s.outlineStyle != 'none' || e.matches('.skip')]")
+                if element.tag_name == "body" or element in seen:
+                    break
+                self.assertTrue(outline, f"{place}: no focus to be seen at {element.get_attribute('outerHTML')[:100]}")
+                seen.add(element)
+            reached = [e for e in seen if e.tag_name in ("a", "button", "input", "summary")]
+            self.assertEqual(len(reached), wanted, place)
+        self.open("/")
+        driver.switch_to.active_element.send_keys(Keys.TAB)
+        driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.assertEqual(driver.switch_to.active_element.get_attribute("id"), "content")
+
+    def test_pictures(self):
+        """The model's picture is there, with its text; screenshots are kept where they are asked for."""
+        driver = self.driver
+        self.open("/model")
+        self.assertGreater(driver.execute_script("return document.querySelector('img').naturalWidth"), 200)
+        if not self.pictures_folder:
+            return
+        self.pictures_folder.mkdir(exist_ok=True)
+        for scheme in ("light", "dark"):
+            self.scheme(scheme)
+            for name, place in (("store", "/"), ("objects", "/objects?entity=Post"), ("plan", "/plan"),
+                                ("object", "/object?entity=User&key=1"), ("model", "/model"),
+                                ("findings", "/findings"), ("confirm", "/confirm?do=migrate")):
+                self.open(place)
+                driver.save_screenshot(str(self.pictures_folder / f"browse-{name}-{scheme}.png"))
+        self.width(400)
+        for name, place in (("store", "/"), ("objects", "/objects?entity=Post"), ("plan", "/plan")):
+            self.open(place)
+            driver.save_screenshot(str(self.pictures_folder / f"browse-{name}-narrow.png"))
