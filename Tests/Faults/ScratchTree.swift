@@ -9,7 +9,7 @@ enum ScratchTree {
         let path = try system.resolve(system.temporaryFolder) + "/\(name)-\(getpid())"
         try remove(path)
         try system.makeFolder(path, .byUmask)
-        defer { try? remove(path) }
+        defer { removeInTime(path) }
         return try body(path)
     }
 
@@ -18,11 +18,13 @@ enum ScratchTree {
         let system = POSIXSystem()
         for entry in try system.list(system.temporaryFolder) where entry.hasPrefix(name + "-") {
             guard let identifier = pid_t(entry.dropFirst(name.count + 1)), kill(identifier, 0) != 0 else { continue }
-            // Its own processes end a moment after it.
-            for _ in 0..<5 where (try? remove(system.resolve(system.temporaryFolder) + "/" + entry)) == nil {
-                usleep(50_000)
-            }
+            removeInTime(try system.resolve(system.temporaryFolder) + "/" + entry)
         }
+    }
+
+    /// The processes of a campaign that was interrupted end a moment after it, which is long on a busy machine.
+    private static func removeInTime(_ path: String) {
+        for _ in 0..<200 where (try? remove(path)) == nil { usleep(50_000) }
     }
 
     /// With the volumes that a killed process has left mounted in it.
