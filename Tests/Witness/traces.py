@@ -1,6 +1,15 @@
-"""witness.py ORIGINAL FIXTURE: prints texts of the original that are in the fixture's bytes."""
+"""traces.py ORIGINAL COPY: prints texts of the original that are in the fixture's bytes."""
 import os, re, shutil, sqlite3, sys, tempfile, zlib
 original, fixture = sys.argv[1:3]
+
+
+def row_counts(db):
+    """Of all tables but virtual ones and those that these keep their rows in."""
+    names = [t.decode() for (t,) in db.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY 1").fetchall()]
+    return [(t, db.execute('SELECT count(*) FROM "%s"' % t.replace('"', '""')).fetchone()[0]) for t in names]
+
+
 with tempfile.TemporaryDirectory() as folder:
     copy = os.path.join(folder, 'store')
     for suffix in ('', '-wal'):
@@ -29,8 +38,7 @@ with tempfile.TemporaryDirectory() as folder:
                     except UnicodeDecodeError: pass
                     # Runs of characters in blobs, as strings(1) finds them.
                     for run in re.findall(rb'[ -~]{6,}', value): texts.add(run)
-    counts = [(t.decode(), db.execute('SELECT count(*) FROM "%s"' % t.decode().replace('"', '""')).fetchone()[0])
-              for (t,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1").fetchall()]
+    counts = row_counts(db)
     db.close()
 data = open(fixture, 'rb').read()
 stem = os.path.join(os.path.dirname(fixture), '.' + os.path.splitext(os.path.basename(fixture))[0] + '_SUPPORT')
@@ -39,8 +47,7 @@ for root, _, files in os.walk(stem):
 found = [t for t in texts if len(t) >= 4 and t in data and t not in known and re.search(rb'[^\W_]', t)]
 f = sqlite3.connect('file:%s?mode=ro' % fixture, uri=True)
 f.text_factory = bytes
-new = [(t.decode(), f.execute('SELECT count(*) FROM "%s"' % t.decode().replace('"', '""')).fetchone()[0])
-       for (t,) in f.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1").fetchall()]
+new = row_counts(f)
 ok = f.execute('PRAGMA integrity_check').fetchone()[0].decode()
 print(len(texts), 'texts,', len(found), 'found', 'counts', 'equal' if counts == new else 'DIFFER', ok)
 for t in sorted(found)[:40]: print('   ', t)

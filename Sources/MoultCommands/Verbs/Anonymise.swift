@@ -16,7 +16,7 @@ extension Verb {
         operands: [.store], options: [anonymiseOut, rule, anonymiseSeed, .model, .order],
         examples: [
             "moult anonymise forum.sqlite -o fixture.sqlite",
-            "moult anonymise forum.sqlite -o fixture.sqlite --seed 7 --rule Post.text=erase --rule Tag=keep",
+            "moult anonymise forum.sqlite -o fixture.sqlite --seed 7 --rule Post.text=erase --rule Thread=keep",
         ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)

@@ -119,7 +119,7 @@ package struct AnonymousCopy {
                 found.formUnion(originals.all(in: bytes))
             }
         }
-        found.subtract(originals.all(in: database.schemaBytes))
+        for bytes in database.standIns.kept.union([database.schemaBytes]) { found.subtract(originals.all(in: bytes)) }
         guard found.allSatisfy({ $0.count < 12 }) else {
             throw MigrationError(
                 .verificationFailed, "The copy still contained a text of the store, so it was removed.",

@@ -82,11 +82,13 @@ struct AnonymousDatabase {
 
     // MARK: - What depends on rows
 
+    private var virtualTables: [Catalogue.Entry] { snapshot.catalogue.tables.filter(\.isVirtual) }
+
     /// Removes the triggers, some of which only Core Data can run, but those of R-trees.
     ///
     /// - Returns: the statements that make them.
     private func removeTriggers() throws -> [String] {
-        let trees = Set(layout.virtualTables.map(\.name))
+        let trees = virtualTables.filter(\.isTree).map(\.name)
         let triggers = snapshot.catalogue.entries.filter { entry in
             entry.kind == .trigger && !trees.contains { entry.name.hasPrefix($0 + "_") }
         }
@@ -96,8 +98,7 @@ struct AnonymousDatabase {
 
     /// Makes the virtual tables again that are an app's own: what their modules keep is not known.
     private func emptyVirtualTables() throws -> [String] {
-        let trees = Set(layout.virtualTables.map(\.name))
-        let others = snapshot.catalogue.tables.filter { $0.isVirtual && !trees.contains($0.name) }
+        let others = virtualTables.filter { !$0.isTree }
         for table in others {
             try connection.execute("DROP TABLE main.\(table.name.quotedName)")
             try connection.execute(table.sql ?? "")
@@ -140,6 +141,13 @@ struct AnonymousDatabase {
         try plain.setEntities(model.entities.map(\.withoutNotes))
         guard plain != model else { return }
         try connection.run("UPDATE Z_MODELCACHE SET Z_CONTENT = ?", [.blob(try plain.modelCache())])
+    }
+}
+
+extension Catalogue.Entry {
+    /// Whether a virtual table is one of Core Data's R-trees, which its triggers fill.
+    fileprivate var isTree: Bool {
+        name.hasPrefix("Z_RT_") && sql?.uppercased().contains("USING RTREE (Z_PK INTEGER PRIMARY KEY") == true
     }
 }
 

@@ -37,13 +37,14 @@ extension AnonymousRows {
     /// model.
     static func all(of connection: Connection, layout: StoreLayout, rules: StandInRules) throws -> [AnonymousRows] {
         let catalogue = try connection.catalogue()
-        let virtual = catalogue.tables.filter(\.isVirtual).map { $0.name + "_" }
-        let own = Set(StoreSnapshot.coreTables + layout.joinTables.map(\.name))
+        // The tables in which the modules of virtual tables keep their rows, and no other that has such a name.
+        let shadows = try connection.rows("SELECT name FROM pragma_table_list WHERE type = 'shadow'") {
+            $0.text(0) ?? ""
+        }
+        let own = Set(StoreSnapshot.coreTables + layout.joinTables.map(\.name) + shadows)
         return try catalogue.tables.flatMap { entry -> [AnonymousRows] in
             let name = entry.name
-            guard !entry.isVirtual, !own.contains(name), !name.hasPrefix("sqlite_"),
-                !virtual.contains(where: name.hasPrefix)
-            else { return [] }
+            guard !entry.isVirtual, !own.contains(name), !name.hasPrefix("sqlite_") else { return [] }
             let columns = try connection.columns(of: name)
             if let table = layout.table(named: name) { return objects(in: table, columns, layout, rules) }
             if name == "ACHANGE" { return changes(columns, layout, rules) }

@@ -148,7 +148,7 @@ final class AnonymousTables: @unchecked Sendable {
     ) -> SQLiteValue {
         if !isNoting { unchanged[place] += 1 }
         guard let bytes = value.blob else { return value }
-        if cell.storageClass == .text { standIns.keep(bytes) }
+        standIns.keep(bytes)
         guard column.kind == .external, case .file(let name)? = ExternalStorage.Cell(bytes) else { return value }
         keptFiles.insert(name)
         return .blob(ExternalStorage.Cell.file(standIns.fileName(name)).bytes)

@@ -14,8 +14,8 @@ final class StandIns {
     private var texts: Set<[UInt8]> = []
     private var numbers: Set<Int64> = []
     private var fractions: Set<[UInt8]> = []
-    /// Texts that a rule keeps.
-    private var kept: Set<[UInt8]> = []
+    /// Texts and bytes that a rule keeps.
+    private(set) var kept: Set<[UInt8]> = []
     private var shortBytes: [[UInt8]: [UInt8]] = [:]
     private var usedBytes: Set<[UInt8]> = []
     private var made: Made?
@@ -38,7 +38,7 @@ final class StandIns {
 
     // MARK: - The two times
 
-    func keep(_ text: [UInt8]) { kept.insert(text) }
+    func keep(_ bytes: [UInt8]) { kept.insert(bytes) }
 
     /// Ends the first time.
     func make() {
