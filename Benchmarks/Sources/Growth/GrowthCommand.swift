@@ -5,8 +5,8 @@ struct GrowthCommand {
     /// What is done once to a store and measured; commands between two blank lines run one after another on the same
     /// fresh copy. A line that begins with `sql` changes the copy in between and is not measured.
     ///
-    /// Every verb is here but `completions`, which reads neither a model nor a store, and `test --crash`, which takes as
-    /// long as it is told to.
+    /// Every verb is here but `completions` and `manual`, which read neither a model nor a store, `test --crash` and
+    /// `browse`, which take as long as they are told to, and `init`, which asks.
     static let sittings = """
         hash MODEL
 
@@ -27,6 +27,29 @@ struct GrowthCommand {
         answer MODEL
 
         create NEW --model MODEL --fill 2
+
+        fixture NEW --model MODEL --fill 2
+
+        generate MODEL --for swift-data --out NEW
+
+        coexist MODEL
+        changelog MODEL
+        schema bump MODEL
+        checklist MODEL
+        diagram MODEL
+
+        diagram STORE
+        query STORE SELECT\tcount(*)\tFROM\tE0
+        checklist --for STORE MODEL
+
+        views STORE --out NEW
+
+        anonymise STORE --out NEW
+
+        export STORE --format sqlite --out NEW
+
+        export STORE --out NEW
+        import STORE NEW
 
         status STORE --model MODEL
         inspect STORE

@@ -1,6 +1,11 @@
-import Foundation
 import MoultEngine
 import MoultSystem
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A backup: a complete store in its own folder, with its original file names.
 public struct StoreBackup: Sendable, Equatable {

@@ -1,7 +1,12 @@
-import Foundation
 import MoultEngine
 import MoultModel
 import MoultSystem
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// One run in a store's history.
 public struct StoreRun: Sendable, Hashable, Identifiable {

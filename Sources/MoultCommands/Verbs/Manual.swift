@@ -17,7 +17,7 @@ extension Verb {
         }
         console.print([
             "format": 1, "files": JSONValue(pages.map { Path.join(folder, $0.file) }),
-        ]) { _ in ["Wrote \(pages.count) pages to \(folder.printable)."] }
+        ]) { _ in ["Wrote \(Quantity.count(pages.count, "page")) to \(folder.printable)."] }
         return .done
     }
 }

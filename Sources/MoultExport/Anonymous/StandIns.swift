@@ -106,13 +106,18 @@ final class StandIns {
 
     private func uuid(text: String) -> String {
         guard let bytes = TextKind.uuidBytes(text) else { return text }
-        let digits = uuid(bytes).hexadecimal
-        var new = ""
-        for (place, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(place) { new.append("-") }
-            new.append(digit)
-        }
+        let new = Self.uuid(uuid(bytes).hexadecimal)
         return text.contains { $0.isLowercase } ? new.lowercased() : new.uppercased()
+    }
+
+    /// As a text is written, of 32 digits.
+    private static func uuid(_ digits: String) -> String {
+        var text = ""
+        for (place, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(place) { text.append("-") }
+            text.append(digit)
+        }
+        return text
     }
 
     // MARK: - Numbers
@@ -162,7 +167,9 @@ final class StandIns {
             var new = random(16, for: bytes, salt)
             new[6] = new[6] & 0x0F | bytes[6] & 0xF0
             new[8] = new[8] & 0x3F | bytes[8] & 0xC0
-            if originals.first(in: new) == nil { return new }
+            let digits = new.hexadecimal
+            let forms = [new, Array(Self.uuid(digits.lowercased()).utf8), Array(Self.uuid(digits.uppercased()).utf8)]
+            if forms.allSatisfy({ originals.first(in: $0) == nil }) { return new }
         }
         return random(16, for: bytes, 16)
     }
