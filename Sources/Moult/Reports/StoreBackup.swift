@@ -2,9 +2,9 @@ import MoultEngine
 import MoultSystem
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// A backup: a complete store in its own folder, with its original file names.

@@ -3,9 +3,9 @@ import MoultModel
 import MoultSystem
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// One run in a store's history.
