@@ -12,8 +12,17 @@ func tests(_ name: String, _ dependencies: [String]) -> Target {
     .testTarget(name: name, dependencies: dependencies.map { .byName(name: $0) })
 }
 
-func system(_ name: String, _ pkgConfig: String, apt: String) -> Target {
-    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+/// A library of the system. macOS has SQLite, zlib and Expat itself, and SQLite has to be that one: Core Data uses it, and
+/// two in one process break each other's locks. The other two are Homebrew's there.
+func system(_ name: String, _ pkgConfig: String, apt: String, brew: String? = nil) -> Target {
+    #if os(macOS)
+        let package = brew.map { _ in pkgConfig }
+    #else
+        let package = Optional(pkgConfig)
+    #endif
+    return .systemLibrary(
+        name: name, pkgConfig: package,
+        providers: brew.map { [.apt([apt]), .brew([$0])] } ?? [.apt([apt])])
 }
 
 /// The folder of the toolchain's own SwiftSyntax, `lib/swift/host`, found from the library that runs this manifest; nil
@@ -50,6 +59,8 @@ func swiftSyntaxProducts(_ names: [String]) -> [Target.Dependency] {
 
 let package = Package(
     name: "Moult",
+    // Mutex is a part of these systems and later ones.
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Moult", targets: ["Moult"]),
         .library(name: "MoultCoreData", targets: ["MoultCoreData"]),
@@ -64,9 +75,9 @@ let package = Package(
     targets: [
         system("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", "zlib", apt: "zlib1g-dev"),
-        system("CCrypto", "libcrypto", apt: "libssl-dev"),
+        system("CCrypto", "libcrypto", apt: "libssl-dev", brew: "openssl@3"),
         system("CExpat", "expat", apt: "libexpat1-dev"),
-        system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev"),
+        system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
 
         module("MoultModel", ["CCrypto"]),
         module("MoultSystem", ["MoultModel", "CCrypto"]),

@@ -25,7 +25,11 @@ package struct ChildProgram: Sendable {
         _ program: String, _ arguments: [String], input: String = "/dev/null", output: String = "/dev/null",
         errors: String = "/dev/null", settings: [String: String?] = [:]
     ) throws {
-        var actions = posix_spawn_file_actions_t()
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+        #endif
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)

@@ -72,6 +72,9 @@
             return identifiers.sorted().map { RunningProcess(identifier: $0, name: name(ofProcess: $0)) }
         }
 
+        /// The path of this program.
+        package static func ownProgram() throws -> String { try POSIXSystem().resolve("/proc/self/exe") }
+
         private func name(ofProcess identifier: Int32) -> String {
             guard let bytes = try? read("/proc/\(identifier)/comm") else { return "" }
             return String(decoding: bytes.filter { $0 >= 0x20 }, as: UTF8.self)

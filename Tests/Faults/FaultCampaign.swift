@@ -27,7 +27,7 @@ struct FaultCampaign {
 
     init(_ options: FaultOptions, countsAllocations: Bool) throws {
         self.options = options
-        program = try POSIXSystem().resolve("/proc/self/exe")
+        program = try POSIXSystem.ownProgram()
         if !countsAllocations { say("SKIPPED: SQLite's allocations cannot be counted here") }
         let build = try POSIXSystem().digest(of: program).prefix(8).map { String(format: "%02x", $0) }.joined()
         let folder = "\(options.results ?? "")/\(build)-\(options.seeds)"

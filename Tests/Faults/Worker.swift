@@ -16,7 +16,7 @@ final class Worker {
         var environment = ["TMPDIR": ground.temporaryFolder]
         if let user { environment["MOULT_FAULTS_USER"] = "\(user)" }
         process = try ChildProcess(
-            try POSIXSystem().resolve("/proc/self/exe"), ["--work", ground.faultCase.name, ground.store],
+            try POSIXSystem.ownProgram(), ["--work", ground.faultCase.name, ground.store],
             output: .read, environment: environment)
         // The work begins now, and not with the start of the program.
         while !text.contains(Self.mark), try readSome() {}

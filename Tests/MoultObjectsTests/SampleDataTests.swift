@@ -47,6 +47,44 @@ struct SampleDataTests {
         #expect(try SQLiteShell.run(path, wrong) == "0\n1|1|1\n")
     }
 
+    @Test("a required enum of SwiftData's has one case in every object, an optional one at most one")
+    func enums() throws {
+        func kind(_ name: String, _ cases: [String], isOptional: Bool) -> AttributeDescription {
+            .init(
+                name: name, type: .composite, isOptional: isOptional,
+                elements: cases.map { .init(name: $0, type: .string) },
+                userInfo: ["EnumType": "Kind"].merging(cases == [name] ? [:] : ["enum": cases.joined(separator: ",")]) {
+                    first, _ in first
+                })
+        }
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Boat",
+                attributes: [
+                    kind("rig", ["sloop", "ketch", "yawl"], isOptional: false),
+                    kind("paint", ["paint"], isOptional: false),
+                    kind("mood", ["calm", "wild"], isOptional: true),
+                ])
+        ])
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Boats.sqlite"
+        let maker = try StoreMaker(ModelVersion(names: ["1"], model: model))
+        try maker.make(at: path)
+        let writer = try ObjectWriter(store: path, layout: maker.layout)
+        try SampleData(seed: 3, count: 40).fill(writer)
+        try writer.finish()
+        let used = "(ZSLOOP IS 'sloop') + (ZKETCH IS 'ketch') + (ZYAWL IS 'yawl')"
+        let any = "(ZSLOOP NOT NULL) + (ZKETCH NOT NULL) + (ZYAWL NOT NULL)"
+        let mood = "(ZCALM NOT NULL) + (ZWILD NOT NULL)"
+        #expect(
+            try SQLiteShell.run(
+                path,
+                """
+                SELECT count(*), sum(\(used) = 1), sum(\(any) = 1), count(ZPAINT), max(\(mood)), min(\(mood)) FROM ZBOAT;
+                SELECT count(ZSLOOP) > 9, count(ZKETCH) > 9, count(ZYAWL) > 9 FROM ZBOAT
+                """) == "40|40|40|40|1|0\n1|1|1\n")
+    }
+
     @Test("both ends of every kind of relationship agree")
     func relationships() throws {
         let (folder, path) = try filled(SampleData(seed: 9))

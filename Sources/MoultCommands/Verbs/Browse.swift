@@ -40,7 +40,7 @@ extension Verb {
             "allowsChanges": .bool(invocation[allowChanges]), "port": JSONValue(port), "isJSON": .bool(console.isJSON),
         ]
         console.flush()
-        let own = Path.join(Path.folder(of: try POSIXSystem().resolve("/proc/self/exe")), "moult-browse")
+        let own = Path.join(Path.folder(of: try POSIXSystem.ownProgram()), "moult-browse")
         for program in [own, "moult-browse"] { try ProgramRun.replace(by: program, [document.compact]) }
         throw MigrationError(
             .unsupported, "The program moult-browse is not installed, which serves the page.", place: own,

@@ -63,7 +63,7 @@ extension Verb {
     }
 
     private static func testKills(_ invocation: Invocation, _ kills: Int, _ console: Console) throws -> Bool {
-        let program = try POSIXSystem().resolve("/proc/self/exe")
+        let program = try POSIXSystem.ownProgram()
         let passed = invocation.arguments(of: [
             .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix, .allowLargeQuarantine,
             .config,

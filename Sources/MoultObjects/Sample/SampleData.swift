@@ -53,16 +53,43 @@ package struct SampleData: Sendable {
                 && writer.layout.column(forAttribute: attribute.name, in: entity) != nil
         }
         let unique = Self.uniqueAttributes(of: entity, in: model)
+        let enums = model.lineage(of: entity).flatMap(\.attributes).filter(\.isEnum)
         let inserter = try writer.inserter(entity.name, attributes.map(\.name))
         return try (0..<number).map { position in
-            try inserter.insert(
+            let cases = Self.cases(of: enums, position: position)
+            return try inserter.insert(
                 attributes.map { attribute in
-                    PropertyValue.attribute(
+                    if let chosen = cases[attribute.name] { return .attribute(chosen) }
+                    return PropertyValue.attribute(
                         unique.contains(attribute.name)
                             ? values.uniqueValue(of: attribute.description, position: offset + position)
                             : values.value(of: attribute.description, position: position))
                 })
         }
+    }
+
+    /// What the columns of enums hold, by name: SwiftData cannot read an object whose enum has no case, or two. Which raw
+    /// values an enum has, no model says; one that is required gets any.
+    private static func cases(of enums: [AttributeDescription], position: Int) -> [String: AttributeValue?] {
+        var values: [String: AttributeValue?] = [:]
+        for attribute in enums {
+            let isNone = attribute.isOptional && position % 5 == 0
+            let leaves = attribute.leaves
+            let names = attribute.elements.map(\.name)
+            if attribute.userInfo[AttributeDescription.enumCasesKey] == names.joined(separator: ",") {
+                for (index, leaf) in leaves.enumerated() {
+                    values.updateValue(
+                        !isNone && index == position % leaves.count ? .string(names[index]) : nil, forKey: leaf.name)
+                }
+            } else if !isNone, let leaf = leaves.first, leaves.count == 1, leaf.type == .string {
+                values[leaf.name] = .string(["first", "second", "third"][position % 3])
+            } else if !isNone, let leaf = leaves.first, leaves.count == 1,
+                [.integer16, .integer32, .integer64].contains(leaf.type)
+            {
+                values[leaf.name] = .integer(Int64(position % 3))
+            }
+        }
+        return values
     }
 
     /// One attribute of each constraint that an entity declares or inherits: a value of its own there is enough.
