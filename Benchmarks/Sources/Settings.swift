@@ -17,6 +17,8 @@ struct Settings {
     var only = ""
     /// The one kind of migration of the group "budget" to run; all of them when empty.
     var kind = ""
+    /// The beginnings of the commands of the group "growth" to measure, separated by commas; all of them when empty.
+    var verbs: [String] = []
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
@@ -33,11 +35,12 @@ struct Settings {
             case "--results": results = rest.popFirst() ?? results
             case "--only": only = rest.popFirst() ?? ""
             case "--kind": kind = rest.popFirst() ?? ""
+            case "--verbs": verbs = (rest.popFirst() ?? "").split(separator: ",").map(String.init)
             default:
                 throw MigrationError(
                     .usage, "There is no option \(word).",
                     remedy:
-                        "Use --rows N, --rounds N, --quick, --no-large, --only GROUP, --kind KIND, --scratch FOLDER, --results FILE."
+                        "Use --rows N, --rounds N, --quick, --no-large, --only GROUP, --kind KIND, --verbs WORDS, --scratch FOLDER, --results FILE."
                 )
             }
         }

@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultModel
 import MoultModelFiles
 import MoultPlan
@@ -189,7 +190,7 @@ struct AnswerSession {
                 .usage, "There is no file for the answers. Nothing was recorded.",
                 remedy: "Name one: --answers FILE.")
         }
-        try POSIXSystem().writeAtomically(kept.json, to: path, .byUmask)
+        try UnfinishedPath.replace([(path, kept.json)], .byUmask, POSIXSystem())
     }
 }
 

@@ -21,7 +21,7 @@ package struct ExitCode: Sendable, Hashable {
     package static let failed = ExitCode(number: 5)
     /// The budget was used up; called again, it continues. The store is as it was.
     package static let unfinished = ExitCode(number: 6)
-    /// Standard output could not be written, such as to a full disk; what the verb did is done.
+    /// Standard output, or the file of --profile, could not be written, such as to a full disk; what the verb did is done.
     package static let unwritten = ExitCode(number: 74)
     /// Standard output has no reader any more, as after `| head`: what a shell says of a program that SIGPIPE has ended.
     package static let unread = ExitCode(number: 128 + SIGPIPE)

@@ -46,9 +46,8 @@ extension MigrationError {
         if [ENOSPC, EDQUOT].contains(system) { return true }
         // SQLite tries to open for reading what it could not make, and that error is the one it keeps.
         var volume = statvfs()
-        guard result & 0xff == SQLITE_CANTOPEN, place.hasPrefix("/"),
-            let slash = place.lastIndex(of: "/"), statvfs(String(place[...slash]), &volume) == 0
-        else { return false }
+        let folder = place.lastIndex(of: "/").map { String(place[...$0]) } ?? "."
+        guard result & 0xff == SQLITE_CANTOPEN, statvfs(folder, &volume) == 0 else { return false }
         return volume.f_bavail == 0 || volume.f_files > 0 && volume.f_favail == 0
     }
 

@@ -37,7 +37,7 @@ extension POSIXSystem {
     }
 
     package func rename(_ path: String, toUnused newPath: String) throws {
-        if renameExclusively(path, newPath) == 0 { return }
+        if rename(path, newPath, .toUnused) == 0 { return }
         guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw failure(to: newPath, from: path) }
         // A volume that cannot: a second name replaces nothing either. A folder has only one, and replaces no other that
         // holds anything.
@@ -50,22 +50,31 @@ extension POSIXSystem {
         }
     }
 
+    package func exchange(_ path: String, with other: String) throws -> Bool {
+        if rename(path, other, .exchanging) == 0 { return true }
+        guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw MigrationError.system("rename", path) }
+        return false
+    }
+
     private func failure(to newPath: String, from path: String) -> MigrationError {
         [EEXIST, ENOTEMPTY].contains(errno) ? .taken(newPath) : .system("rename", path)
     }
 
+    private enum Rename { case toUnused, exchanging }
+
     /// `man 2 renameat2`, which Glibc's module for Swift does not have.
-    private func renameExclusively(_ path: String, _ newPath: String) -> Int32 {
+    private func rename(_ path: String, _ newPath: String, _ kind: Rename) -> Int32 {
         #if canImport(Glibc)
             typealias Call = @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
             guard let symbol = dlsym(nil, "renameat2") else {
                 errno = ENOSYS
                 return -1
             }
-            let noReplace: UInt32 = 1
-            return unsafeBitCast(symbol, to: Call.self)(AT_FDCWD, path, AT_FDCWD, newPath, noReplace)
+            // RENAME_NOREPLACE and RENAME_EXCHANGE.
+            let flags: UInt32 = kind == .toUnused ? 1 : 2
+            return unsafeBitCast(symbol, to: Call.self)(AT_FDCWD, path, AT_FDCWD, newPath, flags)
         #else
-            return renamex_np(path, newPath, UInt32(RENAME_EXCL))
+            return renamex_np(path, newPath, UInt32(kind == .toUnused ? RENAME_EXCL : RENAME_SWAP))
         #endif
     }
 

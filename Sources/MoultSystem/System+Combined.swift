@@ -16,6 +16,8 @@ extension System {
 }
 
 extension System {
+    package func exchange(_ path: String, with other: String) throws -> Bool { false }
+
     /// Seconds since the clock that never goes back said `start`.
     ///
     /// - Parameter end: what it says now, or has said later; nil to look at it.

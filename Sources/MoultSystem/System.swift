@@ -41,6 +41,10 @@ package protocol System: Sendable {
     ///
     /// - Throws: `usage` if something has the name.
     func rename(_ path: String, toUnused newPath: String) throws
+    /// Gives two files or folders the names of each other, in one step.
+    ///
+    /// - Returns: false, and changes nothing, where the volume cannot.
+    func exchange(_ path: String, with other: String) throws -> Bool
     /// Removes a file, or an empty folder; false where nothing has that name.
     @discardableResult func remove(_ path: String) throws -> Bool
     /// A folder that is there already is fine, and keeps its rights.

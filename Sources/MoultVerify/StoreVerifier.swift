@@ -105,6 +105,28 @@ package struct StoreVerifier {
         }
     }
 
+    /// Tables, indexes, triggers and views that neither a new store nor the store in another schema has.
+    ///
+    /// - Parameter tables: others that may be there, with what belongs to them.
+    package func surplus(besides source: String = "source", and tables: Set<String> = []) throws -> [Finding] {
+        let known = Set(
+            try connection.catalogue(schema: source).entries.map { "\($0.kind.rawValue) \($0.name)" }
+                + shape.objects.map { "\($0.kind) \($0.name)" })
+        // The tables in which a virtual table keeps its rows come with it.
+        let shadows = shape.objects.filter { $0.sql.hasPrefix("CREATE VIRTUAL") }.map { $0.name + "_" }
+        return try connection.catalogue(schema: schema).entries.compactMap { entry in
+            let isExpected =
+                known.contains("\(entry.kind.rawValue) \(entry.name)") || entry.name.hasPrefix("sqlite_")
+                || tables.contains(entry.tableName) || shadows.contains { entry.name.hasPrefix($0) }
+            return isExpected
+                ? nil
+                : finding(
+                    "schema-surplus", .error, place: entry.name,
+                    "The \(entry.kind.rawValue) \(entry.name) is in neither the old store nor a new one.",
+                    "The store is unchanged. Please report this.")
+        }
+    }
+
     private typealias PrimaryKeyRow = (name: String, superNumber: Int, max: Int64?)
 
     /// `Z_PRIMARYKEY` numbers the entities as it should, and counts no fewer keys than there are.

@@ -95,7 +95,7 @@ import Testing
             "UPDATE main.ZPARTY SET ZEMPLOYER = 21 WHERE ZEMPLOYER IS NOT NULL",
             "UPDATE main.ZPARTY SET ZTAG = 'x' WHERE Z_PK = 3",
             "DELETE FROM main.ZPET WHERE Z_PK = (SELECT min(Z_PK) FROM main.ZPET)",
-            "UPDATE main.ZPARTY SET ZBODY = 2 WHERE ZBODY IS NOT NULL",
+            "UPDATE main.ZPARTY SET ZBODY = 2 WHERE ZBODY IS NOT NULL", "CREATE TABLE main.STRANGE (a)",
         ] {
             let prepared = try Self.prepare(store)
             var migration = try #require(try prepared.migration())

@@ -170,6 +170,9 @@ import Testing
         arguments: [
             "UPDATE main.ZNOTE SET ZTITLE = 'x' WHERE Z_PK = 1", "DELETE FROM main.ZNOTE WHERE Z_PK = 2",
             "ALTER TABLE main.ZNOTE ADD COLUMN ZSTRANGE INTEGER", "UPDATE main.ZNOTE SET Z_ENT = 9",
+            "CREATE TABLE main.STRANGE (a)", "CREATE INDEX main.STRANGE ON ZNOTE (ZTITLE)",
+            "CREATE VIEW main.STRANGE AS SELECT 1",
+            "CREATE TRIGGER main.STRANGE AFTER DELETE ON ZNOTE BEGIN SELECT 1; END",
         ])
     func wrong(sql: String) throws {
         let versions = try Self.notes { $0.attributes.append(.init(name: "mark", type: .string)) }

@@ -9,6 +9,13 @@ extension Benchmarks {
     /// What the start of the process varies by: less is taken as this much.
     private static let leastSeconds = 0.005
 
+    private var sittings: [[GrowthCommand]] {
+        let verbs = settings.verbs
+        return GrowthCommand.sittings.filter { sitting in
+            verbs.isEmpty || sitting.contains { command in verbs.contains { command.name.hasPrefix($0) } }
+        }
+    }
+
     func growth() throws -> [Figure] {
         guard FileManager.default.isExecutableFile(atPath: moult) else {
             note("SKIPPED: there is no \(moult)")
@@ -24,7 +31,7 @@ extension Benchmarks {
             let sizes = try Self.factors.map { factor in
                 try leastTimes(dimension, factor).mapValues { max($0 - start, Self.leastSeconds) }
             }
-            for command in GrowthCommand.sittings.joined() where command.sql == nil {
+            for command in sittings.joined() where command.sql == nil {
                 let times = sizes.compactMap { $0[command.name] }
                 let steps = zip(times.dropFirst(), times).map { Step(small: $1, large: $0) }
                 cells[command.name, default: []].append(steps.isEmpty ? "" : Self.text(times, steps))
@@ -38,7 +45,7 @@ extension Benchmarks {
         }
         print((["| command"] + dimensions.map(\.rawValue)).joined(separator: " | ") + " |")
         print("|---" + dimensions.map { _ in "|---" }.joined() + "|")
-        for command in GrowthCommand.sittings.joined() {
+        for command in sittings.joined() {
             guard let row = cells.removeValue(forKey: command.name) else { continue }
             print((["| " + command.name] + row).joined(separator: " | ") + " |")
         }
@@ -66,7 +73,7 @@ extension Benchmarks {
         let store = try GrowthStore(dimension.size(factor), in: "\(folder)/growth-\(dimension)-\(factor)")
         defer { store.remove() }
         var least: [String: Double] = [:]
-        for sitting in GrowthCommand.sittings where dimension.isOfModel || sitting.contains(where: \.readsStore) {
+        for sitting in sittings where dimension.isOfModel || sitting.contains(where: \.readsStore) {
             for _ in 0..<settings.rounds {
                 try store.makeCopy()
                 for command in sitting {

@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultModel
 import MoultSystem
 
@@ -16,10 +17,10 @@ package struct BuildProduct {
     }
 
     /// Writes the product in place of what has its name.
-    package func write(_ system: some System) throws {
-        try removeLeftovers(system)
+    package func write(_ system: any System) throws {
         try system.makeFolders(Path.folder(of: path), rights)
-        let part = "\(path).\(system.processIdentifier).\(system.uniqueName()).part"
+        try UnfinishedPath.removeAbandoned(for: path, system)
+        let part = UnfinishedPath.make(for: path, system)
         do {
             for (name, bytes) in files {
                 let file = name.isEmpty ? part : Path.join(part, name)
@@ -35,10 +36,15 @@ package struct BuildProduct {
         try system.synchronise(Path.folder(of: path))
     }
 
-    /// A folder cannot replace a folder in one step: the old one first gets a name that the next run removes.
-    private func putInPlace(_ part: String, _ system: some System) throws {
+    /// Where a volume cannot exchange two folders, the old one first gets a name that the next run removes.
+    private func putInPlace(_ part: String, _ system: any System) throws {
         guard try system.status(of: path)?.kind == .folder else { return try system.rename(part, to: path) }
-        let old = "\(path).\(system.processIdentifier).\(system.uniqueName()).part"
+        if try system.exchange(part, with: path) {
+            // The product is in place; what is left of the old one goes with the next run.
+            _ = try? system.removeTree(part)
+            return
+        }
+        let old = UnfinishedPath.make(for: path, system)
         try system.rename(path, to: old)
         do {
             try system.rename(part, to: path)
@@ -46,30 +52,17 @@ package struct BuildProduct {
             try system.rename(old, to: path)
             throw error
         }
-        // The product is in place; what is left of the old one goes with the next run.
         _ = try? system.removeTree(old)
-    }
-
-    /// Removes the parts of processes that run no longer.
-    private func removeLeftovers(_ system: some System) throws {
-        let folder = Path.folder(of: path)
-        guard try system.exists(folder) else { return }
-        let prefix = Path.name(of: path) + "."
-        for name in try system.list(folder) where name.hasPrefix(prefix) && name.hasSuffix(".part") {
-            let middle = name.dropFirst(prefix.count).dropLast(".part".count).split(separator: ".")
-            guard middle.count == 2, middle[1].count == 16, let process = Int32(middle[0]),
-                process != system.processIdentifier, system.startTime(ofProcess: process) == nil
-            else { continue }
-            try system.removeTree(Path.join(folder, name))
-        }
     }
 }
 
 extension System {
     /// Makes a folder with those above it, as far as they are missing.
     package func makeFolders(_ path: String, _ rights: FileRights) throws {
-        guard try !exists(path) else { return }
-        try makeFolders(Path.folder(of: path), rights)
+        let status = try status(of: path)
+        if status?.kind == .folder { return }
+        if status == nil { try makeFolders(Path.folder(of: path), rights) }
+        // Throws where something else has the name.
         try makeFolder(path, rights)
     }
 }

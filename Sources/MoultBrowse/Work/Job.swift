@@ -18,6 +18,8 @@ final class Job: Sendable {
         /// What it has done, or why it has not; nil while it runs.
         var outcome: HTML?
         var hasFailed = false
+        /// Whether a disk has failed, possibly in the commit.
+        var isUncertain = false
     }
 
     /// A run with progress.
@@ -50,7 +52,8 @@ final class Job: Sendable {
                 state.withLock { $0.outcome = outcome }
             } catch {
                 let words = errorWords(error)
-                state.withLock { ($0.outcome, $0.hasFailed) = (words, true) }
+                let isUncertain = (error as? MigrationError)?.code == .inputOutput
+                state.withLock { ($0.outcome, $0.hasFailed, $0.isUncertain) = (words, true, isUncertain) }
             }
         }
         work.withLock { $0 = task }

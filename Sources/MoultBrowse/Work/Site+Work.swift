@@ -94,7 +94,10 @@ extension Site {
                 <p id="words" role="status">\(now.words)</p>\(cancel)
                 """, refreshes: true)
         }
-        let end: HTML = now.hasFailed ? "It has failed. The store is as it was." : "Done."
+        let end: HTML =
+            !now.hasFailed
+            ? "Done."
+            : now.isUncertain ? "It has failed." : "It has failed. The store is as it was."
         return page(
             job.title, at: nil,
             """

@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultReport
@@ -24,8 +25,9 @@ extension Verb {
             version, framework: try invocation.number(.framework) ?? FrameworkLevel.newest.number,
             history: invocation[history], experimental: invocation[.experimental])
         let sample = try invocation.sampleData(for: version.model)
-        try maker.make(at: path)
-        let objects = try sample.map { try $0.fill(path, maker.layout) } ?? [:]
+        let objects = try maker.makeWhole(at: path) { part in
+            try sample.map { try $0.fill(part, maker.layout) } ?? [:]
+        }
         console.say(maker.layout.findings)
         let counts = objects.sorted { $0.key.precedesInByteOrder($1.key) }
         console.print([

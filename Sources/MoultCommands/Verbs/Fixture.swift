@@ -29,10 +29,11 @@ extension Verb {
         let versions = try released(invocation, console)
         let models = versions.map(\.model)
         let framework = try invocation.number(.framework) ?? FrameworkLevel.newest.number
-        try system.makeFolder(folder)
+        try system.makeFolders(folder, .byUmask)
         var made: [Fixture] = []
         for version in versions {
             let path = Path.join(folder, "\(version.name).sqlite")
+            try UnfinishedStore.removeAbandoned(path, system)
             if try system.exists(path) || system.isLink(path) {
                 try check(path, version)
                 made.append(Fixture(version: version.name, path: path, size: try size(path, system), isKept: true))
@@ -42,14 +43,8 @@ extension Verb {
             sample.seed = UInt64(clamping: try invocation.number(.seed) ?? 1)
             sample.isHostile = invocation[extremes]
             let maker = try StoreMaker(version, framework: framework, history: false, experimental: false)
-            do {
-                try maker.make(at: path)
-                _ = try sample.fill(path, maker.layout)
-            } catch {
-                // A store that is only a part of one would be kept by the next call.
-                _ = try? system.remove(path)
-                throw error
-            }
+            // A store that is only a part of one would be kept by the next call.
+            try maker.makeWhole(at: path) { _ = try sample.fill($0, maker.layout) }
             made.append(Fixture(version: version.name, path: path, size: try size(path, system), isKept: false))
         }
         console.print([

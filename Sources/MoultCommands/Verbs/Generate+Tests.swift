@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultGenerate
 import MoultModel
 import MoultPlan
@@ -31,7 +32,7 @@ extension Verb {
         let merged = try tests.merged(into: existing.map { String(decoding: $0, as: UTF8.self) }, place: path)
         if existing != Array(merged.text.utf8) {
             try system.makeFolders(Path.folder(of: path), .byUmask)
-            try system.writeAtomically(Array(merged.text.utf8), to: path, .byUmask)
+            try UnfinishedPath.replace([(path, Array(merged.text.utf8))], .byUmask, system)
         }
         console.print([
             "format": 1, "path": .string(path),

@@ -1,4 +1,5 @@
 import Moult
+import MoultEngine
 import MoultGenerate
 import MoultModel
 import MoultModelFiles
@@ -42,7 +43,7 @@ extension Verb {
             let source = invocation[.model] ?? ""
             let rights: FileRights = try StoreProbe.isDatabase(source) ? .like(source) : .byUmask
             try system.makeFolders(folder, rights)
-            for (path, bytes) in changes { try system.writeAtomically(bytes, to: path, rights) }
+            try UnfinishedPath.replace(changes, rights, system)
         }
         let names = files.map { Path.join(folder, $0.name) }
         console.print([

@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultLint
 import MoultModel
 import MoultModelFiles
@@ -33,8 +34,9 @@ extension Verb {
         var lock = bundle.lock ?? ModelLock()
         let locks = lock.versions(of: bundle.path) == nil
         if locks { try lock.pin(bundle) }
-        try system.writeAtomically(Array((settings.indented + "\n").utf8), to: path, .byUmask)
-        if locks { try system.writeAtomically(Array(lock.contents.utf8), to: lockPath, .byUmask) }
+        // Where moult.json is, the model is locked.
+        if locks { try UnfinishedPath.replace([(lockPath, Array(lock.contents.utf8))], .byUmask, system) }
+        try UnfinishedPath.replace([(path, Array((settings.indented + "\n").utf8))], .byUmask, system)
         console.print([
             "format": 1, "path": .string(path), "model": .string(bundle.path),
             "profiles": JSONValue(profiles.map(\.rawValue)), "lock": .string(lockPath),

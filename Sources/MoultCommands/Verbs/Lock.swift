@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultModel
 import MoultModelFiles
 import MoultReport
@@ -30,7 +31,7 @@ extension Verb {
             if !invocation[again] { try refuseChanges(findings, path) }
             var lock = bundle.lock ?? ModelLock()
             try lock.pin(bundle)
-            try POSIXSystem().writeAtomically(Array(lock.contents.utf8), to: path, .byUmask)
+            try UnfinishedPath.replace([(path, Array(lock.contents.utf8))], .byUmask, POSIXSystem())
             findings = []
         }
         console.print([

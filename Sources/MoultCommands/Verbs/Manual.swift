@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultModel
 import MoultSystem
 
@@ -11,10 +12,10 @@ extension Verb {
         let system = POSIXSystem()
         try system.makeFolders(folder, .byUmask)
         let pages = ManualPage.all(of: Verb.all)
-        for page in pages {
-            let text = page.lines.map { $0 + "\n" }.joined()
-            try system.writeAtomically(Array(text.utf8), to: Path.join(folder, page.file), .byUmask)
+        let files = pages.map { page in
+            (Path.join(folder, page.file), Array(page.lines.map { $0 + "\n" }.joined().utf8))
         }
+        try UnfinishedPath.replace(files, .byUmask, system)
         console.print([
             "format": 1, "files": JSONValue(pages.map { Path.join(folder, $0.file) }),
         ]) { _ in ["Wrote \(Quantity.count(pages.count, "page")) to \(folder.printable)."] }

@@ -15,6 +15,7 @@ extension Option {
 struct ProfiledRun {
     private let profile: RunProfile
     private let path: String
+    private let store: String
     private let system = POSIXSystem()
 
     /// Nil without --profile.
@@ -27,6 +28,7 @@ struct ProfiledRun {
         }
         try system.checkNewPath(path)
         self.path = path
+        store = try invocation.required(Operand.store)
         profile = RunProfile(begun: system.monotonicNanoseconds)
     }
 
@@ -41,13 +43,22 @@ struct ProfiledRun {
     }
 
     /// Writes the profile and prints on standard error what takes longest.
-    func end(_ console: Console) {
+    ///
+    /// - Returns: whether the profile is written.
+    func end(_ console: Console) -> Bool {
         profile.end(at: system.monotonicNanoseconds)
-        do {
-            try system.write(Array((profile.trace.compact + "\n").utf8), to: path, .byUmask)
-        } catch {
-            console.say("The profile could not be written to \(path.printable).")
-        }
         for line in profile.lines(style: console.errors.style) { console.say(line) }
+        do {
+            let part = try UnfinishedPath.begin(path, system)
+            defer { _ = try? system.remove(part) }
+            try system.write(Array((profile.trace.compact + "\n").utf8), to: part, .like(store))
+            try system.synchronise(part)
+            try UnfinishedPath.end(part, as: path, system)
+            return true
+        } catch {
+            let reason = (error as? MigrationError)?.message ?? "\(error)"
+            console.say("The profile was not written to \(path.printable). \(reason.printable)")
+            return false
+        }
     }
 }

@@ -81,29 +81,29 @@ extension Verb {
         progress.debug("Inferred mapping model")
         let migrator = invocation.migrator
         let observer = profiled?.watching(progress.observer) ?? progress.observer
-        defer {
-            progress.end()
-            profiled?.end(console)
-        }
-        let report: OutcomeReport
-        if invocation[.dryRun] {
-            report = OutcomeReport(
-                plan, try migrator.rehearse(migration, on: prepared.store, observer),
-                deferral: prepared.deferral)
-        } else {
+        let result = Result {
+            if invocation[.dryRun] {
+                return OutcomeReport(
+                    plan, try migrator.rehearse(migration, on: prepared.store, observer),
+                    deferral: prepared.deferral)
+            }
             let outcomes = try run(invocation, prepared.store, console) { migrator in
                 prepared.stopsAtEachVersion
                     ? try migrator.run(prepared, observer)
                     : [try migrator.run(migration, on: prepared.store, observer)]
             }
-            report =
-                MigrationOutcome(joining: outcomes).map { OutcomeReport(plan, $0, deferral: prepared.deferral) }
+            return MigrationOutcome(joining: outcomes).map { OutcomeReport(plan, $0, deferral: prepared.deferral) }
                 ?? OutcomeReport(nothingToDoAt: plan.to.name)
         }
-        progress.debug("Completed successfully")
+        if case .success(let report) = result {
+            progress.debug("Completed successfully")
+            progress.end()
+            console.print(report.document) { report.lines(style: $0).map(console.advised) }
+        }
         progress.end()
-        console.print(report.document) { report.lines(style: $0).map(console.advised) }
-        return .done
+        let isProfileWritten = profiled?.end(console) ?? true
+        _ = try result.get()
+        return isProfileWritten ? .done : .unwritten
     }
 
     /// With --make-room a run that has too little is helped on.

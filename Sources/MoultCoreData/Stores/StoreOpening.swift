@@ -88,9 +88,10 @@ package struct StoreOpening {
                 remedy: "Create the folder first.")
         }
         try checkHashes()
+        // A program that ends meanwhile finds no store the next time, rather than a part of one.
         try StoreMaker(
             modelVersion(), history: options.tracksHistory, experimental: options.allowsUncertainHashes
-        ).make(at: path, on: POSIXSystem())
+        ).makeWhole(at: path) { _ in }
     }
 
     /// The default folders of stores, the program's own and those of groups next to it, are made with

@@ -16,20 +16,48 @@ package enum UnfinishedPath {
 
     /// Removes what processes that are no more have left for a path, and names what is made until it is whole.
     ///
+    /// - Parameter isStore: whether it is a database.
     /// - Throws: `usage` if the path is taken, `locked` if another process makes it.
-    static func begin(_ path: String, _ system: any System) throws -> String {
+    package static func begin(_ path: String, isStore: Bool = false, _ system: any System) throws -> String {
         try removeAbandoned(for: path, system)
         try checkUncontended(path, system)
-        try system.checkNewPath(path)
+        try system.checkNewPath(path, isStore: isStore)
         return make(for: path, system)
     }
 
-    /// Gives what is whole its name.
+    /// Gives what is whole its name. What it holds is synchronised before.
     ///
     /// - Throws: `usage` where somebody has made something there since.
-    static func end(_ part: String, as path: String, _ system: any System) throws {
-        try system.checkNewPath(path)
+    package static func end(
+        _ part: String, as path: String, isStore: Bool = false, _ system: any System
+    ) throws {
+        try system.checkNewPath(path, isStore: isStore)
         try system.rename(part, toUnused: path)
+        // What is whole keeps its name as long as the machine keeps its power.
+        try? system.synchronise(Path.folder(of: path))
+    }
+
+    /// Writes each file so that a reader finds the old contents or the new, after removing what processes that are no
+    /// more have left for them. The folders are there.
+    package static func replace(
+        _ files: [(path: String, bytes: [UInt8])], _ rights: FileRights, _ system: any System
+    ) throws {
+        for (folder, files) in Dictionary(grouping: files, by: { Path.folder(of: $0.path) }) {
+            let names = Set(files.map { Path.name(of: $0.path) })
+            for left in try abandoned(in: folder, system, where: names.contains) { try system.removeTree(left) }
+        }
+        for (path, bytes) in files {
+            let part = make(for: path, system)
+            do {
+                try system.write(bytes, to: part, rights)
+                try system.synchronise(part)
+                try system.rename(part, to: path)
+            } catch {
+                _ = try? system.remove(part)
+                throw error
+            }
+        }
+        for folder in Set(files.map { Path.folder(of: $0.path) }) { try system.synchronise(folder) }
     }
 
     /// What processes that are no more left for a path.

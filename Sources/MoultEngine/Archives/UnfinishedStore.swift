@@ -64,6 +64,7 @@ package struct UnfinishedStore {
     ///   keeps its power.
     package func install(taking places: [String]) throws -> (any Error)? {
         try Self.check(places, path, system)
+        try checkWrittenBack()
         let before = try companions.filter { try system.exists($0.from) }
         // Whose the files at their new names are until the store has its own, a later run reads from this.
         try system.write(Array(before.map(\.from).map(Path.name).joined(separator: "\n").utf8), to: mark)
@@ -84,6 +85,15 @@ package struct UnfinishedStore {
         }
     }
 
+    /// SQLite keeps no error of the last connection that closes: what it could not write back lies in a log still.
+    private func checkWrittenBack() throws {
+        for log in ["-wal", "-journal"] where try system.exists(new + log) {
+            throw MigrationError(
+                .inputOutput, "The disk failed while the new store was written.", place: path,
+                remedy: "Check the disk, and run the command again. Nothing is at the path.")
+        }
+    }
+
     /// What is at the path belongs to another process as long as the store has not left its folder.
     private func removeMoved() throws {
         guard try system.exists(mark), try system.exists(new) || !system.exists(path) else { return }
@@ -97,7 +107,7 @@ package struct UnfinishedStore {
     ///
     /// - Returns: whether there was anything.
     @discardableResult
-    static func removeAbandoned(_ path: String, _ system: any System) throws -> Bool {
+    package static func removeAbandoned(_ path: String, _ system: any System) throws -> Bool {
         let abandoned = try UnfinishedPath.abandoned(for: path, system)
         for folder in abandoned {
             try UnfinishedStore(path: path, folder: folder, system).removeMoved()

@@ -19,6 +19,8 @@ extension MigrationRun {
             let copy = try openCopy(pace, units)
             defer { copy.close() }
             if !pace.checkpoint.isChanged { try change(copy, pace, units) }
+            // A call that died may have noted that all is changed, and no more.
+            try PacedScript.forget(on: copy.connection)
             try migration.settleLosses()
             try verify(copy, pace, units)
             try migration.writeMetadataEntries(copy.connection)
@@ -93,7 +95,6 @@ extension MigrationRun {
         }
         pace.checkpoint.isChanged = true
         try save(pace)
-        try script.forget(on: copy.connection)
     }
 
     private func finishBackup(_ pace: MigrationPace) throws {

@@ -58,8 +58,8 @@ struct PacedScript {
     }
 
     /// The table that held the position is no part of the new store.
-    func forget(on connection: Connection) throws {
-        try connection.execute("DROP TABLE IF EXISTS main.\(Self.table)")
+    static func forget(on connection: Connection) throws {
+        try connection.execute("DROP TABLE IF EXISTS main.\(table)")
     }
 }
 

@@ -133,9 +133,12 @@ struct StoreVerification: Sendable {
     }
 
     func verifyStructure(_ connection: Connection) throws {
-        try refuse(StoreVerifier(connection, shape: StoreShape(of: plan, keeping: kept)).structure())
+        let verifier = StoreVerifier(connection, shape: StoreShape(of: plan, keeping: kept))
+        try refuse(verifier.structure() + verifier.surplus(and: Self.tablesOfCoreData))
         try verifyMetadata(connection)
     }
+
+    private static let tablesOfCoreData = Set(StoreSnapshot.coreTables + StoreSnapshot.historyTables)
 
     func verifyMapping(_ connection: Connection) throws {
         try MappingVerification(plan, connection) { try externalData($0, connection) }.verify()

@@ -19,11 +19,9 @@ package struct ReadableCopy {
 
     /// Makes the copy; it has its name only when it is whole.
     ///
-    /// - Throws: `usage` if the path is taken; what reading the store and writing the copy throws.
+    /// - Throws: `usage` if the path is taken; `locked` if another process makes it; what reading the store and writing the copy throws.
     package func make(at path: String) throws {
-        try UnfinishedPath.removeAbandoned(for: path, system)
-        try system.checkNewPath(path, isStore: true)
-        let part = UnfinishedPath.make(for: path, system)
+        let part = try UnfinishedPath.begin(path, isStore: true, system)
         do {
             try StoreProbe.read(store, system: system) { probe in
                 try removeFiles(of: part)
@@ -36,8 +34,7 @@ package struct ReadableCopy {
                 try connection.transaction { try StoreViews(contents).make(on: connection, isTemporary: false) }
             }
             try system.synchronise(part)
-            try system.checkNewPath(path, isStore: true)
-            try system.rename(part, to: path)
+            try UnfinishedPath.end(part, as: path, isStore: true, system)
         } catch {
             try? removeFiles(of: part)
             throw error

@@ -129,7 +129,7 @@ package final class StoreImport {
             var entity = entity
             if case .text(let name)? = row.values["entity"].flatMap(Self.plain), name != entity.name {
                 guard let other = model.entity(name), model.isKind(other, of: entity) else {
-                    throw wrong("\(name) is neither \(entity.name) nor one of its sub-entities.", table, row)
+                    throw wrong("The column entity names neither \(entity.name) nor a sub-entity of it.", table, row)
                 }
                 entity = other
             }

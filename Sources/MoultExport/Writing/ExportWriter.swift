@@ -45,24 +45,25 @@ package struct ExportWriter {
 
     /// Exports a store.
     ///
-    /// - Throws: `usage` if the path is taken; `locked` if another process kept writing to the store;
+    /// - Throws: `usage` if the path is taken; `locked` if another process makes it or kept writing to the store;
     ///   `insufficientStorage` for a full volume; what the selection throws. Then nothing is at the path.
     package func write(
         _ store: String, _ selection: StoreExport.Selection, versions: ModelVersions?, to path: String
     ) throws -> Outcome {
-        try UnfinishedPath.removeAbandoned(for: path, system)
-        try system.checkNewPath(path, isStore: format == .sqlite)
-        let part = UnfinishedPath.make(for: path, system)
+        let isStore = format == .sqlite
+        let part = try UnfinishedPath.begin(path, isStore: isStore, system)
         do {
             let outcome = try StoreProbe.read(store, system: system) { probe in
                 try system.removeTree(part)
                 let export = try StoreExport(selection, of: probe, versions: versions)
-                return format == .sqlite
+                return isStore
                     ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
             }
+            if !isStore {
+                for file in try system.list(part) { try system.synchronise(Path.join(part, file)) }
+            }
             try system.synchronise(part)
-            try system.checkNewPath(path, isStore: format == .sqlite)
-            try system.rename(part, to: path)
+            try UnfinishedPath.end(part, as: path, isStore: isStore, system)
             return outcome
         } catch {
             _ = try? system.removeTree(part)

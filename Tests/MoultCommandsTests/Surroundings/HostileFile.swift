@@ -73,6 +73,28 @@ struct HostileInput: Sendable, CustomTestStringConvertible {
             testDescription: "mapping", path: "Own.cdm",
             commands: ["plan forum.sqlite \(model) --mapping Own.cdm", "inspect Own.cdm"]),
         HostileInput(
+            testDescription: "rows", path: "User.csv", commands: ["import forum.sqlite User.csv"]),
+        HostileInput(
+            testDescription: "lines", path: "User.jsonl", commands: ["import forum.sqlite User.jsonl"]),
+        HostileInput(
+            testDescription: "configuration", path: "moult.json",
+            commands: [
+                "status forum.sqlite", "migrate forum.sqlite \(model)", "lint Forum.xcdatamodeld", "init",
+                "anonymise forum.sqlite -o copy-anonymous.sqlite",
+            ]),
+        HostileInput(
+            testDescription: "lock", path: "moult.lock",
+            commands: ["lock Forum.xcdatamodeld", "lint Forum.xcdatamodeld", "checklist Forum.xcdatamodeld"]),
+        HostileInput(
+            testDescription: "source", path: "Forum.xcdatamodeld/Forum 2.xcdatamodel/contents",
+            commands: ["compile Forum.xcdatamodeld -o Resources", "generate Forum.xcdatamodeld -o Sources"]),
+        HostileInput(
+            testDescription: "generated source", path: "Sources/User+CoreDataClass.swift",
+            commands: ["generate Forum.xcdatamodeld -o Sources"]),
+        HostileInput(
+            testDescription: "generated tests", path: "Tests/ForumMigrationTests.swift",
+            commands: ["generate tests Forum.xcdatamodeld -o Tests"]),
+        HostileInput(
             testDescription: "archive", path: "backup.tar", commands: ["backup import forum.sqlite backup.tar"]),
         HostileInput(
             testDescription: "copy", path: "copy.sqlite",
@@ -98,7 +120,9 @@ struct HostileInput: Sendable, CustomTestStringConvertible {
             commands: [
                 "validate forum.sqlite \(model)", "dump forum.sqlite", "backup create forum.sqlite",
                 "migrate forum.sqlite \(model)", "salvage forum.sqlite saved.sqlite",
-                "mirror start forum.sqlite \(model) --at new.sqlite", "test --kill 1 forum.sqlite \(model)",
+                "mirror start forum.sqlite \(model) --at new.sqlite", "anonymise forum.sqlite -o copy-anonymous.sqlite",
+                "export forum.sqlite -o csv", "migrate forum.sqlite \(model) --into newest.sqlite",
+                "test --kill 1 forum.sqlite \(model)",
             ])
     ]
 

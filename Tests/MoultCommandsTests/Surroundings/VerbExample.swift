@@ -9,6 +9,8 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
     /// Such as `backup create`.
     let verb: String
     let command: String
+    /// Commands that have to run before it, beside those of its verb.
+    var before: [String] = []
 
     var testDescription: String { command }
 
@@ -45,14 +47,21 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
     }
 
     /// The commands that have to run before it.
-    private var preparation: [String] {
-        var commands = ["moult backup create forum.sqlite --model Forum.xcdatamodeld"]
+    var preparation: [String] {
+        // A file of external data that nothing refers to is copied with the others.
+        let external = ".forum_SUPPORT/_EXTERNAL_DATA"
+        var commands = [
+            "mkdir tmp",
+            "moult create forum.sqlite --model Forum.xcdatamodeld --version Forum --rows Forum=3,User=9,Post=60",
+            "mkdir -p \(external)", "echo picture > \(external)/AAAAAAAA", "chmod -R go= .",
+            "moult backup create forum.sqlite --model Forum.xcdatamodeld",
+        ]
         if verb.hasPrefix("mirror"), verb != "mirror start" {
             commands.append("moult mirror start forum.sqlite --model Forum.xcdatamodeld --at new.sqlite")
         }
         if verb == "import" { commands.append("moult export forum.sqlite -o csv") }
         if command.contains("--check") { commands.append("moult lock Forum.xcdatamodeld") }
-        return commands
+        return commands + before
     }
 
     /// A folder of its own after what has to run before it, where nobody else may read anything.
@@ -78,14 +87,7 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
     private func makeTemplate() throws -> Tool {
         var moult = try Tool.besideForumModel()
         moult.environment["TMPDIR"] = moult.folder.path + "/tmp"
-        let create =
-            "moult create forum.sqlite --model Forum.xcdatamodeld --version Forum --rows Forum=3,User=9,Post=60"
-        // A file of external data that nothing refers to is copied with the others.
-        let external = ".forum_SUPPORT/_EXTERNAL_DATA"
-        let commands =
-            ["mkdir tmp", create, "mkdir -p \(external)", "echo picture > \(external)/AAAAAAAA", "chmod -R go= ."]
-            + preparation
-        let result = try moult.shell(commands.joined(separator: " && "))
+        let result = try moult.shell(preparation.joined(separator: " && "))
         try #require(result.exit == 0, "\(result.errors)")
         return moult
     }

@@ -2,6 +2,8 @@ import Foundation
 import MoultEngine
 import MoultModel
 import MoultStore
+import MoultSystem
+import Synchronization
 import TestSupport
 import Testing
 
@@ -137,6 +139,19 @@ struct BudgetTests {
         #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
     }
 
+    /// How far a copy has come is noted in it; that is no part of the store.
+    @Test func `a call that dies when all is changed leaves nothing of its own in the store`() throws {
+        var paced = try PacedStore()
+        let new = try paced.hashOfOneRun()
+        let dying = DyingSystem()
+        paced.system = dying
+        #expect(throws: MigrationError.self) { try paced.callUntilDone(.all) }
+        #expect(dying.isDead)
+        paced.system = POSIXSystem()
+        #expect(try paced.callUntilDone(.all).outcome != nil)
+        #expect(try paced.fixture.logicalHash() == new)
+    }
+
     @Test func `cancelling leaves the old store, and the next call goes on`() throws {
         let paced = try PacedStore()
         let (old, new) = (try paced.fixture.logicalHash(), try paced.hashOfOneRun())
@@ -154,5 +169,40 @@ struct BudgetTests {
         #expect(outcome.finished?.run == done.run && outcome.startedOver == nil)
         #expect(try paced.fixture.logicalHash() == new)
         #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
+    }
+}
+
+/// Writes nothing more once a checkpoint says that everything is changed.
+private final class DyingSystem: ForwardingSystem {
+    private let dead = Mutex(false)
+
+    var isDead: Bool { dead.withLock { $0 } }
+
+    private func check(_ path: String) throws {
+        if isDead { throw MigrationError.system("write", path, error: EIO) }
+    }
+
+    func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+        try check(path)
+        try real.write(bytes, to: path, rights)
+    }
+    func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+        try check(path)
+        try real.append(bytes, to: path, rights)
+    }
+    func synchronise(_ path: String) throws {
+        try check(path)
+        try real.synchronise(path)
+    }
+    func rename(_ path: String, to newPath: String) throws {
+        try check(path)
+        try real.rename(path, to: newPath)
+        guard newPath.hasSuffix("checkpoint.json") else { return }
+        let checkpoint = String(decoding: try real.read(newPath), as: UTF8.self)
+        if checkpoint.contains("\"isChanged\": true") { dead.withLock { $0 = true } }
+    }
+    func remove(_ path: String) throws -> Bool {
+        try check(path)
+        return try real.remove(path)
     }
 }
