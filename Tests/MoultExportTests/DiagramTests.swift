@@ -85,6 +85,37 @@ struct DiagramTests {
         #expect(throws: MigrationError.self) { try names(.around(["Nobody"], depth: 1)) }
     }
 
+    @Test("a model of 200 entities is drawn whole, and a part of it is small", arguments: 1...5 as ClosedRange<UInt64>)
+    func large(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var parents: [Int: Int] = [:]
+        var relationships: [Int: [RelationshipDescription]] = [:]
+        for number in 1..<200 {
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+                parents[number] = Int.random(in: max(0, number - 8)..<number, using: &generator)
+            }
+            for place in 0..<Int.random(in: 1...2, using: &generator) {
+                let other = Int.random(in: max(0, number - 12)..<min(200, number + 12), using: &generator)
+                let (name, inverse) = ("to\(other)At\(place)From\(number)", "from\(number)At\(place)")
+                relationships[number, default: []].append(
+                    .init(name: name, destinationEntityName: "E\(other)", inverseName: inverse))
+                relationships[other, default: []].append(
+                    .init(name: inverse, destinationEntityName: "E\(number)", inverseName: name, maxCount: 0))
+            }
+        }
+        let model = try ManagedObjectModel(
+            entities: (0..<200).map { number in
+                EntityDescription(
+                    name: "E\(number)", superentityName: parents[number].map { "E\($0)" },
+                    attributes: [.init(name: "title\(number)", type: .string)],
+                    relationships: relationships[number] ?? [])
+            })
+        try expectDrawn(try Diagram(model, title: "large"), "seed \(seed)")
+        let part = try Diagram(model, title: "part", choice: .around(["E100"], depth: 1))
+        #expect(part.boxes.count < 20)
+        try expectDrawn(part, "seed \(seed)")
+    }
+
     @Test("a difference shows what was added, removed, renamed and changed")
     func difference() throws {
         let older = ModelVersion(

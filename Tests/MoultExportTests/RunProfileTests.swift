@@ -7,9 +7,10 @@ import Testing
 @Suite("Profiles")
 struct RunProfileTests {
     private func progress(
-        _ phase: MigrationProgress.Phase, rows: Int64 = 0, _ message: String? = nil
+        _ phase: MigrationProgress.Phase, rows: Int64 = 0, _ message: String? = nil, _ table: String? = nil
     ) -> MigrationProgress {
-        MigrationProgress(phase: phase, fraction: 0, rows: rows, totalRows: 10, bytes: 0, message: message)
+        MigrationProgress(
+            phase: phase, fraction: 0, rows: rows, totalRows: 10, bytes: 0, message: message, table: table)
     }
 
     @Test("a phase lasts until the next begins or it was told of last, and a statement until the one before has ended")
@@ -19,13 +20,13 @@ struct RunProfileTests {
         profile.note(progress(.backup), at: 3_000)
         profile.note(progress(.change), at: 10_000)
         profile.note(progress(.change, rows: 4), at: 12_000)
-        profile.note(progress(.change, rows: 6, "one"), at: 15_000)
+        profile.note(progress(.change, rows: 6, "one", "ZA"), at: 15_000)
         // What another thread tells late.
         profile.note(progress(.backup), at: 15_500)
         var beside = progress(.change, rows: 10, "the backup is made")
         beside.isBeside = true
         profile.note(beside, at: 15_800)
-        profile.note(progress(.change, rows: 10, "two"), at: 16_000)
+        profile.note(progress(.change, rows: 10, "two", "ZB"), at: 16_000)
         profile.note(progress(.verify), at: 20_000)
         profile.note(progress(.done), at: 26_000)
         profile.end(at: 99_000)
@@ -41,7 +42,11 @@ struct RunProfileTests {
         #expect(
             events[3]["ts"] as? Double == 9 && events[3]["dur"] as? Double == 5
                 && events[3]["cat"] as? String == "statement")
+        let tables = events.compactMap { ($0["args"] as? [String: any Sendable])?["table"] as? String }
+        #expect(tables == ["ZA", "ZB"])
         let lines = profile.lines(style: .plain)
+        let first = try #require(lines.firstIndex { $0.hasPrefix("table") })
+        #expect(lines[first + 1].hasPrefix("ZA") && lines[first + 2].hasPrefix("ZB"), "\(lines)")
         #expect(lines[1].hasPrefix("backup") && lines.last?.hasPrefix("The backup takes longest") == true, "\(lines)")
     }
 

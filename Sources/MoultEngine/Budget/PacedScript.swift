@@ -37,7 +37,7 @@ struct PacedScript {
             } else {
                 next = try run(from: position.statement, at: places, on: connection)
             }
-            runner.report(endOf: places[next - 1], first.sentence)
+            runner.report(endOf: places[next - 1], first)
             position = Position(statement: next)
         }
     }

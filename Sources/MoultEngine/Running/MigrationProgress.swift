@@ -18,6 +18,8 @@ package struct MigrationProgress: Sendable, Equatable {
     package var bytes: Int64
     /// What has just been done, in one sentence; nil between two such moments.
     package var message: String?
+    /// The table that the message is about; nil for none or several.
+    package var table: String?
     /// Whether the message is about work beside that of the phase: a backup is verified while the script runs.
     package var isBeside = false
     /// Seconds that the run still takes, 0 when it is done; nil before anything of it was measured.
@@ -98,7 +100,7 @@ package struct MigrationObserver: Sendable {
     /// - Parameter part: of the phase, 0 to 1.
     func report(
         _ phase: MigrationProgress.Phase, _ part: Double, rows: Int64 = 0, bytes: Int64 = 0, _ message: String? = nil,
-        isBeside: Bool = false
+        table: String? = nil, isBeside: Bool = false
     ) {
         let range = estimate.range(of: phase)
         let part = min(max(part, 0), 1)
@@ -107,7 +109,7 @@ package struct MigrationObserver: Sendable {
         onProgress(
             MigrationProgress(
                 phase: phase, fraction: fraction, rows: rows, totalRows: totalRows, bytes: bytes, message: message,
-                isBeside: isBeside))
+                table: table, isBeside: isBeside))
     }
 
     /// Runs what tells nothing of itself, such as a verification: how far it is follows from the time, and cancelling

@@ -168,12 +168,15 @@ struct ScriptRunner {
         defer { connection.onProgress(nil) }
         for (statement, place) in zip(script.statements, try places(on: connection)) {
             try run(statement, at: place, on: connection)
-            report(endOf: place, statement.sentence)
+            report(endOf: place, statement)
         }
     }
 
-    func report(endOf place: Place, _ message: String? = nil) {
-        observer.report(.change, place.start + place.part, rows: place.rowsBefore + place.rows, message)
+    /// - Parameter statement: what has ended; nil for a part of a statement.
+    func report(endOf place: Place, _ statement: StoreScript.Statement? = nil) {
+        observer.report(
+            .change, place.start + place.part, rows: place.rowsBefore + place.rows, statement?.sentence,
+            table: statement?.table)
     }
 
     /// In the transaction that is open.

@@ -5,10 +5,12 @@ extension Diagram {
     package var dot: String {
         var lines = [
             "digraph moult {",
+            // Groups that lead to each other in circles have to be ranked as one, or Graphviz 2.42 gives up on a large model.
+            isFlow ? nil : "  graph [newrank=true];",
             "  graph [label=\(title.dotString), labelloc=t, rankdir=LR, fontname=\"Helvetica\", nodesep=0.4, ranksep=0.8];",
             "  node [shape=plain, fontname=\"Helvetica\", fontsize=11];",
             "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#57606a\"];",
-        ]
+        ].compactMap(\.self)
         var group: String?
         for (place, box) in boxes.enumerated() {
             if box.group != group {

@@ -14,8 +14,9 @@ package enum Graphviz {
                 remedy: "Install it (Debian, Ubuntu: apt-get install graphviz), or choose --format mermaid.")
         }
         guard run.exit == 0 else {
+            let words = run.errorText.split(separator: "\n").first ?? "it ended with \(run.exit)."
             throw MigrationError(
-                .inputOutput, "Graphviz could not lay out the picture: \(run.errorText)",
+                .inputOutput, "Graphviz could not lay out the picture: \(words)",
                 remedy: "Choose --format mermaid, or fewer entities with --entity.")
         }
         return String(decoding: run.output, as: UTF8.self)

@@ -9,6 +9,8 @@ package final class RunProfile: Sendable {
     /// What took time: a phase, or a statement or step of it.
     package struct Span: Sendable, Equatable {
         package var name: String
+        /// The table that a statement changes; nil for a phase or a step.
+        package var table: String?
         package var phase: MigrationProgress.Phase
         /// Whether it is all of the phase.
         package var isPhase: Bool
@@ -55,7 +57,7 @@ package final class RunProfile: Sendable {
             let rows = state.statements.reduce(0) { $0 + $1.rows }
             state.statements.append(
                 Span(
-                    name: message, phase: .change, isPhase: false, start: start,
+                    name: message, table: progress.table, phase: .change, isPhase: false, start: start,
                     duration: moment - min(moment, start), rows: max(0, progress.rows - rows), bytes: 0))
         }
     }
@@ -85,16 +87,18 @@ extension RunProfile {
     /// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
     package var trace: JSONValue {
         let events = spans.map { span -> JSONValue in
-            [
+            let table = span.table.map { [JSONValue.Member("table", .string($0))] } ?? []
+            return [
                 "name": .string(span.name), "cat": .string(span.isPhase ? "phase" : "statement"), "ph": "X",
                 "ts": .double(Double(span.start) / 1_000), "dur": .double(Double(span.duration) / 1_000), "pid": 1,
-                "tid": 1, "args": ["rows": .integer(span.rows), "bytes": .integer(span.bytes)],
+                "tid": 1,
+                "args": .object([.init("rows", .integer(span.rows)), .init("bytes", .integer(span.bytes))] + table),
             ]
         }
         return ["traceEvents": .array(events), "displayTimeUnit": "ms"]
     }
 
-    /// The slowest phases and statements, and what helps against the slowest.
+    /// The slowest phases and statements, the tables if there are several, and what helps against the slowest.
     package func lines(style: TextStyle, count: Int = 6) -> [String] {
         let spans = spans
         let parts = spans.filter { !$0.isPhase || $0.phase != .change || !spans.contains { !$0.isPhase } }
@@ -109,7 +113,23 @@ extension RunProfile {
                 "\(Int((Double(span.duration) / whole * 100).rounded())) %", Quantity.count(span.rows),
                 span.rows >= 1_000 && seconds > 0 ? Quantity.count(Int(Double(span.rows) / seconds)) : "")
         }
-        return table.lines(style: style) + [first.advice]
+        return table.lines(style: style) + tables(style: style, count: count) + [first.advice]
+    }
+
+    /// The tables that statements change, the slowest first; none if there is only one.
+    private func tables(style: TextStyle, count: Int) -> [String] {
+        let statements = spans.filter { $0.table != nil }
+        let sums = Dictionary(grouping: statements) { $0.table ?? "" }.map { name, spans in
+            (name: name, time: spans.reduce(0) { $0 + $1.duration }, rows: spans.reduce(0) { $0 + $1.rows })
+        }.sorted { ($1.time, $0.name) < ($0.time, $1.name) }
+        guard sums.count > 1 else { return [] }
+        var table = TextTable([.left("table"), .right("time"), .right("statements"), .right("rows")])
+        for sum in sums.prefix(count) {
+            table.add(
+                sum.name, Quantity.duration(Double(sum.time) / 1e9),
+                Quantity.count(statements.count { $0.table == sum.name }), Quantity.count(sum.rows))
+        }
+        return table.lines(style: style)
     }
 }
 
