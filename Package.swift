@@ -297,6 +297,11 @@ let package = Package(
                 "MoultTesting", "MoultModel", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine",
                 "MoultTransform", "FaultCases", "moult-faults", "TestSupport",
             ]),
+        tests(
+            "MoultFleetTests",
+            [
+                "MoultFleet", "MoultModel", "MoultModelFiles", "MoultSQLite", "MoultStore", "MoultSystem", "TestSupport",
+            ]),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
         tests(

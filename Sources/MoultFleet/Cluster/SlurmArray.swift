@@ -91,12 +91,12 @@ package struct SlurmArray: Sendable {
     /// - Throws: `unsupported` if there is no sbatch, or if it refuses a job; those before it are cancelled.
     package func submit() throws -> [Job] {
         let system = POSIXSystem()
-        try system.makeFolder(results, .byUmask)
-        try system.makeFolder(folder, .byUmask)
+        try system.makeFolder(results)
+        try system.makeFolder(folder)
         var jobs: [Job] = []
         for script in scripts {
             let path = Path.join(folder, "\(script.name).sbatch")
-            try system.writeAtomically(Array(script.text.utf8), to: path, .byUmask)
+            try system.writeAtomically(Array(script.text.utf8), to: path)
             var arguments = ["--parsable"]
             if let (name, condition) = script.follows, let job = jobs.first(where: { $0.name == name }) {
                 arguments.append("--dependency=\(condition):\(job.identifier)")

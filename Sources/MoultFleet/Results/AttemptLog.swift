@@ -75,5 +75,5 @@ package struct AttemptLog: Sendable {
         }
     }
 
-    package func add(_ line: Line) throws { try system.append(Array((line.text + "\n").utf8), to: path, .byUmask) }
+    package func add(_ line: Line) throws { try system.append(Array((line.text + "\n").utf8), to: path) }
 }

@@ -38,9 +38,9 @@ package struct ResultsFolder: Sendable {
     /// - Throws: `wouldReplace` if it belongs to another fleet, to another manifest or to another verb.
     package func open(for purpose: Purpose) throws {
         if let known = try known() { return try check(known, purpose) }
-        try system.makeFolder(path, .byUmask)
+        try system.makeFolder(path)
         let temporary = "\(purposePath).\(system.uniqueName())"
-        try system.write(Array((purpose.json.compact + "\n").utf8), to: temporary, .byUmask)
+        try system.write(Array((purpose.json.compact + "\n").utf8), to: temporary)
         defer { _ = try? system.remove(temporary) }
         do {
             try system.rename(temporary, toUnused: purposePath)

@@ -25,14 +25,14 @@ package struct ShardFolder: Sendable {
     package var canaryPath: String { Path.join(path, "canary.json") }
     private func file(_ number: Int) -> String { Path.join(path, "\(number).json") }
 
-    package func make() throws { try system.makeFolder(path, .byUmask) }
+    package func make() throws { try system.makeFolder(path) }
 
     /// Writes a result so that a reader finds the whole of it or nothing.
     ///
     /// It is not synchronised: what a power cut takes is found out again, from the store itself.
     package func write(_ result: FleetResult) throws {
         let part = Path.join(path, ".\(result.number).part")
-        try system.write(Array((result.json.compact + "\n").utf8), to: part, .byUmask)
+        try system.write(Array((result.json.compact + "\n").utf8), to: part)
         try system.rename(part, to: file(result.number))
     }
 
@@ -63,7 +63,7 @@ package struct ShardFolder: Sendable {
     /// Puts all results into one file, so that a fleet of millions does not leave millions of files.
     package func join(_ results: [Int: FleetResult]) throws {
         let lines = results.values.sorted { $0.number < $1.number }.map { $0.json.compact + "\n" }
-        try system.writeAtomically(Array(lines.joined().utf8), to: together, .byUmask)
+        try system.writeAtomically(Array(lines.joined().utf8), to: together)
         for number in results.keys { try system.remove(file(number)) }
         try system.remove(attemptsPath)
     }
@@ -76,8 +76,8 @@ package struct ShardFolder: Sendable {
     package func take(waiting seconds: Double) throws -> FileLock {
         let start = system.monotonicNanoseconds
         while true {
-            if let lock = try system.lock(lockPath, .byUmask) {
-                try system.write(Array((Owner(system).json.compact + "\n").utf8), to: ownerPath, .byUmask)
+            if let lock = try system.lock(lockPath) {
+                try system.write(Array((Owner(system).json.compact + "\n").utf8), to: ownerPath)
                 return lock
             }
             guard system.seconds(since: start) < seconds else { throw locked }

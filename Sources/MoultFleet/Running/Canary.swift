@@ -41,7 +41,7 @@ package struct Canary: Sendable, Equatable {
     }
 
     package func write(to shard: ShardFolder) throws {
-        try POSIXSystem().writeAtomically(Array((json.compact + "\n").utf8), to: shard.canaryPath, .byUmask)
+        try POSIXSystem().writeAtomically(Array((json.compact + "\n").utf8), to: shard.canaryPath)
     }
 
     package var json: JSONValue {

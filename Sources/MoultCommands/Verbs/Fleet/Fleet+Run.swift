@@ -35,7 +35,7 @@ extension Verb {
             tolerate, approve, retry, wait,
         ],
         examples: [
-            "moult fleet run fleet.jsonl", "moult fleet run fleet.jsonl --verb validate --jobs 2 --time 10min",
+            "moult fleet run fleet.jsonl", "moult fleet run fleet.jsonl --verb backup --jobs 2 --time 10min",
         ]
     ) { invocation, console in
         let fleet = try FleetInvocation(invocation, verb: invocation[value: verb] ?? "migrate")
@@ -100,6 +100,8 @@ struct FleetInvocation {
     let verb: Verb
     /// As it is typed.
     let words: [String]
+    /// As it was typed.
+    private let path: String
     let manifest: FleetManifest
     let results: ResultsFolder
     /// The shards to work on, each with its stores.
@@ -111,7 +113,7 @@ struct FleetInvocation {
     init(_ invocation: Invocation, verb name: String) throws {
         self.invocation = invocation
         (words, verb) = try Self.leaf(name, invocation)
-        let path = try invocation.required(Verb.manifest)
+        path = try invocation.required(Verb.manifest)
         let header = try FleetManifest(reading: path)
         let index = try ShardIndex.index(
             invocation[value: Verb.shard], of: header.shards, environment: Environment.value)
@@ -318,7 +320,7 @@ struct FleetInvocation {
 
     func run(_ work: FleetWork, _ policy: FleetPolicy, _ console: Console) async throws -> FleetReport {
         try results.open(for: ResultsFolder.Purpose(manifest, verb: name, options: extraOptions))
-        var report = FleetReport(results: results.path, verb: name)
+        var report = FleetReport(manifest: path, results: results.path, verb: name)
         let start = POSIXSystem().monotonicNanoseconds
         let progress = FleetProgress(console)
         for index in shards {
@@ -355,7 +357,7 @@ struct FleetInvocation {
         } conclude: { _, result, _ in
             if result.state == .done { result.state = .rolledBack }
         }
-        var report = FleetReport(results: results.path, verb: "rollback")
+        var report = FleetReport(manifest: path, results: results.path, verb: "rollback")
         let start = POSIXSystem().monotonicNanoseconds
         let progress = FleetProgress(console)
         for index in shards {
@@ -374,6 +376,7 @@ struct FleetInvocation {
                 tasks, of: shard, policy, work, isStopping: Interruption.heard,
                 tell: { progress.tell($0, tasks.count) })
             report.add(try await run.run())
+            try shard.join(try shard.contents().results)
             if report.end == .stopped { break }
         }
         report.seconds = POSIXSystem().seconds(since: start)

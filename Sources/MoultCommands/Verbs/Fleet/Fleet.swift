@@ -150,7 +150,7 @@ private final class ManifestDraft {
             (self.manifest, earlier, skipped) = (begun, draft, 1)
         } else {
             (self.manifest, earlier, skipped) = (manifest, nil, 0)
-            try system.write([], to: draft, .byUmask)
+            try system.write([], to: draft)
         }
     }
 
@@ -165,7 +165,7 @@ private final class ManifestDraft {
     }
 
     private func flush() throws {
-        try system.append(pending, to: draft, .byUmask)
+        try system.append(pending, to: draft)
         pending = []
     }
 

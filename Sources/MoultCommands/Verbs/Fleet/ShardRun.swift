@@ -102,6 +102,7 @@ struct ShardRun {
 struct FleetReport {
     enum End: String { case complete, stopped, failures, canaryWaits, canaryFailed }
 
+    let manifest: String
     let results: String
     let verb: String
     var end = End.complete
@@ -116,7 +117,9 @@ struct FleetReport {
     var canary = (stores: 0, failures: 0)
     var seconds: Double = 0
 
-    init(results: String, verb: String) { (self.results, self.verb) = (results, verb) }
+    init(manifest: String, results: String, verb: String) {
+        (self.manifest, self.results, self.verb) = (manifest, results, verb)
+    }
 
     mutating func add(_ outcome: FleetRun.Outcome) {
         for (state, count) in outcome.counts { counts[state, default: 0] += count }
@@ -178,7 +181,7 @@ struct FleetReport {
                     + "No other store was touched.")
         }
         if exitCode.number == 1 {
-            lines.append("  → moult fleet status MANIFEST says what failed and what to do next.")
+            lines.append("  → moult fleet status \(manifest.shellQuoted) says what failed and what to do next.")
         }
         return lines
     }
