@@ -368,7 +368,7 @@ struct FleetInvocation {
             let known = try shard.contents().results
             let tasks = (entries[index] ?? []).compactMap { entry, _ -> FleetTask? in
                 guard let result = known[entry.number], chosen?.contains(entry.number) ?? true,
-                    [.done, .rollbackFailed].contains(result.state), result.differences != ["migrated"]
+                    [.done, .rollbackFailed].contains(result.state), !result.differences.contains("migrated")
                 else { return nil }
                 return FleetTask(entry, earlier: result)
             }
