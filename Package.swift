@@ -130,6 +130,10 @@ let package = Package(
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultSystem", "MoultTransform",
                 "MoultEngine", "MoultReport", "MoultLint",
             ]),
+        // Thousands of stores: the manifest, the processes that work on them, and what became of each.
+        module(
+            "MoultFleet",
+            ["MoultModel", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine"]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module(
             "MoultTesting",
@@ -168,7 +172,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
                 "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
-                "MoultLint", "MoultGenerate", "MoultExport", "Moult",
+                "MoultLint", "MoultGenerate", "MoultExport", "MoultFleet", "Moult",
             ]),
         // The local page of moult browse, as requests and responses; the program that serves it is apart, so that the
         // command line does not link a server.
@@ -303,6 +307,11 @@ let package = Package(
             [
                 "MoultTesting", "MoultModel", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine",
                 "MoultTransform", "FaultCases", "moult-faults", "TestSupport",
+            ]),
+        tests(
+            "MoultFleetTests",
+            [
+                "MoultFleet", "MoultModel", "MoultModelFiles", "MoultSQLite", "MoultStore", "MoultSystem", "TestSupport",
             ]),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),

@@ -3,12 +3,15 @@ import MoultModelFiles
 import MoultReport
 import MoultStore
 import MoultSystem
+import Synchronization
 
 extension Invocation {
     /// Reads the versions of a model, or the one inside a store, in the order that `--order` gives, and says on standard
     /// error what was noticed.
     package func versions(at path: String, _ console: Console) throws -> ModelVersions {
-        let versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: list(.order)))
+        let order = list(.order)
+        if let known = KnownModels.versions(at: path, order) { return known }
+        let versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: order))
         console.say(versions.findings)
         return versions
     }
@@ -102,5 +105,18 @@ extension Invocation {
             throw MigrationError(.modelNotFound, "The model has no versions.", remedy: "Name another model.")
         }
         return newest
+    }
+}
+
+/// Models that this process has read for those that it forks: each of thousands would read the same.
+enum KnownModels {
+    private static let all = Mutex<[[String]: ModelVersions]>([:])
+
+    static func versions(at path: String, _ order: [String]?) -> ModelVersions? {
+        all.withLock { $0[[path] + (order ?? [])] }
+    }
+
+    static func keep(_ versions: ModelVersions, at path: String, _ order: [String]?) {
+        all.withLock { $0[[path] + (order ?? [])] = versions }
     }
 }

@@ -7,7 +7,8 @@ extension Verb {
         schema,
         compile, decompile, generate, coexist, initialise, lock, lint, diff, changelog, answer, plan, migrate,
         finish, resume, validate, repair, quarantine,
-        backup, rollback, salvage, downgrade, mirror, doctor, runs, log, test, fixture, checklist, parity, completions, manual,
+        backup, rollback, salvage, downgrade, mirror, fleet, doctor, runs, log, test, fixture, checklist, parity,
+        completions, manual,
     ]
 
     /// Words that other tools use, and the verb that does this here.

@@ -76,6 +76,9 @@ struct DocumentedKeysTests {
             ["mirror", "stop", store], ["migrate", store, "--to", "Forum 2"] + model, ["runs", store], ["log", store],
             ["downgrade", store, "--to", "Forum", "--dry-run"] + model, ["resume", store], ["rollback", store],
             ["migrate", store, "--deferred", "--to", "Forum 2"] + model, ["status", store] + model, ["finish", store],
+            ["fleet", "plan", ".", "-o", "fleet.jsonl"] + model, ["fleet", "status", "fleet.jsonl"],
+            ["fleet", "run", "fleet.jsonl"], ["fleet", "status", "fleet.jsonl"], ["fleet", "rollback", "fleet.jsonl"],
+            ["fleet", "submit", "fleet.jsonl", "--slurm", "--dry-run"],
             ["backup", "prune", store], ["completions", "bash"],
             ["create", "new.sqlite"] + model, ["salvage", store, "saved.sqlite"],
         ] { try run(arguments) }

@@ -8,6 +8,8 @@ package struct Invocation: Sendable {
     /// The code of the app whose tool this is.
     package let registry: MigrationRegistry
     private var operands: [String: String]
+    /// What follows the first of an operand that may be repeated.
+    private var furtherOperands: [String] = []
     private var values: [String: [String]]
     /// What `moult.json` says; nil if there is none, or the verb takes nothing of it.
     var configuration: ProjectConfiguration?
@@ -35,6 +37,8 @@ package struct Invocation: Sendable {
                 values[option.name, default: []].append(value)
             } else if let place = places.popFirst() {
                 operands[place.name] = argument
+            } else if verb.operands.last?.isRepeated == true {
+                furtherOperands.append(argument)
             } else {
                 throw Self.wrong("\(Program.name) \(path) takes no further argument: \(argument).", path)
             }
@@ -75,6 +79,9 @@ package struct Invocation: Sendable {
     package func all(_ option: Option) -> [String] { values[option.name] ?? [] }
 
     package subscript(operand: Operand) -> String? { operands[operand.name] }
+
+    /// Every value of an operand that may be repeated.
+    package func all(_ operand: Operand) -> [String] { (self[operand].map { [$0] } ?? []) + furtherOperands }
 
     /// An operand that the verb requires.
     package func required(_ operand: Operand) throws -> String {

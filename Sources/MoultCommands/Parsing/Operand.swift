@@ -3,14 +3,18 @@ package struct Operand: Sendable, Hashable {
     package let name: String
     package let help: String
     package let isOptional: Bool
+    /// Whether there may be several of it; then it is the last.
+    package let isRepeated: Bool
     package let completion: Option.Completion
 
     package init(
-        _ name: String, _ help: String, isOptional: Bool = false, completes completion: Option.Completion = .files
+        _ name: String, _ help: String, isOptional: Bool = false, isRepeated: Bool = false,
+        completes completion: Option.Completion = .files
     ) {
         self.name = name
         self.help = help
         self.isOptional = isOptional
+        self.isRepeated = isRepeated
         self.completion = completion
     }
 
@@ -22,5 +26,8 @@ package struct Operand: Sendable, Hashable {
             + "has its own.",
         isOptional: true)
 
-    package var usage: String { isOptional ? "[\(name)]" : name }
+    package var usage: String {
+        let name = isRepeated ? "\(name)…" : name
+        return isOptional ? "[\(name)]" : name
+    }
 }

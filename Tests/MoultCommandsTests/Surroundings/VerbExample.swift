@@ -59,6 +59,10 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
         if verb.hasPrefix("mirror"), verb != "mirror start" {
             commands.append("moult mirror start forum.sqlite --model Forum.xcdatamodeld --at new.sqlite")
         }
+        if verb.hasPrefix("fleet"), verb != "fleet plan" {
+            commands.append("moult fleet plan . --model Forum.xcdatamodeld -o fleet.jsonl")
+        }
+        if verb == "fleet rollback" { commands.append("moult fleet run fleet.jsonl") }
         if verb == "import" { commands.append("moult export forum.sqlite -o csv") }
         if command.contains("--check") { commands.append("moult lock Forum.xcdatamodeld") }
         return commands + before
@@ -73,8 +77,9 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
         }
         var moult = Tool(folder: try ScratchFolder())
         let path = moult.folder.path
-        // A mirror knows its second store by its path.
-        guard !verb.hasPrefix("mirror") || verb == "mirror start" else { return try makeTemplate() }
+        // A mirror knows its second store by its path, and a fleet all of them.
+        let knowsPaths = verb.hasPrefix("mirror") || verb.hasPrefix("fleet")
+        guard !knowsPaths || ["mirror start", "fleet plan"].contains(verb) else { return try makeTemplate() }
         let copied = try ChildProcess.run("cp", ["-a", template.folder.path + "/.", path])
         try #require(copied.exit == 0, "\(copied.output)")
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)

@@ -1,0 +1,70 @@
+import MoultFleet
+import MoultModel
+import MoultReport
+import MoultSystem
+
+extension Verb {
+    static let submitFleet = Verb(
+        "submit", "Run a fleet as an array of jobs on a cluster with Slurm, and follow it.",
+        discussion: """
+            Writes the jobs next to the results and submits them with sbatch: an array with a task for each shard, which
+            is requeued if a node fails, and a job that merges the results at the end. With --canary, an array for the
+            canary comes first; a job decides by --tolerate whether the others follow. The manifest, the model, the
+            results and moult itself have to be at the same paths on every node, and each store on the node that gets
+            its shard, or on all of them.
+
+            The command waits for the end and prints the status, unless --no-follow is given. --dry-run prints the jobs
+            and submits nothing.
+            """,
+        operands: [manifest],
+        options: [slurm, results, canary, tolerate, jobs, time, memory, partition, sbatch, noFollow, dryRun],
+        examples: ["moult fleet submit fleet.jsonl --slurm --dry-run"]
+    ) { invocation, console in
+        guard invocation[slurm] else { throw invocation.wrong("Name the cluster's engine: --slurm.") }
+        let system = POSIXSystem()
+        let path = try system.resolve(try invocation.required(manifest))
+        let header = try FleetManifest(contentsOf: path) { _, _ in }
+        let folder = invocation[value: results] ?? ResultsFolder.path(of: path, verb: "migrate")
+        var array = SlurmArray(
+            manifest: path, results: folder.hasPrefix("/") ? folder : Path.join(try system.resolve("."), folder),
+            shards: header.shards, program: try system.resolve("/proc/self/exe"))
+        array.options = (invocation[value: partition].map { ["--partition=\($0)"] } ?? []) + invocation.all(sbatch)
+        for option in [jobs, time, memory] {
+            if let value = invocation[value: option] { array.runOptions += ["--\(option.name)", value] }
+        }
+        if let share = try invocation.share(canary) {
+            array.canary = (share, try invocation.share(tolerate) ?? 0)
+        }
+        let scripts = array.scripts
+        if invocation[dryRun] {
+            console.print([
+                "format": 1, "jobs": .array(scripts.map { ["name": .string($0.name), "script": .string($0.text)] }),
+            ]) { _ in
+                scripts.flatMap {
+                    ["# \($0.name)"] + $0.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+                }
+            }
+            return .done
+        }
+        let jobs = try array.submit()
+        let end =
+            invocation[noFollow] ? nil : try array.follow(jobs, isStopping: Interruption.heard) { console.say($0) }
+        let document: JSONValue = [
+            "format": 1,
+            "jobs": .array(jobs.map { ["name": .string($0.name), "id": .string($0.identifier)] }),
+            "followed": .bool(end != nil), "succeeded": end.map { .bool($0) } ?? .null,
+        ]
+        console.print(document) { _ in
+            jobs.map { "\($0.name): job \($0.identifier)" }
+                + (end == nil ? [] : ["  → moult fleet status \(path.shellQuoted) says what became of the stores."])
+        }
+        return end ?? true ? .done : .findings
+    }
+
+    private static let slurm = Option.flag("slurm", "Submit to Slurm with sbatch.")
+    private static let partition = Option.value("partition", "NAME", "The partition of the cluster.")
+    private static let sbatch = Option.value(
+        "sbatch", "OPTION", "An option for sbatch, such as --account=lab. May be given several times.")
+    private static let noFollow = Option.flag("no-follow", "Submit, and do not wait for the end.")
+    private static let dryRun = Option.flag("dry-run", "Print the jobs, and submit nothing.")
+}

@@ -1,0 +1,219 @@
+import MoultFleet
+import MoultModel
+import MoultReport
+import MoultSystem
+
+/// The run of one shard: its canary, and the other stores when they may follow.
+struct ShardRun {
+    private let shard: ShardFolder
+    private let policy: FleetPolicy
+    private let work: FleetWork
+    private let isApproved: Bool
+    private let isStopping: () -> Bool
+
+    init(
+        _ shard: ShardFolder, _ policy: FleetPolicy, _ work: FleetWork, isApproved: Bool,
+        isStopping: @escaping () -> Bool
+    ) {
+        (self.shard, self.policy, self.work) = (shard, policy, work)
+        (self.isApproved, self.isStopping) = (isApproved, isStopping)
+    }
+
+    func run(
+        _ entries: [(entry: FleetEntry, earlier: Int?)], verb: String, _ report: inout FleetReport,
+        _ progress: FleetProgress
+    ) async throws {
+        let selected = try FleetSelection.tasks(entries, verb: verb, shard, policy)
+        report.skipped += selected.done.count
+        report.leftOut += entries.count - selected.stores.count
+        var rest = selected.tasks
+        if try await !passCanary(selected, &rest, &report, progress) { return }
+        try await work(on: rest, &report, progress)
+        let results = try shard.contents().results
+        report.remaining += results.values.count { !$0.state.isGood && $0.state != .findings }
+        if selected.stores.allSatisfy({ results[$0.number] != nil }) { try shard.join(results) }
+    }
+
+    private func work(on tasks: [FleetTask], _ report: inout FleetReport, _ progress: FleetProgress) async throws {
+        let run = FleetRun(
+            tasks, of: shard, policy, work, isStopping: isStopping, tell: { progress.tell($0, tasks.count) })
+        report.add(try await run.run())
+    }
+
+    /// - Returns: whether the other stores follow; they are what is left of `rest`.
+    private func passCanary(
+        _ selected: FleetSelection.Tasks, _ rest: inout [FleetTask], _ report: inout FleetReport,
+        _ progress: FleetProgress
+    ) async throws -> Bool {
+        var canary = Canary(of: shard)
+        if isApproved {
+            if canary?.state == .running { throw notFinished }
+            canary?.state = .approved
+            try canary?.write(to: shard)
+            return true
+        }
+        if canary?.state == .approved { return true }
+        guard let asked = policy.canary else {
+            if canary != nil { throw notApproved(canary) }
+            return true
+        }
+        let chosen = Canary.chosen(selected.stores, share: asked.share)
+        try Canary(state: .running, stores: chosen.count, failures: 0).write(to: shard)
+        try await work(on: rest.filter { chosen.contains($0.entry.number) }, &report, progress)
+        guard report.end == .complete else { return false }
+        rest.removeAll { chosen.contains($0.entry.number) }
+        let results = try shard.contents().results
+        let failures = chosen.count { number in
+            guard let state = results[number]?.state else { return true }
+            return !state.isGood && state != .findings
+        }
+        var passed = Canary(state: .waiting, stores: chosen.count, failures: failures)
+        if let tolerance = asked.tolerance {
+            passed.state = Double(failures) > tolerance * Double(chosen.count) ? .failed : .approved
+        }
+        try passed.write(to: shard)
+        guard passed.state != .approved || chosen.isEmpty else { return true }
+        report.end = passed.state == .failed ? .canaryFailed : .canaryWaits
+        report.canary = (report.canary.stores + passed.stores, report.canary.failures + passed.failures)
+        report.left += rest.count
+        return false
+    }
+
+    private var notFinished: MigrationError {
+        MigrationError(
+            .locked, "The canary of shard \(shard.index) is not finished.", place: shard.path,
+            remedy: "Run the fleet with --canary again first.")
+    }
+
+    private func notApproved(_ canary: Canary?) -> MigrationError {
+        let what =
+            canary?.state == .failed
+            ? "has failed (\(canary?.failures ?? 0) of \(canary?.stores ?? 0) stores)"
+            : canary?.state == .running ? "is not finished" : "waits for approval"
+        return MigrationError(
+            .wouldReplace, "The canary of shard \(shard.index) \(what).", place: shard.path,
+            remedy:
+                "moult fleet status shows what became of it. Give --approve to let the other stores follow, or take "
+                + "it back with moult fleet rollback.")
+    }
+}
+
+/// What a run has done.
+struct FleetReport {
+    enum End: String { case complete, stopped, failures, canaryWaits, canaryFailed }
+
+    let manifest: String
+    let results: String
+    let verb: String
+    var end = End.complete
+    var counts: [FleetResult.State: Int] = [:]
+    /// Stores that had their result before.
+    var skipped = 0
+    /// Stores that the verb has nothing to do with.
+    var leftOut = 0
+    var left = 0
+    /// Stores whose result, of this run or an earlier one, is not good.
+    var remaining = 0
+    var canary = (stores: 0, failures: 0)
+    var seconds: Double = 0
+
+    init(manifest: String, results: String, verb: String) {
+        (self.manifest, self.results, self.verb) = (manifest, results, verb)
+    }
+
+    mutating func add(_ outcome: FleetRun.Outcome) {
+        for (state, count) in outcome.counts { counts[state, default: 0] += count }
+        left += outcome.left
+        switch outcome.end {
+        case .complete: break
+        case .stopped: end = .stopped
+        case .failures: end = .failures
+        }
+    }
+
+    var exitCode: ExitCode {
+        switch end {
+        case .stopped: .failed
+        case .canaryWaits: .unfinished
+        case .failures, .canaryFailed: .findings
+        case .complete:
+            remaining > 0 || left > 0 || counts.contains { !$0.key.isGood && $0.value > 0 } ? .findings : .done
+        }
+    }
+
+    var document: JSONValue {
+        [
+            "format": 1, "results": .string(results), "verb": .string(verb), "end": .string(end.rawValue),
+            "counts": JSONValue(
+                sorted: Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, JSONValue($0.value)) })),
+            "skipped": JSONValue(skipped), "leftOut": JSONValue(leftOut), "left": JSONValue(left),
+            "remaining": JSONValue(remaining),
+            "canary": canary.stores == 0
+                ? .null : ["stores": JSONValue(canary.stores), "failures": JSONValue(canary.failures)],
+            "seconds": .double(seconds),
+        ]
+    }
+
+    func lines(style: TextStyle) -> [String] {
+        let finished = counts.values.reduce(0, +)
+        let rate = seconds > 0 ? ", \(Quantity.decimal(Double(finished) / seconds, places: 1)) a second" : ""
+        var lines = ["\(Quantity.count(finished, "store")) in \(Quantity.duration(seconds))\(rate)."]
+        for state in FleetResult.State.allCases {
+            guard let count = counts[state] else { continue }
+            lines.append("  \((state.isGood ? style.green : style.red)(state.rawValue)) \(Quantity.count(count))")
+        }
+        if skipped > 0 {
+            lines.append("\(Quantity.count(skipped, "store had its", plural: "stores had their")) result before.")
+        }
+        if leftOut > 0 { lines.append("\(Quantity.count(leftOut, "store needs", plural: "stores need")) no \(verb).") }
+        if left > 0 { lines.append("\(Quantity.count(left, "store is", plural: "stores are")) left.") }
+        switch end {
+        case .complete: break
+        case .stopped: lines.append("Stopped. The same command continues.")
+        case .failures: lines.append("Too many stores failed. The same command continues.")
+        case .canaryWaits:
+            lines.append(
+                "The canary is done: \(canary.failures) of \(canary.stores) stores failed. "
+                    + "With --approve the others follow.")
+        case .canaryFailed:
+            lines.append(
+                style.red("The canary has failed: ") + "\(canary.failures) of \(canary.stores) stores. "
+                    + "No other store was touched.")
+        }
+        if exitCode.number == 1 {
+            lines.append("  → moult fleet status \(manifest.shellQuoted) says what failed and what to do next.")
+        }
+        return lines
+    }
+}
+
+/// Says on standard error what fails, and now and then how far a run is.
+final class FleetProgress {
+    private let console: Console
+    private let system = POSIXSystem()
+    private var finished = 0
+    private let start: UInt64
+    private var last: UInt64
+
+    init(_ console: Console) {
+        self.console = console
+        start = POSIXSystem().monotonicNanoseconds
+        last = start
+    }
+
+    func tell(_ result: FleetResult, _ total: Int) {
+        finished += 1
+        if !result.state.isGood {
+            let cause = result.cause
+            console.say(
+                "\(result.path.printable): \(result.state.rawValue) (\(cause.code)): \(cause.message.printable)")
+        }
+        let now = system.monotonicNanoseconds
+        guard system.seconds(since: last, to: now) > 10 else { return }
+        last = now
+        let rate = Double(finished) / system.seconds(since: start, to: now)
+        console.say(
+            "\(Quantity.count(finished)) of \(Quantity.count(total)) stores, \(Quantity.decimal(rate, places: 1)) a second"
+        )
+    }
+}

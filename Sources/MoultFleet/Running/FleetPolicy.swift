@@ -1,0 +1,36 @@
+/// How a run treats its stores.
+package struct FleetPolicy: Sendable, Equatable {
+    /// How many stores are worked on at a time, and how many of one device.
+    package var jobs = 1
+    package var jobsOfDevice = Int.max
+    /// Seconds that one store may take; nil for ten minutes and twenty times what is expected.
+    package var time: Double?
+    /// Bytes of memory that its process may have; nil for no limit.
+    package var memory: Int64?
+    /// How often a store is tried that fails.
+    package var attempts = 3
+    /// After how many deaths of its process it is set aside.
+    package var deaths = 3
+    /// The run starts no further store after so many failures; nil for no limit.
+    package var failures: Int?
+    /// The part of the stores that comes first; nil for no canary.
+    package var canary: Canary?
+    /// States that are tried again although they are not by themselves.
+    package var retried: Set<FleetResult.State> = []
+
+    package init() {}
+
+    /// The stores that come first, and what has to become of them before the others follow.
+    package struct Canary: Sendable, Equatable {
+        /// From 0 to 1.
+        package var share: Double
+        /// The part of them that may fail, from 0 to 1; nil if somebody has to approve in any case.
+        package var tolerance: Double?
+
+        package init(share: Double, tolerance: Double?) { (self.share, self.tolerance) = (share, tolerance) }
+    }
+
+    func seconds(for entry: FleetEntry, of size: Int64) -> Double {
+        time ?? 600 + 20 * max(entry.estimate, FleetEstimate.seconds(bytes: size))
+    }
+}
