@@ -43,10 +43,11 @@ func toolchainSwiftSyntax() -> String? {
 }
 
 // Unsafe flags are refused in a dependency that is named by version: there the macros are built with the swift-syntax
-// package, which a path, a branch or this package itself does without.
-let host =
-    Context.packageDirectory.contains("/checkouts/") || Context.environment["MOULT_SWIFT_SYNTAX"] == "package"
-    ? nil : toolchainSwiftSyntax()
+// package, which a path and this package itself do without. SwiftPM reads the manifest of a dependency with a URL twice:
+// as if in the folder / to resolve versions, and in its checkout; both readings must name the same dependencies.
+let folder = URL(fileURLWithPath: Context.packageDirectory)
+let hasURL = folder.path == "/" || folder.deletingLastPathComponent().lastPathComponent == "checkouts"
+let host = hasURL || Context.environment["MOULT_SWIFT_SYNTAX"] == "package" ? nil : toolchainSwiftSyntax()
 let swiftSyntax: [Package.Dependency] =
     host == nil ? [.package(url: "https://github.com/swiftlang/swift-syntax.git", "600.0.0"..<"700.0.0")] : []
 let hostModules: [SwiftSetting] = host.map { [.unsafeFlags(["-I", $0])] } ?? []

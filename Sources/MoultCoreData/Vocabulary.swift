@@ -47,7 +47,7 @@ public typealias MigrationRegistry = MoultTransform.MigrationRegistry
 public typealias AcceptedLosses = MoultModel.AcceptedLosses
 /// Objects, values or links that a migration does not carry over, with their count.
 public typealias MigrationLoss = MoultModel.MigrationLoss
-/// The one error of Moult, with Core Data's constant and number (``MoultModel/MigrationError/coreData``).
+/// The one error of Moult, with Core Data's constant and number (`MigrationError.coreData`).
 public typealias MigrationError = MoultModel.MigrationError
 
 extension ManagedObjectModel {

@@ -235,8 +235,18 @@ import Testing
         await #expect(throws: MigrationError.self) { _ = try await project.plan(for: store, to: "Forum 4") }
     }
 
-    @Test func `every code block of the page is in this file`() throws {
+    @Test func `the first page of the documentation site migrates a store`() async throws {
+        let project = try Project(models: models)
+        print(try await project.status(of: store))
+        let report = try await project.migrate(store).report
+        print("Migrated to \(report.to)")
+        #expect(report.to == "Forum 3")
+    }
+
+    @Test func `every code block of the pages is in this file`() throws {
         let page = try DocumentationPage("Library.md")
         #expect(page.blocks.count == 30 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
+        let site = try DocumentationPage("../Sources/Moult/Moult.docc/Moult.md")
+        #expect(site.blocks.count == 1 && site.missingBlocks.isEmpty, "\(site.missingBlocks)")
     }
 }

@@ -44,7 +44,7 @@ extension Verb {
         for program in [own, "moult-browse"] { try ProgramRun.replace(by: program, [document.compact]) }
         throw MigrationError(
             .unsupported, "The program moult-browse is not installed, which serves the page.", place: own,
-            remedy: "Build it (swift build --product moult-browse), and put it next to \(Program.name).")
+            remedy: "Install the package moult-browse; from source, swift build --product moult-browse.")
     }
 
     private static let allowChanges = Option.flag(

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Objects that are read, changed and saved together: `NSManagedObjectContext`.
 ///
-/// A context is `Sendable`, its objects are not: use them inside ``perform(_:)`` or ``performAndWait(_:)``, and hand
+/// A context is `Sendable`, its objects are not: use them inside `perform(_:)` or ``performAndWait(_:)``, and hand
 /// ``ManagedObjectID``s to others. What is done outside them is safe too, one call at a time. There is no undo.
 public final class ManagedObjectContext: @unchecked Sendable {
     /// Both work alike: Linux has no main run loop that every program runs.

@@ -16,7 +16,7 @@ import MoultTransform
 /// used beside `moult mirror`. What a mirror promises, and what it refuses, is in Documentation/Mirror.md.
 ///
 /// Every call does its work on a thread of its own, and may be cancelled with its task: then it throws `cancelled`, and
-/// both stores are as they were. Apps may write to the first store meanwhile, this one too, but for ``start`` and the
+/// both stores are as they were. Apps may write to the first store meanwhile, this one too, but for `start` and the
 /// calls that turn the direction.
 public struct PersistentStoreMirror: Sendable {
     /// The first store.

@@ -6,7 +6,7 @@ import MoultTransform
 
 /// The one error of Moult: what was found, where, and what to do next.
 public typealias MigrationError = MoultModel.MigrationError
-/// The code of an app that its migrations call, by name; see ``MoultTransform/MigrationRegistry/init(plan:)``.
+/// The code of an app that its migrations call, by name; see `MigrationRegistry.init(plan:)`.
 public typealias MigrationRegistry = MoultTransform.MigrationRegistry
 /// The losses that a plan accepts.
 public typealias AcceptedLosses = MoultModel.AcceptedLosses

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The values of a model that no context has taken in, in the form that a store keeps them in.
 ///
-/// A context that takes the object in copies ``values`` and ``refusals`` of every part in the object's `_$ownValues`,
+/// A context that takes the object in copies `values` and `refusals` of every part in the object's `_$ownValues`,
 /// then sets its `persistentBackingData`.
 public final class OwnValues: BackingData {
     /// One property's value.

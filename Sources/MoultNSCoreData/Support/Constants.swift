@@ -31,7 +31,7 @@ public let NSPersistentStoreForceDestroyOption = PersistentStoreOption.forceDest
 public let NSPersistentStoreStagedMigrationManagerOptionKey = PersistentStoreOption.stagedMigrationManager
 /// Whether slow work of a lightweight migration is put off.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey = PersistentStoreOption.deferredLightweightMigration
-/// Whether saves of the store post ``Foundation/NSNotification/Name/NSPersistentStoreRemoteChange``.
+/// Whether saves of the store post `Notification.Name.NSPersistentStoreRemoteChange`.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
     "NSPersistentStoreRemoteChangeNotificationOptionKey"
 

@@ -5,7 +5,7 @@ import MoultModel
 ///
 /// The checksum is frozen in the program's source: a model that was changed by accident is found before any store is.
 public struct ManagedObjectModelReference: Sendable {
-    /// As ``MoultModel/ManagedObjectModel/versionChecksum`` and Xcode's build log give it.
+    /// As `ManagedObjectModel.versionChecksum` and Xcode's build log give it.
     public let versionChecksum: String
     private let resolve: @Sendable () throws -> ManagedObjectModel
 

@@ -16,7 +16,7 @@ public class MigrationStage: @unchecked Sendable {
 
 /// Versions that follow each other by inferred mappings: `NSLightweightMigrationStage`.
 public final class LightweightMigrationStage: MigrationStage, @unchecked Sendable {
-    /// Oldest first, each as ``MoultModel/ManagedObjectModel/versionChecksum`` gives it.
+    /// Oldest first, each as `ManagedObjectModel.versionChecksum` gives it.
     public let versionChecksums: [String]
 
     /// - Parameter versionChecksums: of the versions that the stage goes through, oldest first.
