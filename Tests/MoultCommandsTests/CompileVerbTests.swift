@@ -102,7 +102,7 @@ struct CompileVerbTests {
         let moult = try Tool.besideForumModel()
         let folder = moult.folder.path
         // No process has the highest number.
-        let left = folder + "/Forum.momd.2147483647.0123456789abcdef.part"
+        let left = folder + "/Forum.momd.2147483647-01234567-89abcdef.part"
         for path in [folder + "/Forum.momd", left] {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             try "bplist00 old".write(toFile: path + "/Old.mom", atomically: true, encoding: .utf8)
