@@ -12,14 +12,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 class Page:
     """A copy of the forum's store in a folder of its own, and the page that moult browse serves of it."""
 
-    def __init__(self, bin_folder, *options, posts=60):
+    def __init__(self, bin_folder, *options, posts=60, threads=0, folder=None):
         self.bin = pathlib.Path(bin_folder)
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="moult-browser-"))
+        self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="moult-browser-"))
+        self.folder.mkdir(exist_ok=True)
         self.model = self.folder / "Forum.xcdatamodeld"
         self.store = self.folder / "forum.sqlite"
         shutil.copytree(ROOT / "Examples/Forum.xcdatamodeld", self.model)
         self.moult("create", self.store, "--model", self.model, "--version", "Forum",
-                   "--rows", f"Forum=3,User=9,Post={posts}")
+                   "--rows", f"Forum=3,User=9,Thread={threads},Post={posts}")
         self.process = subprocess.Popen(
             [self.bin / "moult", "browse", self.store, "--model", self.model, "--json", *options],
             stdout=subprocess.PIPE, text=True)

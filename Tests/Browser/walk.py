@@ -1,6 +1,7 @@
 """A person's way through the page, in headless Chromium; SQLite's shell checks the store after each step."""
 import importlib.util
 import pathlib
+import subprocess
 import unittest
 
 from page import Page
@@ -50,8 +51,8 @@ class Walk(unittest.TestCase):
     def press(self, text):
         self.driver.find_element(By.XPATH, f"//button[normalize-space()='{text}']").click()
 
-    def open(self, path):
-        self.driver.get(f"http://127.0.0.1:{self.page.port}{path}")
+    def open(self, path, page=None):
+        self.driver.get(f"http://127.0.0.1:{(page or self.page).port}{path}")
 
     def ended(self):
         """What the work has come to, when its progress is over."""
@@ -138,6 +139,69 @@ class Walk(unittest.TestCase):
         self.open("/")
         self.assertIn("2 versions behind", self.words())
 
+    def watched(self):
+        """What the page shows of a run until it has ended: how far it is, and in which words."""
+        driver, seen = self.driver, []
+        while not driver.find_elements(By.ID, "ended"):
+            shown = driver.execute_script(
+                "const bar = document.querySelector('progress'); const words = document.getElementById('words');"
+                "return bar && words ? [bar.value, words.textContent] : null")
+            if shown and shown not in seen:
+                seen.append(shown)
+        return seen
+
+    def test_progress(self):
+        """A run shows how far it is; it can be cancelled, and goes on when the browser leaves."""
+        driver = self.driver
+        page = Page(self.bin, "--allow-changes", posts=40000)
+        self.addCleanup(page.end)
+        driver.get(page.address)
+        before = page.contents()
+
+        self.open("/plan", page)
+        self.press("Rehearse")
+        seen = self.watched()
+        self.assertIn("Done.", self.words())
+        values = [value for value, _ in seen]
+        self.assertEqual(values, sorted(values))
+        self.assertGreater(len({value for value in values if 0 < value < 1}), 1, seen)
+        self.assertGreater(len({words for _, words in seen}), 1, seen)
+
+        self.open("/plan", page)
+        self.press("Rehearse")
+        self.press("Cancel")
+        self.assertIn("The store is as it was", self.ended())
+        self.assertEqual(page.contents(), before)
+
+        self.open("/confirm?do=migrate", page)
+        self.press("Migrate")
+        driver.get("about:blank")
+        self.open("/job", page)
+        self.assertIn("Done.", self.ended())
+        self.assertIn('"current"', page.moult("status", page.store, "--model", page.model, "--json"))
+        self.assertEqual(page.sql("PRAGMA integrity_check; SELECT count(*) FROM ZPOST"), "ok\n40000")
+
+    def test_writer(self):
+        """A store that an app is writing to is shown, and not migrated until the app has closed it."""
+        driver, page = self.driver, self.page
+        app = subprocess.Popen(["sqlite3", str(page.store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(app.kill)
+        app.stdin.write("PRAGMA journal_mode; BEGIN IMMEDIATE; UPDATE ZUSER SET ZNAME = 'x' WHERE Z_PK = 1;\n"
+                        "SELECT 'begun';\n")
+        app.stdin.flush()
+        while "begun" not in app.stdout.readline():
+            pass
+        self.open("/object?entity=User&key=1")
+        self.assertIn("User 1", self.words())
+        self.open("/confirm?do=migrate")
+        self.press("Migrate")
+        self.assertIn("has failed", self.ended())
+        self.assertIn("locked", self.words())
+        app.communicate("ROLLBACK;\n", timeout=20)
+        self.open("/confirm?do=migrate")
+        self.press("Migrate")
+        self.assertIn("Done.", self.ended())
+
     PLACES = ["/", "/model", "/objects?entity=Post", "/object?entity=User&key=1", "/plan", "/findings", "/history",
               "/backups", "/confirm?do=migrate", "/nothing"]
 
@@ -202,14 +266,18 @@ class Walk(unittest.TestCase):
         if not self.pictures_folder:
             return
         self.pictures_folder.mkdir(exist_ok=True)
+        # Its path is in the pictures.
+        page = Page(self.bin, "--allow-changes", threads=12, folder="/tmp/forum")
+        self.addCleanup(page.end)
+        driver.get(page.address)
+        places = {
+            "store": "/", "objects": "/objects?entity=Post", "object": "/object?entity=User&key=1", "model": "/model",
+            "plan": "/plan", "findings": "/findings", "confirm": "/confirm?do=migrate", "backups": "/backups",
+        }
         for scheme in ("light", "dark"):
-            self.scheme(scheme)
-            for name, place in (("store", "/"), ("objects", "/objects?entity=Post"), ("plan", "/plan"),
-                                ("object", "/object?entity=User&key=1"), ("model", "/model"),
-                                ("findings", "/findings"), ("confirm", "/confirm?do=migrate")):
-                self.open(place)
-                driver.save_screenshot(str(self.pictures_folder / f"browse-{name}-{scheme}.png"))
-        self.width(400)
-        for name, place in (("store", "/"), ("objects", "/objects?entity=Post"), ("plan", "/plan")):
-            self.open(place)
-            driver.save_screenshot(str(self.pictures_folder / f"browse-{name}-narrow.png"))
+            for width, name in ((1200, scheme), (400, f"{scheme}-narrow")):
+                self.scheme(scheme)
+                self.width(width)
+                for place, path in places.items():
+                    self.open(path, page)
+                    driver.save_screenshot(str(self.pictures_folder / f"browse-{place}-{name}.png"))

@@ -70,12 +70,13 @@ struct PageTests {
     func walk() async throws {
         let forum = try ForumStore(count: 30)
         let visit = try await Visit.begun(forum.settings())
-        let row = try forum.sql("SELECT ZAUTHOR, ZTEXT FROM ZPOST WHERE Z_PK = 5").split(separator: "|")
-        let page = try await visit.get("/object?entity=Post&key=5")
-        #expect(page.contains("<a href=\"/object?entity=User&amp;key=\(row[0])\">User \(row[0])</a>"))
-        let author = try await visit.get("/object?entity=User&key=\(row[0])")
-        let posts = try forum.sql("SELECT count(*) FROM ZPOST WHERE ZAUTHOR = \(row[0])")
-        #expect(author.contains("href=\"/object?entity=Post&amp;key=5\""), "\(posts)")
+        let row = try forum.sql("SELECT Z_PK, ZAUTHOR FROM ZPOST WHERE ZAUTHOR > 0 ORDER BY 1 LIMIT 1").split(
+            separator: "|")
+        let (post, user) = (row[0], row[1])
+        let page = try await visit.get("/object?entity=Post&key=\(post)")
+        #expect(page.contains("<a href=\"/object?entity=User&amp;key=\(user)\">User \(user)</a>"))
+        let author = try await visit.get("/object?entity=User&key=\(user)")
+        #expect(author.contains("href=\"/object?entity=Post&amp;key=\(post)\""))
         #expect(await visit.send("GET", "/object?entity=Post&key=999").status == 422)
         #expect(await visit.send("GET", "/object?entity=Nobody&key=1").status == 422)
         #expect(await visit.send("GET", "/links?entity=Post&key=1&relationship=none").status == 422)
@@ -100,7 +101,7 @@ struct PageTests {
 
     @Test("hostile names and values are text on every page")
     func hostile() async throws {
-        let name = "x\"'><script>alert(1)</script><!--&amp;\u{202E}\u{0}%\\"
+        let name = "x\"'><script>alert(1)</script><!--&amp;\u{202E}\u{1B}%\\"
         let folder = try ScratchFolder()
         let store = folder.path + "/<img src=x>'\".sqlite"
         let model = try ManagedObjectModel(entities: [

@@ -37,8 +37,43 @@ struct StoreImportTests {
         let first = try export(store.path, "first")
         let counts = try new.take(first)
         #expect(counts == ["Dish": 40, "Soup": 40, "Ingredient": 40, "Tag": 40, "ZDISH": 40])
-        let compared = try ChildProcess.run("diff", ["-r", first, try export(new.path, "second")])
-        #expect(compared.exit == 0, "\(compared.output.prefix(2_000))")
+        let second = try export(new.path, "second")
+        for file in try FileManager.default.contentsOfDirectory(atPath: first) {
+            let texts = try [first, second].map { written in
+                // The files of external data have names of their own, and the same contents.
+                let text = try String(contentsOfFile: "\(written)/\(file)", encoding: .utf8)
+                return try text.replacing(/\/[^",\n]*_EXTERNAL_DATA\/[0-9A-F-]*/) { match in
+                    try Data(contentsOf: URL(fileURLWithPath: String(match.output))).base64EncodedString()
+                }
+            }
+            for (line, other) in zip(texts[0].split(separator: "\n"), texts[1].split(separator: "\n"))
+            where line != other {
+                let same = line.commonPrefix(with: other)
+                Issue.record(
+                    "\(file): \(same.suffix(80))[\(line.dropFirst(same.count).prefix(80))][\(other.dropFirst(same.count).prefix(80))]"
+                )
+            }
+            #expect(texts[0] == texts[1])
+        }
+    }
+
+    @Test("a text that a spreadsheet takes for a formula comes back as it was, with apostrophes of its own too")
+    func formulas() throws {
+        let store = try SampleStore(count: 12)
+        let texts = ["=1", "'=1", "''=1", "'", "'a", "\r\n=", "=\u{301}", "\u{FF1D}1", "\n", "-", "'\r\n", "''"]
+        for (place, text) in texts.enumerated() {
+            let literal = text.utf8.map { String(format: "%02x", $0) }.joined()
+            _ = try SQLiteShell.run(
+                store.path, "UPDATE ZINGREDIENT SET ZNAME = CAST(x'\(literal)' AS TEXT) WHERE Z_PK = \(place + 1)")
+        }
+        let written = store.folder.path + "/written"
+        let outcome = try ExportWriter(.csv).write(store.path, .init(), versions: nil, to: written)
+        let new = try Empty(store.model, in: store.folder)
+        _ = try new.take(written, isExact: false)
+        let names = try [store.path, new.path].map {
+            try SQLiteShell.run($0, "SELECT hex(ZNAME) FROM ZINGREDIENT ORDER BY Z_PK")
+        }
+        #expect(names[0] == names[1] && outcome.guarded >= 9)
     }
 
     @Test("a destination is named by its key in the store, by a unique value, or in a list")
@@ -102,7 +137,7 @@ struct StoreImportTests {
             let error = #expect(throws: MigrationError.self, "\(text)") { try new.take(path) }
             #expect(error?.code == code, "\(text): \(String(describing: error))")
             let said = "\(error?.place ?? "") \(error?.message ?? "") \(error?.remedy ?? "")"
-            #expect(said.contains(says), "\(said)")
+            #expect(says.isEmpty || said.contains(says), "\(said)")
             #expect(try SQLiteShell.run(new.path, "SELECT count(*) FROM ZUSER") == "0\n")
         }
         let path = folder.path + "/people.csv"

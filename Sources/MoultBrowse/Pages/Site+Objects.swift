@@ -58,7 +58,12 @@ extension Site {
         _ page: ObjectReader.Page, of entity: EntityContents, _ text: String, _ format: String, isFirst: Bool,
         _ reader: ObjectReader
     ) throws -> HTML {
-        let columns = entity.columns.filter { $0.name != "Z_PK" }
+        // The name of the entity says something only where there are several.
+        let shown = entity.columns.filter { column in
+            if case .entity(let names) = column.source { return names.count > 1 }
+            return column.name != "Z_PK"
+        }
+        let columns = shown.filter { !$0.isBytes } + shown.filter(\.isBytes)
         let heads: [HTML] =
             ["Key"] + columns.map { "<bdi>\($0.name)</bdi> <small>\($0.type)</small>" as HTML }
         let rows: [HTML] = page.objects.map { object in
@@ -125,8 +130,8 @@ extension Site {
             let rows: [HTML] = object.columns.filter { !["Z_PK", "entity"].contains($0.name) }.map { column in
                 let value = object.value(of: column.name) ?? .null
                 return """
-                    <th scope="row"><bdi>\(column.name)</bdi></th>\
-                    <td>\(cell(value, column, of: entity.name, reader, isWhole: true))</td><td>\(column.meaning)</td>
+                    <th scope="row"><bdi>\(column.name)</bdi> <small>\(column.meaning)</small></th>\
+                    <td>\(cell(value, column, of: entity.name, reader, isWhole: true))</td>
                     """
             }
             let lists: [HTML] = try reader.joins(of: entity.name).map { join in
@@ -148,7 +153,7 @@ extension Site {
                 <p class="trail"><a href="/">Store</a> › <a href="\(Self.objects(entity.name))">\
                 <bdi>\(entity.name)</bdi></a></p>
                 <h1><bdi>\(entity.name)</bdi> \(key)</h1>
-                \(table("Values", ["Property", "Value", "What it is"], rows))
+                \(table("Values", ["Property", "Value"], rows))
                 \(lists)
                 """)
         }
@@ -226,17 +231,30 @@ extension Site {
             }
             return "\(String(number))"
         case .real(let number): return "\(number.description)"
-        case .text(let text): return "<bdi class=\"text\">\(text.cut(at: isWhole ? 20_000 : 120))</bdi>"
+        case .text(let text):
+            if case .attribute(_, .date, _) = column.source {
+                return isWhole ? "\(text)" : "<span class=\"one-line\">\(text.toMilliseconds)</span>"
+            }
+            return "<bdi class=\"text\">\(text.cut(at: isWhole ? 20_000 : 120))</bdi>"
         case .blob(let bytes):
             let hex = bytes.prefix(isWhole ? 64 : 8).map { byte in
                 (byte < 16 ? "0" : "") + String(byte, radix: 16)
             }.joined()
-            return "<code>\(hex)\(bytes.count > (isWhole ? 64 : 8) ? "…" : "")</code> \(Quantity.bytes(bytes.count))"
+            let end = bytes.count > (isWhole ? 64 : 8) ? "…" : ""
+            return isWhole
+                ? "<code>\(hex)\(end)</code> \(Quantity.bytes(bytes.count))"
+                : "<span class=\"one-line\"><code>\(hex)\(end)</code> \(Quantity.bytes(bytes.count))</span>"
         }
     }
 }
 
 extension EntityContents.Column {
+    /// Whether its values say little in a list, which shows it last.
+    fileprivate var isBytes: Bool {
+        guard case .attribute(_, let type, _) = source else { return false }
+        return type == .binary || type == .transformable
+    }
+
     /// A word for the head of a table.
     fileprivate var type: String {
         switch source {
@@ -248,6 +266,16 @@ extension EntityContents.Column {
 }
 
 extension String {
+    /// A date of nine decimals with three; another text, and one that would be the next second, as it is.
+    fileprivate var toMilliseconds: String {
+        let parts = split(separator: ".")
+        guard parts.count == 2, parts[1].count == 10, let nanoseconds = Int(parts[1].dropLast()),
+            nanoseconds < 999_500_000
+        else { return self }
+        let digits = String((nanoseconds + 500_000) / 1_000_000)
+        return parts[0] + "." + String(repeating: "0", count: 3 - digits.count) + digits + "Z"
+    }
+
     /// The first characters, with how many more there are.
     fileprivate func cut(at limit: Int) -> String {
         guard utf8.count > limit else { return self }

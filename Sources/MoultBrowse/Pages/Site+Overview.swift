@@ -55,17 +55,21 @@ extension Site {
     private func entities() throws -> HTML {
         try read { reader in
             let counts = try reader.counts()
-            let rows: [HTML] = try reader.contents.entities.map { entity in
+            let parents = reader.contents.entities.map {
+                reader.contents.layout?.model.entity($0.name)?.superentityName
+            }
+            let hasParents = parents.contains { $0 != nil }
+            let rows: [HTML] = try zip(reader.contents.entities, parents).map { entity, parent in
                 let many = try reader.highestKey(of: entity).map { "at most \(Quantity.count($0))" } ?? "0"
                 let count = counts[entity.name].map { Quantity.count($0) } ?? many
-                let parent = reader.contents.layout?.model.entity(entity.name)?.superentityName
+                let kind: HTML = hasParents ? "<td><bdi>\(parent ?? "")</bdi></td>" : ""
                 return """
                     <th scope="row"><a href="\(Self.objects(entity.name))"><bdi>\(entity.name)</bdi></a></th>\
-                    <td class="number">\(count)</td><td><bdi>\(parent ?? "")</bdi></td>
+                    <td class="number">\(count)</td>\(kind)
                     """
             }
             guard !rows.isEmpty else { return "<p>The store has no entities.</p>" }
-            return table("Entities", ["Entity", "Objects", "Parent"], rows)
+            return table("Entities", ["Entity", "Objects"] + (hasParents ? ["Parent"] : []), rows)
         }
     }
 

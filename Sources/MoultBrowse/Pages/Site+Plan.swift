@@ -24,14 +24,17 @@ extension Site {
                 <h2><bdi>\(edge.from)</bdi> → <bdi>\(edge.to)</bdi></h2><ul>\(sentences)</ul><p>\(edge.undo)</p>
                 """
         }
+        // Losses that nobody has declared are accepted by confirming them.
         let refusal: HTML =
-            plan.refusal.map {
+            settings.allowsChanges && plan.canBeConfirmed
+            ? ""
+            : plan.refusal.map {
                 "<div class=\"error\"><p><strong>The migration would be refused.</strong> \($0.message)</p><p>\($0.remedy)</p></div>"
             } ?? ""
         let difference = address("/picture.svg", ["kind": "difference", "from": plan.from, "to": plan.to])
         let hint: HTML = settings.allowsChanges ? "" : readOnlyHint
         let migrate: HTML =
-            settings.allowsChanges && plan.refusal == nil
+            settings.allowsChanges && plan.canBeConfirmed
             ? "<a class=\"button weighty\" href=\"\(address("/confirm", ["do": "migrate"]))\">Migrate …</a>" : ""
         return page(
             "Plan", at: .plan,
@@ -91,6 +94,9 @@ extension Site {
                 """)
         case "migrate":
             let plan = try await project().plan(for: store, options: options)
+            if let refusal = plan.refusal, !plan.canBeConfirmed {
+                throw MigrationError(MigrationError.Code.usage, refusal.message, remedy: refusal.remedy)
+            }
             let consent: HTML =
                 plan.losses.isEmpty
                 ? ""
@@ -135,4 +141,9 @@ extension Site {
     private func backupFolder() throws -> String {
         try settings.backups ?? Sidecar(of: settings.store, system).backups
     }
+}
+
+extension StorePlan {
+    /// Whether nothing stands in the way but losses that a person has to accept.
+    fileprivate var canBeConfirmed: Bool { refusal.map { $0.code == "lossNotAccepted" } ?? true }
 }

@@ -40,16 +40,19 @@ extension Site {
         table { border-collapse: collapse; }
         th, td { text-align: left; vertical-align: top; padding: .4rem .75rem; border-top: 1px solid var(--line); }
         thead th { background: var(--raised); border-top: 0; white-space: nowrap; }
-        thead small { display: block; font-weight: 400; color: var(--quiet); }
+        th small { display: block; font-size: .875rem; font-weight: 400; color: var(--quiet); }
         tbody th { font-weight: 500; }
         tbody tr:hover { background: var(--raised); }
         td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
         .text { white-space: pre-wrap; overflow-wrap: anywhere; }
         td .text { display: inline-block; width: max-content; max-width: min(32rem, 75vw); }
+        td a { white-space: nowrap; }
+        @media (max-width: 30rem) { td .text { max-width: 52vw; } tbody th { max-width: 36vw; overflow-wrap: anywhere; } }
         .null { color: var(--quiet); font-size: .875em; }
         figure.scroll { background: #ffffff; padding: 1rem; max-height: 36rem; overflow: auto; }
         figure img { display: block; max-width: none; color: #1f2328; }
-        .facts { display: grid; gap: .25rem 1.5rem; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); margin: 0; }
+        .one-line { white-space: nowrap; }
+        .facts { display: flex; flex-wrap: wrap; gap: .25rem 2.5rem; margin: 0; }
         .facts dt { color: var(--quiet); font-size: .875rem; }
         .facts dd { margin: 0 0 .5rem; overflow-wrap: anywhere; }
         .versions { display: flex; flex-wrap: wrap; gap: .5rem; list-style: none; padding: 0; }

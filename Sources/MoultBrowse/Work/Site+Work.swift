@@ -32,7 +32,7 @@ extension Site {
             } by: {
                 try await $0.validate($1)
             }
-        case "confirmed": return try confirmed(request)
+        case "confirmed": return try await confirmed(request)
         default: throw MigrationError(.usage, "There is no such action.", remedy: "Go back.")
         }
     }
@@ -45,7 +45,7 @@ extension Site {
         return begin(Job(title) { words(try await call(project, store)) })
     }
 
-    private func confirmed(_ request: Request) throws -> Response {
+    private func confirmed(_ request: Request) async throws -> Response {
         guard settings.allowsChanges else { return Response(page("Refused", at: nil, readOnlyHint), status: 403) }
         guard let action = takeOffer(request.form["offer"]) else {
             throw MigrationError(
@@ -71,6 +71,13 @@ extension Site {
                 throw MigrationError(
                     .lossNotAccepted, "The migration loses what nobody has accepted.",
                     remedy: "Go back to the plan and confirm the losses.")
+            }
+            var options = options
+            options.acceptedLosses = AcceptedLosses(plan.losses.map(\.place))
+            guard try await project.plan(for: store, options: options).amounts == plan.amounts else {
+                throw MigrationError(
+                    .planStale, "The store has changed since: the migration would lose something else now.",
+                    remedy: "Go back to the plan and look again.")
             }
             return begin(
                 Job("Migration", project.migrate(store, following: plan, options: options)) {
@@ -104,5 +111,12 @@ extension Site {
             <h1>\(job.title)</h1><p id="ended" role="status"><strong>\(end)</strong></p>
             \(outcome)<p><a href="/">Store</a></p>
             """)
+    }
+}
+
+extension StorePlan {
+    /// What is lost, and how much of each.
+    fileprivate var amounts: [String: Int64?] {
+        Dictionary(losses.map { ($0.place, $0.count) }, uniquingKeysWith: { first, _ in first })
     }
 }

@@ -96,9 +96,8 @@ extension ImportTable.Value {
             self = .json(.null)
             return
         }
-        let isGuarded =
-            !isExact && field.text.first == "'" && field.text.dropFirst().first.map("=+-@\t\r".contains) == true
-        self = .text(isGuarded ? String(field.text.dropFirst()) : field.text)
+        let isGuarded = !isExact && field.text.utf8.first == UInt8(ascii: "'") && CSVWriter.isFormula(field.text)
+        self = .text(isGuarded ? String(field.text.unicodeScalars.dropFirst()) : field.text)
     }
 
     /// The value as JSON of an attribute of the type; nil if it is none.

@@ -42,12 +42,17 @@ extension ObjectReader {
         _ join: JoinContents, of key: Int64, after position: Position? = nil, limit: Int = 50
     ) throws -> Links {
         let other = join.otherColumn.quotedName
-        let order = join.orderColumn.map { "ifnull(\($0.quotedName), 0)" } ?? "0"
+        let order = join.orderColumn.map { "ifnull(\($0.quotedName), 0)" }
         var values: [SQLiteValue] = [.integer(key)]
-        if let position { values += [.integer(position.order), .integer(position.key)] }
+        var condition = ""
+        if let position {
+            // Without an order the index of the table leads to the next one.
+            condition = order.map { " AND (\($0), \(other)) > (?, ?)" } ?? " AND \(other) > ?"
+            values += (order == nil ? [] : [.integer(position.order)]) + [.integer(position.key)]
+        }
         let sql =
-            "SELECT \(order), \(other) FROM \(join.table.quotedName) WHERE \(join.ownColumn.quotedName) = ?"
-            + (position == nil ? "" : " AND (\(order), \(other)) > (?, ?)") + " ORDER BY 1, 2 LIMIT \(limit + 1)"
+            "SELECT \(order ?? "0"), \(other) FROM \(join.table.quotedName) WHERE \(join.ownColumn.quotedName) = ?"
+            + "\(condition) ORDER BY \(order.map { $0 + ", " } ?? "")\(other) LIMIT \(limit + 1)"
         let found = try rows(sql, values) { Position(order: $0.integer(0), key: $0.integer(1)) }
         let shown = found.prefix(limit)
         return Links(keys: shown.map(\.key), next: found.count > limit ? shown.last : nil)

@@ -3,7 +3,8 @@ import MoultSQLite
 
 /// Rows as CSV (RFC 4180, with line feeds): NULL is empty, an empty text is `""`, a blob `x'…'`.
 ///
-/// A spreadsheet runs a text that begins like a formula, so an apostrophe is put in front of it.
+/// A spreadsheet runs a text that begins like a formula, so an apostrophe is put in front of it. It is also put in front
+/// of a text that begins with apostrophes and then like a formula, so that one apostrophe can be taken away again.
 package struct CSVWriter: Sendable {
     private let isExact: Bool
     /// How many texts have an apostrophe in front.
@@ -16,7 +17,7 @@ package struct CSVWriter: Sendable {
     mutating func append(_ cell: SQLiteCell, to bytes: inout [UInt8]) {
         switch cell.storageClass {
         case .null: break
-        case .integer: bytes += String(cell.integer).utf8
+        case .integer: bytes.append(decimal: cell.integer)
         case .text:
             let text = cell.ownText
             guard Self.isPlain(text) else {
@@ -24,7 +25,8 @@ package struct CSVWriter: Sendable {
                 return
             }
             bytes.append(contentsOf: text)
-        case .real, .blob: append(cell.copy, to: &bytes)
+        case .real: bytes += cell.real.description.utf8
+        case .blob: cell.withBytes { Self.append(blob: $0, to: &bytes) }
         }
     }
 
@@ -32,18 +34,25 @@ package struct CSVWriter: Sendable {
     mutating func append(_ value: SQLiteValue, to bytes: inout [UInt8]) {
         switch value {
         case .null: break
-        case .integer(let number): bytes += String(number).utf8
+        case .integer(let number): bytes.append(decimal: number)
         case .real(let number): bytes += number.description.utf8
         case .text(let text): bytes += field(text).utf8
-        case .blob(let blob): bytes += "x'\(blob.hexadecimal)'".utf8
+        case .blob(let blob): blob.withUnsafeBytes { Self.append(blob: $0, to: &bytes) }
         }
     }
 
+    private static func append(blob: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        bytes += [UInt8(ascii: "x"), UInt8(ascii: "'")]
+        bytes.append(hexadecimal: blob)
+        bytes.append(UInt8(ascii: "'"))
+    }
+
     /// Whether the text stands in CSV as it is: ASCII with nothing that has to be looked into.
-    private static func isPlain(_ text: UnsafeRawBufferPointer) -> Bool {
-        guard let first = text.first, !formula.contains(first) else { return false }
-        // Every mark that needs quotes, the two of a line's end too, is below 0x2D.
-        return text.allSatisfy { $0 < 0x80 && ($0 > 0x2C || $0 == 0x20 || !needsQuotes.contains($0)) }
+    static func isPlain(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard let first = text.first, first != UInt8(ascii: "'"), !startsFormula(Unicode.Scalar(first)) else {
+            return false
+        }
+        return text.allSatisfy { $0 < 0x80 && !needsQuotes($0) }
     }
 
     /// A row, with its line feed.
@@ -58,15 +67,30 @@ package struct CSVWriter: Sendable {
 
     private mutating func field(_ text: String) -> String {
         var text = text
-        if !isExact, let first = text.utf8.first, Self.formula.contains(first) {
+        if !isExact, Self.isFormula(text) {
             text = "'" + text
             guarded += 1
         }
-        guard text.isEmpty || text.utf8.contains(where: Self.needsQuotes.contains) else { return text }
+        guard text.isEmpty || text.utf8.contains(where: Self.needsQuotes) else { return text }
         return text.quotedName
     }
 
-    /// `=`, `+`, `-`, `@`, a tab or a carriage return (https://owasp.org/www-community/attacks/CSV_Injection).
-    private static let formula = Array("=+-@\t\r".utf8)
-    private static let needsQuotes = Array(",\"\n\r".utf8)
+    /// Whether a text begins like a formula, behind any apostrophes.
+    static func isFormula(_ text: String) -> Bool {
+        text.unicodeScalars.first { $0 != "'" }.map(startsFormula) ?? false
+    }
+
+    /// `=`, `+`, `-`, `@`, their forms of full width, a tab, and the ends of lines
+    /// (https://owasp.org/www-community/attacks/CSV_Injection).
+    private static func startsFormula(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}": true
+        default: false
+        }
+    }
+
+    private static func needsQuotes(_ byte: UInt8) -> Bool {
+        // One comparison decides for nearly every byte.
+        byte <= 0x2C && (byte == 0x2C || byte == 0x22 || byte == 0x0A || byte == 0x0D)
+    }
 }

@@ -104,19 +104,6 @@ package struct ExportPart: Sendable {
         case .attribute: return cell.copy
         }
     }
-
-    /// A row as JSON: Booleans as such, bytes as base64.
-    func document(_ row: [SQLiteValue]) -> JSONValue {
-        .object(
-            zip(columns, row).map { column, value in
-                if case .attribute(_, .boolean, _) = column.source, case .integer(let number) = value,
-                    number == 0 || number == 1
-                {
-                    return JSONValue.Member(column.name, .bool(number == 1))
-                }
-                return JSONValue.Member(column.name, value.document)
-            })
-    }
 }
 
 extension ExportPart.Column {
