@@ -34,6 +34,7 @@ package struct SlurmArray: Sendable {
     }
 
     private var folder: String { Path.join(results, "slurm") }
+    private var mergedPath: String { Path.join(results, "status.json") }
 
     // MARK: - The jobs
 
@@ -58,7 +59,7 @@ package struct SlurmArray: Sendable {
             "merge", isArray: false,
             command([
                 "status", manifest, "--results", results, "--json", "--html", Path.join(results, "status.html"),
-            ]) + " >\(Path.join(results, "status.json").shellQuoted)")
+            ]) + " >\(mergedPath.shellQuoted)")
         merge.follows = ("run", "afterany")
         return scripts + [rest, merge]
     }
@@ -93,6 +94,7 @@ package struct SlurmArray: Sendable {
         let system = POSIXSystem()
         try system.makeFolder(results)
         try system.makeFolder(folder)
+        try system.remove(mergedPath)
         var jobs: [Job] = []
         for script in scripts {
             let path = Path.join(folder, "\(script.name).sbatch")
@@ -121,7 +123,7 @@ package struct SlurmArray: Sendable {
 
     /// Waits until no job is left in the queue, and says now and then how many tasks are in which state.
     ///
-    /// - Returns: whether the last job has run; nil if somebody has stopped the waiting, which ends no job.
+    /// - Returns: whether the results were merged; nil if somebody has stopped the waiting, which ends no job.
     package func follow(_ jobs: [Job], isStopping: () -> Bool, _ say: (String) -> Void) throws -> Bool? {
         var last = ""
         while !isStopping() {
@@ -130,7 +132,7 @@ package struct SlurmArray: Sendable {
             // A queue that does not answer is asked again; a job that is gone from it is unknown to it.
             if let queue, queue.exit == 0 || queue.errorText.contains("Invalid job id") {
                 let lines = String(decoding: queue.exit == 0 ? queue.output : [], as: UTF8.self).split(separator: "\n")
-                if lines.isEmpty { return try POSIXSystem().exists(Path.join(results, "status.json")) }
+                if lines.isEmpty { return try POSIXSystem().status(of: mergedPath)?.size ?? 0 > 0 }
                 let counts = Dictionary(grouping: lines, by: { $0 }).mapValues(\.count)
                 let text = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
                 if text != last { say(text) }

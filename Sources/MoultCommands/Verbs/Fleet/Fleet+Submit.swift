@@ -56,6 +56,11 @@ extension Verb {
         ]
         console.print(document) { _ in
             jobs.map { "\($0.name): job \($0.identifier)" }
+                + (end == false
+                    ? [
+                        "The results were not merged: Slurm has lost or cancelled a job. The same command submits what is left."
+                    ]
+                    : [])
                 + (end == nil ? [] : ["  → moult fleet status \(path.shellQuoted) says what became of the stores."])
         }
         return end ?? true ? .done : .findings
