@@ -77,12 +77,12 @@ struct ArchiveEncoder {
             guard case .dictionary(let fields) = objects[object] else { continue }
             let layout = layout(of: fields)
             layoutOfObject[object] = layout
-            var references: [(Int, Bool)] = []
+            let start = waiting.count
             for field in layouts[layout].encoded {
                 let isMentioned = encoding.conditional.contains(field)
-                fields[field]?.forEachReference { references.append(($0, isMentioned)) }
+                fields[field]?.forEachReference { waiting.append(($0, isMentioned)) }
             }
-            waiting += references.reversed()
+            waiting[start...].reverse()
         }
     }
 

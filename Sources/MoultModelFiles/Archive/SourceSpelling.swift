@@ -26,9 +26,8 @@ package struct SourceSpelling: Sendable {
     /// The names of entities, or of the properties of one, as the source has them; those that it does not have, last.
     func inOrder(_ names: [String], of entity: String? = nil) -> [String] {
         let positions = entity.map { properties[$0] ?? [:] } ?? entities
-        return names.enumerated().sorted { one, other in
-            (positions[one.element] ?? .max, one.offset) < (positions[other.element] ?? .max, other.offset)
-        }.map(\.element)
+        let placed = names.enumerated().map { (positions[$0.element] ?? .max, $0.offset) }
+        return placed.sorted { $0 < $1 }.map { names[$0.1] }
     }
 }
 
