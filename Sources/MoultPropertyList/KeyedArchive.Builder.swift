@@ -3,7 +3,7 @@ import MoultModel
 extension KeyedArchive {
     /// Builds an archive object by object, each with its class.
     package struct Builder {
-        private var objects: [PropertyList] = [.string("$null")]
+        private(set) var objects: [PropertyList] = [.string("$null")]
         private var leaves: [PropertyList: PropertyList] = [:]
         private var strings: [String: PropertyList] = [:]
         private var classes: [[String]: PropertyList] = [:]
@@ -21,6 +21,9 @@ extension KeyedArchive {
             leaves[value] = reference
             return reference
         }
+
+        /// A reference to a string that is an object of its own, although the archive may have an equal one.
+        package mutating func separateString(_ text: String) -> PropertyList { append(.string(text)) }
 
         package mutating func string(_ text: String?) -> PropertyList {
             guard let text else { return Self.null }

@@ -4,27 +4,28 @@ extension PropertyList {
     /// Equal strings, numbers, dates and data are written once, as Foundation does; keys come in byte order.
     package var binary: [UInt8] {
         var writer = BinaryPropertyListWriter()
-        return writer.write(self)
+        _ = writer.add(self)
+        return BinaryPropertyListWriter.bytes(of: writer.objects)
     }
 }
 
 /// Lays the objects out depth first, then writes them with references just wide enough.
-private struct BinaryPropertyListWriter {
+struct BinaryPropertyListWriter {
     /// One object with its references resolved to numbers.
-    private enum Object {
+    enum Object {
         case leaf(PropertyList)
         case array([Int])
         case dictionary(keys: [Int], values: [Int])
     }
 
-    private var objects: [Object] = []
+    fileprivate var objects: [Object] = []
     private var leaves: [PropertyList: Int] = [:]
     /// Most leaves of an archive are strings and references, which are found faster by what they hold.
     private var strings: [String: Int] = [:]
     private var references: [Int: Int] = [:]
 
-    mutating func write(_ list: PropertyList) -> [UInt8] {
-        _ = add(list)
+    /// The list whose root is the first of the objects.
+    static func bytes(of objects: [Object]) -> [UInt8] {
         let referenceWidth = Self.width(of: objects.count)
         var output = Array("bplist00".utf8)
         var offsets: [Int] = []
@@ -41,7 +42,7 @@ private struct BinaryPropertyListWriter {
     }
 
     /// Returns the object's number.
-    private mutating func add(_ list: PropertyList) -> Int {
+    fileprivate mutating func add(_ list: PropertyList) -> Int {
         let number = objects.count
         switch list {
         case .array(let elements):
@@ -72,7 +73,7 @@ private struct BinaryPropertyListWriter {
         return objects.count - 1
     }
 
-    private func append(_ object: Object, referenceWidth: Int, to output: inout [UInt8]) {
+    private static func append(_ object: Object, referenceWidth: Int, to output: inout [UInt8]) {
         switch object {
         case .leaf(let value): append(value, to: &output)
         case .array(let elements):
@@ -84,7 +85,7 @@ private struct BinaryPropertyListWriter {
         }
     }
 
-    private func append(_ leaf: PropertyList, to output: inout [UInt8]) {
+    private static func append(_ leaf: PropertyList, to output: inout [UInt8]) {
         switch leaf {
         case .boolean(let flag): output.append(flag ? 0x09 : 0x08)
         case .integer(let number): appendInteger(number, to: &output)
@@ -109,7 +110,7 @@ private struct BinaryPropertyListWriter {
         }
     }
 
-    private func appendString(_ text: String, to output: inout [UInt8]) {
+    private static func appendString(_ text: String, to output: inout [UInt8]) {
         if text.utf8.allSatisfy({ $0 < 0x80 }) {
             appendMarker(0x50, count: text.utf8.count, to: &output)
             output += text.utf8
@@ -120,13 +121,13 @@ private struct BinaryPropertyListWriter {
     }
 
     /// One, two or four bytes are read as unsigned, so that a negative number needs eight.
-    private func appendInteger(_ number: Int64, to output: inout [UInt8]) {
+    private static func appendInteger(_ number: Int64, to output: inout [UInt8]) {
         let width = number < 0 ? 8 : Self.width(of: Int(number))
         output.append(0x10 | UInt8(width.trailingZeroBitCount))
         append(UInt64(bitPattern: number), width: width, to: &output)
     }
 
-    private func appendMarker(_ marker: UInt8, count: Int, to output: inout [UInt8]) {
+    private static func appendMarker(_ marker: UInt8, count: Int, to output: inout [UInt8]) {
         output.append(marker | UInt8(min(count, 15)))
         if count >= 15 { appendInteger(Int64(count), to: &output) }
     }
@@ -136,12 +137,12 @@ private struct BinaryPropertyListWriter {
         number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
     }
 
-    private func append(_ number: Int, width: Int, to output: inout [UInt8]) {
+    private static func append(_ number: Int, width: Int, to output: inout [UInt8]) {
         append(UInt64(bitPattern: Int64(number)), width: width, to: &output)
     }
 
     /// The last `width` bytes of the number, the highest first.
-    private func append(_ number: UInt64, width: Int, to output: inout [UInt8]) {
+    private static func append(_ number: UInt64, width: Int, to output: inout [UInt8]) {
         var shift = UInt64(8 * width)
         while shift > 0 {
             shift -= 8

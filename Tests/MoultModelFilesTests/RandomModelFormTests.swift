@@ -25,16 +25,39 @@ import Testing
             // A compiled model keeps less than a source: what it keeps survives every other form.
             let bytes = try source.compiled()
             let compiled = try ManagedObjectModel(compiled: bytes, findings: &findings)
-            #expect(VersionHashes(of: compiled) == VersionHashes(of: model), "compiled, seed \(seed)")
+            #expect(
+                VersionHashes(of: compiled).entities == VersionHashes(of: model).entities, "compiled, seed \(seed)")
             #expect(try json.compiled() == bytes, "JSON compiled, seed \(seed)")
-            #expect(try compiled.compiled() == bytes, "compiled again, seed \(seed)")
+            // The name of an old compound index is a mutable string only when it is made.
+            let again = try ArchiveComparison(compiled.compiled(), bytes).differences
+            #expect(again.isEmpty, "compiled again, seed \(seed): \(again)")
             let stored = try ManagedObjectModel(modelCache: compiled.modelCache(), findings: &findings)
             #expect(stored == compiled, "store, seed \(seed)")
             let decompiled = try ManagedObjectModel(
                 xmlContents: Array(compiled.xmlContents().utf8), file: "", findings: &findings)
-            #expect(try decompiled.compiled() == bytes, "decompiled, seed \(seed)")
+            let back = try ArchiveComparison(decompiled.compiled(), bytes).differences
+            #expect(back.isEmpty, "decompiled, seed \(seed): \(back)")
         }
         #expect(findings.isEmpty, "\(findings.prefix(3))")
+    }
+
+    @Test func `an independent reader finds the same in the source, the compiled form and a store's cache`() throws {
+        let scratch = try ScratchFolder()
+        var pairs: [String] = []
+        for seed in Self.seeds {
+            let model = try model(seed)
+            let path = "\(scratch.path)/\(seed)"
+            try model.xmlContents().write(toFile: path, atomically: true, encoding: .utf8)
+            try Data(model.compiled()).write(to: URL(fileURLWithPath: path + ".mom"))
+            try Data(model.modelCache()).write(to: URL(fileURLWithPath: path + ".cache"))
+            pairs += [path, path + ".mom", path, path + ".cache"]
+        }
+        let ended = try ChildProcess.run("python3", [Witness.folder + "/models.py"] + pairs)
+        let answers = ended.output.split(separator: "\n")
+        try #require(ended.exit == 0 && answers.count * 2 == pairs.count, "\(ended.output)")
+        for (number, answer) in answers.enumerated() where answer != "equal" {
+            Issue.record("\(pairs[2 * number + 1]): \(answer)")
+        }
     }
 
     /// The witness in Python is asked once for all pairs.

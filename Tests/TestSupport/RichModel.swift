@@ -4,7 +4,7 @@ import MoultModel
 package enum RichModel {
     private static let place = CompositeDescription(name: "Place", elements: [.init(name: "x", type: .double)])
     /// What a reader of XML says of every composite attribute.
-    private static let unseenSpelling = "is a composite attribute in a model source, whose form is not verified"
+    static let unseenSpelling = "is a composite attribute in a model source, whose form is not verified"
 
     package static let attribute = AttributeDescription(
         name: "body", type: .string, isOptional: false, isTransient: true,

@@ -66,6 +66,45 @@ enum ModelArchive {
         ],
     ]
 
+    /// The order in which the classes of a model encode their fields, as the numbers and the order of keys in compiled
+    /// models show it. Classes that no compiled model of the newest compilers shows are not named.
+    static let encoding = KeyedArchive.Encoding(
+        fields: [
+            "NSManagedObjectModel": [
+                "NSEntities", "NSFetchRequestTemplates", "NSConfigurations", "NSVersionIdentifiers",
+                "CDMCompilerToolVersion", "CDMCompilerXcodeVersion",
+            ],
+            "NSEntityDescription": [
+                "NSEntityName", "NSClassNameForEntity", "NSManagedObjectModel", "NSIsAbstract", "NSSubentities",
+                "NSSuperentity", "NSProperties", "NSUserInfo", "NSVersionHashModifier", "NSRenamingIdentifier",
+                "NSCompoundIndexes", "NSUniqueTuples", "NSFetchIndexDescriptions",
+            ],
+            "NSPropertyDescription": [
+                "NSPropertyName", "NSRenamingIdentifier", "_P", "NSIsOptional", "NSIsReadOnly", "NSEntity",
+                "NSIsTransient", "NSIsIndexedBySpotlight", "NSIsStoredInExternalRecord", "NSIsOrdered", "NSUserInfo",
+                "NSValidationPredicates", "NSValidationWarnings", "NSVersionHashModifier",
+            ],
+            "NSAttributeDescription": [
+                "NSAttributeType", "NSAttributeValueClassName", "NSDefaultValue", "NSIsIndexed",
+                "NSValueTransformerName", "NSFlagsKey",
+            ],
+            "NSRelationshipDescription": [
+                "NSIsIndexed", "NSDestinationEntity", "_NSDestinationEntityName", "NSInverseRelationship",
+                "_NSInverseRelationshipName", "NSMaxCount", "NSMinCount", "NSDeleteRule",
+            ],
+            "NSFetchIndexDescription": ["NSIndexName", "NSIndexElements", "NSPartialIndexPredicate", "NSEntity"],
+            "NSFetchIndexElementDescription": [
+                "NSFetchIndexElementType", "NSAscending", "NSFetchIndexDescription", "NSPropertyName",
+            ],
+            "NSDecimalNumber": [
+                "NS.exponent", "NS.length", "NS.negative", "NS.compact", "NS.mantissa.bo", "NS.mantissa",
+            ],
+        ],
+        conditional: [
+            "NSManagedObjectModel", "NSSuperentity", "NSEntity", "NSDestinationEntity", "NSInverseRelationship",
+            "NSFetchIndexDescription",
+        ])
+
     private static let propertyKeys: Set<String> = [
         "NSEntity", "NSIsIndexed", "NSIsOptional", "NSIsReadOnly", "NSIsTransient", "NSPropertyName",
         "NSRenamingIdentifier", "NSUserInfo", "NSVersionHashModifier", "_P", "NSIsIndexedBySpotlight",

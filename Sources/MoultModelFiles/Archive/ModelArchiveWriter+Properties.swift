@@ -39,7 +39,10 @@ extension ModelArchiveWriter {
             | (attribute.preservesValueInHistoryOnDeletion ? ModelArchive.preserveAfterDeletionFlag : 0)
         let className = attribute.attributeValueClassName ?? ModelArchive.valueClassNames[attribute.type]
         fields["NSAttributeType"] = .integer(Int64(attribute.type.rawValue))
-        fields["NSAttributeValueClassName"] = builder.string(className)
+        // Apple's compiler makes the name of this one class each time.
+        fields["NSAttributeValueClassName"] =
+            !isCache && className == "NSDecimalNumber"
+            ? builder.separateString("NSDecimalNumber") : builder.string(className)
         fields["NSDefaultValue"] = try value(attribute.defaultValue, place: place)
         fields["NSFlagsKey"] = .integer(flags)
         fields["NSValueTransformerName"] = builder.string(attribute.valueTransformerName)
@@ -185,7 +188,7 @@ extension ModelArchiveWriter {
         case .integer(let number): builder.leaf(.integer(number))
         case .boolean(let flag): builder.leaf(.boolean(flag))
         case .double(let number): builder.leaf(.real(number))
-        case .decimal(let digits): try builder.add(decimal: decimalTexts[place] ?? digits, place: place)
+        case .decimal(let digits): try builder.add(decimal: spelling.decimalTexts[place] ?? digits, place: place)
         case .string(let text): builder.string(text)
         case .date(let seconds): builder.add(date: seconds)
         case .binary(let bytes): builder.leaf(.data(bytes))

@@ -12,17 +12,20 @@ extension ManagedObjectModel {
         return try RawDeflate.deflate(writer.archive())
     }
 
-    /// The model as a `.mom` file holds it.
+    /// The model as a `.mom` file has it, in the order in which Apple's compiler writes it.
     ///
     /// - Parameters:
     ///   - module: the Swift module of the classes whose name begins with a dot.
-    ///   - decimalTexts: the defaults of decimal attributes as a source spells them, by `Entity.attribute`: of a zero, the
-    ///     compiler keeps the decimal places.
+    ///   - spelling: what the model's source says beyond the model.
+    ///   - compiler: the versions that Apple's compiler writes about itself, in order to compare its file byte for byte.
     /// - Throws: as ``modelCache()``.
-    package func compiled(module: String? = nil, decimalTexts: [String: String] = [:]) throws -> [UInt8] {
+    package func compiled(
+        module: String? = nil, spelling: SourceSpelling? = nil, compiler: CompilerVersion? = nil
+    ) throws -> [UInt8] {
         var writer = ModelArchiveWriter(self, isCache: false)
         writer.module = module
-        writer.decimalTexts = decimalTexts
+        writer.spelling = spelling ?? SourceSpelling()
+        writer.compiler = compiler
         return try writer.archive()
     }
 }
@@ -35,8 +38,8 @@ struct ModelArchiveWriter {
     let isCache: Bool
     /// What stands before a class name that begins with a dot.
     var module: String?
-    /// By `Entity.attribute`, the text of a default that is a decimal number.
-    var decimalTexts: [String: String] = [:]
+    var spelling = SourceSpelling()
+    var compiler: CompilerVersion?
     var builder = KeyedArchive.Builder()
     private var root = KeyedArchive.Builder.null
     private var entities: [String: PropertyList] = [:]
@@ -62,8 +65,12 @@ struct ModelArchiveWriter {
             "NSVersionIdentifiers": identifierSet(),
         ]
         if !model.configurations.isEmpty { fields["NSConfigurations"] = configurations() }
+        if let compiler {
+            fields["CDMCompilerToolVersion"] = .real(compiler.tool)
+            fields["CDMCompilerXcodeVersion"] = .integer(compiler.xcode)
+        }
         builder.fill(root, classes: ["NSManagedObjectModel", "NSObject"], fields)
-        return builder.archive(root: root)
+        return isCache ? builder.archive(root: root) : builder.archive(root: root, ModelArchive.encoding)
     }
 
     /// Without a module, Apple's compiler leaves the dot.
@@ -108,10 +115,11 @@ struct ModelArchiveWriter {
     // MARK: The model
 
     private mutating func entityDictionary() -> PropertyList {
-        let references = model.entities.map { reference(toEntity: $0.name) }
         guard isCache else {
-            return builder.dictionary(Array(zip(model.entities.map(\.name), references)), isMutable: true)
+            let names = spelling.inOrder(model.entities.map(\.name))
+            return builder.dictionary(names.map { ($0, reference(toEntity: $0)) }, isMutable: true)
         }
+        let references = model.entities.map { reference(toEntity: $0.name) }
         let names = model.entities.map { builder.string($0.name) }
         let keys = builder.array(names)
         let mapping = builder.object(
@@ -153,7 +161,7 @@ struct ModelArchiveWriter {
 
     private mutating func fill(_ entity: EntityDescription) throws {
         let subentities = model.subentities(of: entity).map { ($0.name, reference(toEntity: $0.name)) }
-        let names = propertyNames(of: entity)
+        let names = spelling.inOrder(propertyNames(of: entity), of: entity.name)
         var fields: [String: PropertyList] = [
             "NSEntityName": builder.string(entity.name),
             "NSClassNameForEntity": builder.string(entity.managedObjectClassName.map(qualified)),

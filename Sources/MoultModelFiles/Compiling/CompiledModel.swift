@@ -31,15 +31,16 @@ package struct CompiledModel: Sendable {
     ///
     /// - Parameter module: the Swift module of the classes whose name a source begins with a dot, as Xcode writes the
     ///   current product module.
+    /// - Parameter compiler: what the archives say about their compiler; nothing by default.
     /// - Throws: `ModelFaults` for errors in the source; what reading the files throws.
-    package init(compiling path: String, module: String? = nil) throws {
+    package init(compiling path: String, module: String? = nil, compiler: CompilerVersion? = nil) throws {
         let source = try ModelSource(at: path)
         guard !source.files.contains(where: { [.compiled, .optimised].contains($0.form) }) else {
             throw MigrationError(
                 .usage, "The model is compiled already.", place: path,
                 remedy: "Give its source, or write one with moult decompile.")
         }
-        let outcomes = try source.files.concurrentMap { try Outcome(compiling: $0, module: module) }
+        let outcomes = try source.files.concurrentMap { try Outcome(compiling: $0, module: module, compiler: compiler) }
         let faults = outcomes.flatMap(\.faults)
         guard !faults.contains(where: { $0.severity == .error }) else { throw ModelFaults(faults: faults) }
         name = source.path.fileStem
@@ -63,15 +64,15 @@ private struct Outcome: Sendable {
     let name: String
     private(set) var version: (bytes: [UInt8], hashes: VersionHashes)?
     private(set) var faults: [ModelFault] = []
-    private var decimalTexts: [String: String] = [:]
+    private var spelling: SourceSpelling?
 
-    init(compiling file: ModelFile, module: String?) throws {
+    init(compiling file: ModelFile, module: String?, compiler: CompilerVersion?) throws {
         name = file.name
         // A file that cannot be read at all is no fault of its text.
         let bytes = try ModelFolder.bytes(at: file.path)
         do {
             guard let model = try model(of: bytes, in: file) else { return }
-            let archive = try model.compiled(module: module, decimalTexts: decimalTexts)
+            let archive = try model.compiled(module: module, spelling: spelling, compiler: compiler)
             version = (archive, VersionHashes(of: model))
         } catch let error as MigrationError {
             faults.append(ModelFault(error, file: file.path))
@@ -90,22 +91,7 @@ private struct Outcome: Sendable {
         let root = try ModelElement(rootOf: bytes, file: file.path)
         faults = SourceCheck(root).faults
         if faults.contains(where: { $0.severity == .error }) { return nil }
-        decimalTexts = root.decimalDefaults
+        spelling = SourceSpelling(root)
         return try ManagedObjectModel(root, findings: &findings)
-    }
-}
-
-extension ModelElement {
-    /// The defaults of the decimal attributes as they are spelled, by `Entity.attribute`.
-    fileprivate var decimalDefaults: [String: String] {
-        var texts: [String: String] = [:]
-        for entity in children("entity") {
-            for attribute in entity.children("attribute")
-            where attribute.text(.attributeType) == AttributeType.decimal.name {
-                guard let text = attribute.text(.defaultValueString), DecimalNumber(text) != nil else { continue }
-                texts["\(entity.name).\(attribute.name)"] = text
-            }
-        }
-        return texts
     }
 }

@@ -146,9 +146,18 @@ struct SourceCheck {
 extension String {
     /// Whether code can use the name: Core Data's accessors are called after it.
     fileprivate var isIdentifier: Bool {
+        // Most names are plain, and what a character is takes long to say.
+        if utf8.allSatisfy(\.isPlain) { return utf8.first.map { !(48...57).contains($0) } ?? false }
         guard let first, first.isLetter || first == "_" else { return false }
         return allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
 
     fileprivate var withArticle: String { first.map { "aeiou".contains($0) } == true ? "an \(self)" : "a \(self)" }
+}
+
+extension UInt8 {
+    /// A letter, a digit or an underscore of ASCII.
+    fileprivate var isPlain: Bool {
+        (97...122).contains(self) || (65...90).contains(self) || (48...57).contains(self) || self == 95
+    }
 }

@@ -94,6 +94,30 @@ import Testing
         #expect(named == [.noIndexes: 8, .noEntityOfIndex: 5, .laterSource: 2])
     }
 
+    @Test func `a compiled model of the newest compilers is written again byte for byte`() throws {
+        var equal = 0
+        for original in try originals() {
+            let theirs = [UInt8](bytes(original.path))
+            let root = try KeyedArchive(parsing: theirs).root
+            // Older compilers do not name themselves.
+            guard let tool = root?["CDMCompilerToolVersion"]?.real,
+                let xcode = root?["CDMCompilerXcodeVersion"]?.integer
+            else { continue }
+            let compiler = CompilerVersion(tool: tool, xcode: xcode)
+            let source = original.sources.first { source in
+                (try? CompiledModel(compiling: source, compiler: compiler))?.files.first?.bytes == theirs
+            }
+            let own = try #require(source, "\(original.path)")
+            equal += original.count
+            // Without the names: two keys, two values, and of each a place and a reference.
+            let widths = Int(theirs[theirs.count - 26]) + Int(theirs[theirs.count - 25])
+            let unnamed = try #require(CompiledModel(compiling: own).files.first).bytes
+            #expect(theirs.count - unnamed.count == 25 + 26 + 9 + 5 + 4 * widths, "\(original.path)")
+        }
+        print("\(equal) compiled models equal byte for byte")
+        #expect(equal == 18)
+    }
+
     @Test func `the list of versions is that of momc, hash for hash and checksum for checksum`() throws {
         let scratch = try ScratchFolder()
         let lists = Corpus.paths { $0.hasSuffix(".momd/VersionInfo.plist") }
@@ -143,40 +167,61 @@ import Testing
 
     @Test func `a compiled model comes back from its own source`() throws {
         let scratch = try ScratchFolder()
-        var models: [(String, ManagedObjectModel)] = []
+        var models: [(path: String, bytes: Data, model: ManagedObjectModel)] = []
         var findings: [Finding] = []
         for original in try originals() {
-            let bytes = try Array(Data(contentsOf: URL(fileURLWithPath: original.path)))
-            models.append((original.path, try ManagedObjectModel(compiled: bytes, findings: &findings)))
+            let bytes = bytes(original.path)
+            models.append((original.path, bytes, try ManagedObjectModel(compiled: Array(bytes), findings: &findings)))
         }
         for store in try CorpusStore.all() {
             guard let cache = store.modelCache else { continue }
-            models.append((store.path, try ManagedObjectModel(modelCache: cache, findings: &findings)))
+            models.append((store.path, Data(cache), try ManagedObjectModel(modelCache: cache, findings: &findings)))
         }
         var refused = 0
-        for (number, (path, model)) in models.enumerated() {
+        var (compiled, sources): ([String], [String]) = ([], [])
+        for (number, (path, bytes, model)) in models.enumerated() {
             // Code can set rules that a model editor does not have.
             guard model.entities.allSatisfy({ $0.attributes.allSatisfy(\.validation.rules.isEmpty) }) else {
                 #expect(throws: MigrationError.self, "\(path)") { try SourceFiles(model) }
                 refused += 1
                 continue
             }
-            let source = scratch.path + "/\(number).xcdatamodel"
+            let own = scratch.path + "/\(number)"
+            let source = own + ".xcdatamodel"
             for file in try SourceFiles(model, defaults: SourceFiles.documentDefaults).files {
                 try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)
                 try file.text.write(toFile: source + "/" + file.path, atomically: true, encoding: .utf8)
             }
             do {
-                let compiled = try CompiledModel(compiling: source)
-                let again = try ManagedObjectModel(
-                    compiled: #require(compiled.files.first).bytes, findings: &findings)
+                let file = try #require(CompiledModel(compiling: source).files.first)
+                let again = try ManagedObjectModel(compiled: file.bytes, findings: &findings)
                 #expect(again == model, "\(path)")
+                try bytes.write(to: URL(fileURLWithPath: own))
+                try Data(file.bytes).write(to: URL(fileURLWithPath: own + ".mom"))
+                sources += [source + "/contents", own]
+                if path.hasSuffix(".mom") { compiled += [own + ".mom", own] }
             } catch let error as ModelFaults {
                 Issue.record("\(path): \(error.faults.map(\.text))")
             }
         }
         print("\(models.count - refused) models decompiled and compiled again, \(refused) refused")
         #expect(models.count - refused > 60 && refused < 10)
+        try compare(decompiled: sources, compiled)
+    }
+
+    /// By readers in Python: each source with the model that it was written from, and each model compiled from it.
+    private func compare(decompiled sources: [String], _ compiled: [String]) throws {
+        let differences = try python(sources, "models.py").filter { $0 != "equal" }
+        // Those of old compilers, which made no indexes of what they call indexed.
+        #expect(
+            differences.allSatisfy { $0.hasSuffix(" indexes are not made") && !$0.contains("\t") }, "\(differences)")
+        let answers = try python(compiled).map {
+            $0 == "equal" ? nil : Difference($0.split(separator: "\t")) ?? .laterSource
+        }
+        let equal = answers.count { $0 == nil }
+        print("\(equal) of \(answers.count) different .mom files equal after decompiling and compiling")
+        #expect(answers.count * 2 == compiled.count && equal == 25)
+        #expect(!answers.contains(.laterSource))
     }
 
     @Test func `a compiled mapping model is object for object what mapc made of its source`() throws {
@@ -237,10 +282,8 @@ import Testing
 
     // MARK: Python
 
-    private static let script = Witness.folder + "/compiled.py"
-
-    private func python(_ arguments: [String]) throws -> [String] {
-        let ended = try ChildProcess.run("python3", [Self.script] + arguments)
+    private func python(_ arguments: [String], _ script: String = "compiled.py") throws -> [String] {
+        let ended = try ChildProcess.run("python3", [Witness.folder + "/" + script] + arguments)
         try #require(ended.exit == 0, "\(ended.output)")
         return ended.output.split(separator: "\n").map(String.init)
     }

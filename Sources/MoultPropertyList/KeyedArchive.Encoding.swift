@@ -1,0 +1,133 @@
+import MoultModel
+
+extension KeyedArchive {
+    /// The order in which classes encode their fields. Together with the order of dictionaries (``HashTableOrder``) it
+    /// gives each object of an archive its number.
+    package struct Encoding: Sendable {
+        /// By class, without those of the class that it inherits from. Fields that are not named follow in byte order.
+        let fields: [String: [String]]
+        /// Fields whose object is encoded where another field refers to it: `encodeConditionalObject(_:forKey:)`.
+        let conditional: Set<String>
+
+        package init(fields: [String: [String]], conditional: Set<String>) {
+            self.fields = fields
+            self.conditional = conditional
+        }
+
+        func fields(of classes: [String]) -> [String] { classes.reversed().flatMap { fields[$0] ?? [] } }
+    }
+}
+
+/// Numbers the objects of an archive as `NSKeyedArchiver` does: an object when it is first referred to, all that it
+/// refers to before the next one, and its class after its fields.
+struct ArchiveEncoder {
+    private(set) var objects: [PropertyList]
+    private let encoding: KeyedArchive.Encoding
+    /// The objects by their new numbers.
+    private(set) var order = [0]
+    /// New numbers by old ones; nil for an object that nothing has referred to yet.
+    private var numbers: [Int?]
+    private var isEncoded: [Bool]
+    /// Few objects of a class differ in the fields that they have.
+    private(set) var layouts: [FieldLayout] = []
+    private var layoutsOfClass: [Int: [Int]] = [:]
+    /// By object, the position of its layout; nil for one that has no fields.
+    private(set) var layoutOfObject: [Int?]
+
+    init(_ objects: [PropertyList], _ encoding: KeyedArchive.Encoding) {
+        self.objects = objects
+        self.encoding = encoding
+        numbers = [0] + [Int?](repeating: nil, count: max(objects.count - 1, 0))
+        layoutOfObject = [Int?](repeating: nil, count: objects.count)
+        isEncoded = [true] + [Bool](repeating: false, count: max(objects.count - 1, 0))
+    }
+
+    /// The fields of an object in the order of encoding, and in that of the archive.
+    struct FieldLayout {
+        let encoded: [String]
+        let written: [String]
+    }
+
+    /// The new number of an object; 0, which is nil, for one that is not there.
+    func number(of object: Int) -> Int { numbers.indices.contains(object) ? numbers[object] ?? 0 : 0 }
+
+    mutating func encode(root: PropertyList) {
+        guard let root = root.uid, objects.indices.contains(root) else { return }
+        encode(root)
+        // What is referred to conditionally only is part of the model all the same.
+        var position = 0
+        while position < order.count {
+            if !isEncoded[order[position]] { encode(order[position]) }
+            position += 1
+        }
+    }
+
+    /// Without recursion: a model may be nested deeply.
+    private mutating func encode(_ first: Int) {
+        var waiting = [(object: first, isMentioned: false)]
+        while let (object, isMentioned) = waiting.popLast() {
+            guard objects.indices.contains(object) else { continue }
+            if numbers[object] == nil {
+                numbers[object] = order.count
+                order.append(object)
+            }
+            guard !isMentioned, !isEncoded[object] else { continue }
+            isEncoded[object] = true
+            sortDictionary(object)
+            guard case .dictionary(let fields) = objects[object] else { continue }
+            let layout = layout(of: fields)
+            layoutOfObject[object] = layout
+            let start = waiting.count
+            for field in layouts[layout].encoded {
+                let isMentioned = encoding.conditional.contains(field)
+                fields[field]?.forEachReference { waiting.append(($0, isMentioned)) }
+            }
+            waiting[start...].reverse()
+        }
+    }
+
+    /// Brings the entries of a dictionary with strings as keys into the order of a hash table.
+    private mutating func sortDictionary(_ object: Int) {
+        guard case .dictionary(var fields) = objects[object], case .array(let keys) = fields["NS.keys"],
+            case .array(let values) = fields["NS.objects"], keys.count == values.count, keys.count > 1
+        else { return }
+        let names = keys.compactMap { $0.uid.flatMap { objects.indices.contains($0) ? objects[$0].string : nil } }
+        guard names.count == keys.count else { return }
+        let positions = HashTableOrder.positions(of: names)
+        fields["NS.keys"] = .array(positions.map { keys[$0] })
+        fields["NS.objects"] = .array(positions.map { values[$0] })
+        objects[object] = .dictionary(fields)
+    }
+
+    private mutating func layout(of fields: [String: PropertyList]) -> Int {
+        let classNumber = fields["$class"]?.uid ?? 0
+        let known = layoutsOfClass[classNumber]?.first { layout in
+            layouts[layout].encoded.count == fields.count
+                && layouts[layout].encoded.allSatisfy { fields[$0] != nil }
+        }
+        if let known { return known }
+        let classes = objects.indices.contains(classNumber) ? objects[classNumber]["$classes"]?.array : nil
+        let named = encoding.fields(of: classes?.compactMap(\.string) ?? []).filter { fields[$0] != nil }
+        let others = Set(fields.keys).subtracting(named + ["$class"]).sorted { $0.precedesInByteOrder($1) }
+        let encoded = named + others + (fields["$class"] != nil ? ["$class"] : [])
+        layoutsOfClass[classNumber, default: []].append(layouts.count)
+        layouts.append(
+            FieldLayout(encoded: encoded, written: HashTableOrder.positions(of: encoded).map { encoded[$0] }))
+        return layouts.count - 1
+    }
+}
+
+extension PropertyList {
+    /// Calls `body` with each reference in a field of an archived object.
+    fileprivate func forEachReference(_ body: (Int) -> Void) {
+        switch self {
+        case .uid(let number): body(number)
+        case .array(let elements): for element in elements { element.forEachReference(body) }
+        case .dictionary(let entries):
+            for (_, value) in entries.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+                value.forEachReference(body)
+            }
+        default: break
+        }
+    }
+}
