@@ -312,7 +312,8 @@ let package = Package(
         tests(
             "MoultFleetTests",
             [
-                "MoultFleet", "MoultModel", "MoultModelFiles", "MoultSQLite", "MoultStore", "MoultSystem", "TestSupport",
+                "MoultFleet", "MoultModel", "MoultModelFiles", "MoultSQLite", "MoultStore", "MoultSystem",
+                "TestSupport",
             ]),
         tests("MoultSQLiteTests", ["MoultModel", "MoultSQLite", "TestSupport"]),
         tests("MoultPlanTests", ["MoultModel", "MoultModelFiles", "MoultPlan", "TestSupport"]),
