@@ -36,7 +36,7 @@ struct GrowthCommand {
         changelog MODEL
         schema bump MODEL
         checklist MODEL
-        diagram MODEL
+        diagram MODEL --format dot
 
         diagram STORE
         query STORE SELECT\tcount(*)\tFROM\tE0

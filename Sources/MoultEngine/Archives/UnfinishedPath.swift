@@ -1,4 +1,5 @@
 import MoultModel
+import MoultStore
 import MoultSystem
 
 /// Names for what is made next to a path until it is whole: `NAME.PID-START-UNIQUE.part`.
@@ -95,8 +96,10 @@ package enum UnfinishedPath {
     }
 
     private static func parts(of entry: String) -> (name: String, process: Int32, start: String)? {
-        guard entry.hasSuffix(suffix) else { return nil }
-        let words = entry.dropLast(suffix.count)
+        // A database that was not finished may have left side files.
+        let side = StoreProbe.sideFileSuffixes.first { entry.hasSuffix(suffix + $0) } ?? ""
+        guard entry.hasSuffix(suffix + side) else { return nil }
+        let words = entry.dropLast(suffix.count + side.count)
         guard let dot = words.lastIndex(of: ".") else { return nil }
         let fields = words[words.index(after: dot)...].split(separator: "-")
         guard fields.count == 3, let process = Int32(fields[0]), process > 0, fields[2].count == 8 else { return nil }

@@ -151,6 +151,11 @@ extension BackupFolder {
     func finish(
         _ draft: Draft, _ proof: Proof, naming: (String) throws -> Void = { _ in }
     ) throws -> StoreBackup {
+        // A call that died may have begun to write the manifest.
+        for name in try system.list(draft.folder)
+        where name.hasPrefix(StoreBackup.manifestName) && name != draft.storeName {
+            try system.remove(Path.join(draft.folder, name))
+        }
         let files = try system.files(below: draft.folder).filter { $0 != draft.storeName }.map { path in
             let whole = Path.join(draft.folder, path)
             return StoreBackup.Manifest.File(

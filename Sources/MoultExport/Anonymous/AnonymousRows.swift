@@ -58,13 +58,19 @@ extension AnonymousRows {
         in table: EntityTable, _ columns: [Catalogue.Column], _ layout: StoreLayout, _ rules: StandInRules
     ) -> [AnonymousRows] {
         let roles = Dictionary(table.columns.map { ($0.name, $0.role) }, uniquingKeysWith: { first, _ in first })
+        // By the entity that declares them.
+        var stored: [String: [String: StoredAttribute]] = [:]
+        for column in table.columns {
+            guard case .attribute(let declaring, _) = column.role, stored[declaring] == nil else { continue }
+            let attributes = layout.model.entity(declaring).map(layout.model.storedAttributes(declaredBy:)) ?? []
+            stored[declaring] = Dictionary(attributes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        }
         return parts(of: layout.numbers(inTable: table.name), by: "Z_ENT").map { number, condition in
             let entity = number.flatMap(layout.entityName).flatMap(layout.model.entity)
             let treated = columns.flatMap { column -> [Column] in
                 switch roles[column.name] {
                 case .attribute(let declaring, let name)?:
-                    let attribute = layout.model.entity(declaring).flatMap { layout.attribute(name, of: $0) }
-                    guard let attribute else { return unknown([column], in: table.name) }
+                    guard let attribute = stored[declaring]?[name] else { return unknown([column], in: table.name) }
                     return [Column(column.name, attribute, of: entity ?? layout.model.entity(declaring), layout, rules)]
                 case .unknown?, nil: return unknown([column], in: table.name)
                 default: return []
@@ -146,12 +152,5 @@ extension AttributeDescription {
         case .binary, .transformable: return .blob(allowsExternalBinaryDataStorage ? [1] : [])
         default: return .integer(0)
         }
-    }
-}
-
-extension StoreLayout {
-    /// A stored attribute that an entity itself declares.
-    fileprivate func attribute(_ name: String, of entity: EntityDescription) -> StoredAttribute? {
-        model.storedAttributes(declaredBy: entity).first { $0.name == name }
     }
 }

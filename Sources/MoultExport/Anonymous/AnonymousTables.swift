@@ -62,10 +62,10 @@ final class AnonymousTables: @unchecked Sendable {
             try connection.execute("CREATE TEMP TABLE moult_rows (\(list))")
             for rows in rows where rows.table == table {
                 let first = first(of: rows)
-                let values = names.map { name in
-                    rows.columns.firstIndex { $0.name == name }.map { expression(rows.columns[$0], first + $0) }
-                        ?? name.quotedName
-                }
+                let expressions = Dictionary(
+                    rows.columns.enumerated().map { ($1.name, expression($1, first + $0)) },
+                    uniquingKeysWith: { first, _ in first })
+                let values = names.map { expressions[$0] ?? $0.quotedName }
                 try connection.execute(
                     "INSERT INTO temp.moult_rows SELECT \(values.joined(separator: ", ")) FROM main.\(table.quotedName) "
                         + "WHERE \(rows.condition)")

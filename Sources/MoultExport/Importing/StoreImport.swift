@@ -106,20 +106,29 @@ package final class StoreImport {
                 remedy: "Rename the file for its form.")
         }
         let stem = entity ?? Path.stem(of: file)
-        if let found = model.entities.first(where: { $0.name == stem || $0.name.fileName == stem }) {
-            return .objects(found)
-        }
-        for entity in model.entities {
-            for relationship in model.relationships(of: entity) where relationship.isToMany {
-                if "\(entity.name)_\(relationship.name)".fileName == stem { return .pairs(entity, relationship) }
-            }
-        }
+        if let target = targets[stem] { return target }
         let names = model.entities.map(\.name)
         throw MigrationError(
             .usage, "The model has no entity \(stem).", place: file,
             remedy: Suggestion.nearest(to: stem, among: names).map { "Did you mean \($0)? --entity names it." }
                 ?? "Name the entity of the file: --entity NAME. There are: \(names.joined(separator: ", ")).")
     }
+
+    /// What files are, by their names without the ending. Entities come before pairs.
+    private lazy var targets: [String: Target] = {
+        var targets: [String: Target] = [:]
+        func add(_ target: Target, _ name: String) { if targets[name] == nil { targets[name] = target } }
+        for entity in model.entities {
+            add(.objects(entity), entity.name)
+            add(.objects(entity), entity.name.fileName)
+        }
+        for entity in model.entities {
+            for relationship in model.relationships(of: entity) where relationship.isToMany {
+                add(.pairs(entity, relationship), "\(entity.name)_\(relationship.name)".fileName)
+            }
+        }
+        return targets
+    }()
 
     // MARK: - Objects
 

@@ -139,17 +139,20 @@ struct BudgetTests {
         #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)
     }
 
-    /// How far a copy has come is noted in it; that is no part of the store.
-    @Test func `a call that dies when all is changed leaves nothing of its own in the store`() throws {
+    /// How far a copy has come is noted in it; that is no part of the store. A manifest is no part of a backup's store.
+    @Test(arguments: [("checkpoint.json", "\"isChanged\": true"), ("manifest.json", "checksum")])
+    func `a call that dies leaves nothing of its own in the store or the backup`(file: String, text: String) throws {
         var paced = try PacedStore()
         let new = try paced.hashOfOneRun()
-        let dying = DyingSystem()
+        let dying = DyingSystem(after: file, with: text)
         paced.system = dying
         #expect(throws: MigrationError.self) { try paced.callUntilDone(.all) }
         #expect(dying.isDead)
         paced.system = POSIXSystem()
         #expect(try paced.callUntilDone(.all).outcome != nil)
         #expect(try paced.fixture.logicalHash() == new)
+        let contents = try Migrator().backups(of: paced.store).contents()
+        #expect(!contents.backups.isEmpty && contents.unreadable.isEmpty, "\(contents)")
     }
 
     @Test func `cancelling leaves the old store, and the next call goes on`() throws {
@@ -172,9 +175,13 @@ struct BudgetTests {
     }
 }
 
-/// Writes nothing more once a checkpoint says that everything is changed.
+/// Writes nothing more once a file has a text.
 private final class DyingSystem: ForwardingSystem {
+    private let file: String
+    private let text: String
     private let dead = Mutex(false)
+
+    init(after file: String, with text: String) { (self.file, self.text) = (file, text) }
 
     var isDead: Bool { dead.withLock { $0 } }
 
@@ -197,9 +204,9 @@ private final class DyingSystem: ForwardingSystem {
     func rename(_ path: String, to newPath: String) throws {
         try check(path)
         try real.rename(path, to: newPath)
-        guard newPath.hasSuffix("checkpoint.json") else { return }
-        let checkpoint = String(decoding: try real.read(newPath), as: UTF8.self)
-        if checkpoint.contains("\"isChanged\": true") { dead.withLock { $0 = true } }
+        guard newPath.hasSuffix(file) else { return }
+        let contents = String(decoding: try real.read(newPath), as: UTF8.self)
+        if contents.contains(text) { dead.withLock { $0 = true } }
     }
     func remove(_ path: String) throws -> Bool {
         try check(path)

@@ -9,6 +9,8 @@ struct RecoveredTable {
     let columns: [Catalogue.Column]
     /// Whether the table is one `WITHOUT ROWID`: its rows are the entries of an index, without numbers.
     let isKeyed: Bool
+    /// The column that is another name of the key: the row itself holds no value there.
+    let keyColumn: Int?
     /// The numbers that its rows may have as `Z_ENT`; empty where that is not known.
     var entityNumbers: Set<Int64> = []
     /// Where the walk could not read.
@@ -34,20 +36,13 @@ struct RecoveredTable {
 
     init(name: String, root: Int?, columns: [Catalogue.Column], isKeyed: Bool = false) {
         (self.name, self.root, self.columns, self.isKeyed) = (name, root, columns, isKeyed)
+        let keys = isKeyed ? [] : columns.indices.filter { columns[$0].primaryKeyPosition > 0 }
+        let isInteger = keys.count == 1 && columns[keys[0]].declaredType.uppercased() == "INTEGER"
+        keyColumn = isInteger ? keys[0] : nil
     }
 
     /// Whether rows without numbers may be missing: an index that lists them all says how many, if there is one.
     var lacksKeyedRows: Bool { isKeyed && !gaps.isEmpty && counted != rows }
-
-    /// The column that is another name of the key: the row itself holds no value there.
-    var keyColumn: Int? {
-        guard !isKeyed else { return nil }
-        let keys = columns.indices.filter { columns[$0].primaryKeyPosition > 0 }
-        guard keys.count == 1, let key = keys.first, columns[key].declaredType.uppercased() == "INTEGER" else {
-            return nil
-        }
-        return key
-    }
 
     /// A name of the key that no column has.
     var keyName: String {
