@@ -48,8 +48,13 @@ extension Project {
                 bundle, answers: answers,
                 registered: try stages(in: versions) + (try registry.stages(in: versions)),
                 releases: try LintRelease.all(of: bundle, lock: lock, since: revision),
-                rows: try store.map { try StoreRows(ofStore: $0, in: versions) },
-                planFindings: path == nil ? registry.plan?.findings : nil)
+                rows: try store.map {
+                    try StoreRows(
+                        ofStore: $0, in: versions,
+                        options: .init(answers: answers, registered: stages(in: versions), registry: registry))
+                },
+                planFindings: path == nil ? registry.plan?.findings : nil,
+                declarations: path == nil ? registry.plan?.lintDeclarations ?? [:] : [:])
             return LintResult(
                 LintReport(
                     lint.findings(in: subject, path: bundle.path), of: subject, path: bundle.path, rules: lint.rules))

@@ -64,14 +64,7 @@ extension Invocation {
     ) throws -> PreparedMigration {
         let store = try required(Operand.store)
         func prepared(_ options: PreparedMigration.Options) throws -> PreparedMigration {
-            do {
-                return try PreparedMigration(store, versions: versions, to: self[value: .target], options: options)
-            } catch var error as MigrationError where error.code == .cannotInfer && error.needsValue {
-                error.remedy +=
-                    " To give a required attribute one value for the objects that exist, run moult answer "
-                    + "MODEL --set ENTITY.ATTRIBUTE=value:VALUE."
-                throw error
-            }
+            try PreparedMigration(store, versions: versions, to: self[value: .target], options: options)
         }
         do {
             return try prepared(options)
@@ -99,9 +92,4 @@ extension Invocation {
         if let path = session.path { console.say("Recorded in \(path.printable).") }
         return session.answers
     }
-}
-
-extension MigrationError {
-    /// Whether a value for the objects that exist would help.
-    fileprivate var needsValue: Bool { message.contains("no default value for the") }
 }

@@ -31,10 +31,10 @@ package struct Lint: Sendable {
     ///
     /// - Parameter path: what a finding about no file names.
     package func findings(in subject: LintSubject, path: String) -> [LintFinding] {
-        var places = LintPlaces(subject.versions, path: path)
+        var places = LintPlaces(subject.versions, path: path, declarations: subject.declarations)
         return findings(
             rules.map { rule in
-                let matches = matches(of: rule, in: subject)
+                let matches = matches(of: rule, in: subject).map { adding(subject.rowFindings, of: rule, to: $0) }
                 guard subject.planFindings != nil else { return (rule, matches) }
                 return (
                     rule,
@@ -73,6 +73,17 @@ package struct Lint: Sendable {
         case .step(let check): return subject.openSteps.flatMap(check)
         case .release(let check): return subject.releases.flatMap { check($0, subject) }
         }
+    }
+
+    /// The match with what a plan says of the rows at its place.
+    private func adding(_ findings: [Finding], of rule: LintRule, to match: LintMatch) -> LintMatch {
+        let said = findings.filter { finding in
+            guard finding.place == match.place, let other = finding.rule else { return false }
+            return other == rule.code || rule.isOfLoss && LintRule.named(other)?.isOfLoss == true
+        }
+        var match = match
+        for finding in said { match.message += " In the store: \(finding.message)" }
+        return match
     }
 
     /// Whether a finding is about a loss that the app has declared.

@@ -50,6 +50,9 @@ struct LintMatch: Sendable {
         self.edit = edit
     }
 
+    /// `Entity.property` or `Entity`, as findings of a plan say it: `Entity.a+b` for a constraint.
+    var place: String { [entity, member?.replacing(", ", with: "+")].compactMap { $0 }.joined(separator: ".") }
+
     /// The element that it is about.
     var element: [String] { [version, entity ?? "", member ?? ""] }
 

@@ -13,20 +13,28 @@ package struct LintSubject: Sendable {
     package let readerFindings: [Finding]
     /// What the SwiftData plan of an app's own tool has found in itself; nil without one.
     package let planFindings: [Finding]?
+    /// Where the source of an app's own tool declares its models.
+    let declarations: [String: [String: LintDeclaration]]
+    /// What a plan for a store says of its rows; empty without a store.
+    let rowFindings: [Finding]
 
     /// - Parameters:
     ///   - registered: mapping models and stages; the rules about inference leave their steps alone.
-    ///   - rows: the objects of a store by entity, and the name of the store's version.
+    ///   - rows: what is known of the rows of a store.
     ///   - planFindings: what the plan of an app's own tool has found in itself; nil without one.
+    ///   - declarations: where its source declares each model, by the version's name, then the entity's.
     /// - Throws: `usage` if an answer fits no question.
     package init(
         _ bundle: ModelBundle, answers: Answers = .none, registered: [RegisteredStage] = [],
-        releases: [LintRelease] = [], rows: StoreRows? = nil, planFindings: [Finding]? = nil
+        releases: [LintRelease] = [], rows: StoreRows? = nil, planFindings: [Finding]? = nil,
+        declarations: [String: [String: LintDeclaration]] = [:]
     ) throws(MigrationError) {
         let versions = bundle.versions.map { LintVersion($0, file: bundle.files[$0.name]) }
         self.versions = versions
         self.releases = releases
         self.planFindings = planFindings
+        self.declarations = declarations
+        rowFindings = rows?.findings ?? []
         currentName = bundle.currentName
         // What the lock says is compared by the rules themselves.
         readerFindings = bundle.findings.filter { !Self.lockCodes.contains($0.code) }
@@ -104,14 +112,32 @@ package struct LintStep: Sendable {
     }
 }
 
-/// The objects of a store by entity, without those of sub-entities.
+/// The rows of a store, as far as the rules ask for them.
 package struct StoreRows: Sendable {
     /// The name of the store's version.
     package let version: String
+    /// Objects by entity, without those of sub-entities.
     package let counts: [String: Int64]
+    /// What a plan says of them, such as values that are lost or occur twice; empty if there is no plan yet.
+    package let findings: [Finding]
 
-    package init(version: String, counts: [String: Int64]) {
+    package init(version: String, counts: [String: Int64], findings: [Finding] = []) {
         self.version = version
         self.counts = counts
+        self.findings = findings
+    }
+}
+
+/// Where Swift source declares a model.
+package struct LintDeclaration: Sendable {
+    let file: String
+    let line: Int
+    /// The line of each property.
+    let properties: [String: Int]
+
+    package init(file: String, line: Int, properties: [String: Int]) {
+        self.file = file
+        self.line = line
+        self.properties = properties
     }
 }

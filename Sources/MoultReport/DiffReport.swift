@@ -31,7 +31,7 @@ package struct DiffReport: Sendable {
             "equalForOpening": .bool(diff.hashed.isEmpty), "inferable": .bool(inferred.mapping != nil),
             "changes": .array(diff.changes.map(\.document)),
             "questions": .array(questions.map(\.document)),
-            "refusals": .array(inferred.refusals.map(\.finding.document)),
+            "refusals": .array(inferred.refusals.map(\.finding.planDocument)),
         ]
     }
 
@@ -44,7 +44,9 @@ package struct DiffReport: Sendable {
             lines += diff.unhashed.map { line($0, style) }
         }
         for question in questions { lines += ["", style.yellow("question: ") + question.text.printableLines] }
-        for refusal in inferred.refusals { lines += [""] + refusal.finding.lines(style: style) }
+        for finding in inferred.refusals.map(\.finding) {
+            lines += [""] + finding.lines(style: style, rule: finding.rule)
+        }
         return lines + ["", verdict]
     }
 

@@ -35,7 +35,8 @@ extension Finding {
         ]
     }
 
-    package func lines(style: TextStyle) -> [String] {
+    /// - Parameter rule: the rule of lint that says the same.
+    package func lines(style: TextStyle, rule: String? = nil) -> [String] {
         let severity =
             switch severity {
             case .note: style.cyan("note")
@@ -48,7 +49,9 @@ extension Finding {
             ? "" : " Keys: \(keys.map(String.init).joined(separator: ", "))\(keys.count < Finding.keyLimit ? "" : "…")."
         let text = message.printableLines(naming: place)
         let next = remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines(naming: place)]
-        return ["\(severity) [\(code)]\(place.isEmpty ? "" : " \(place.printable):") \(text)\(rows)"] + shown + next
+        let rule = rule.map { "\($0) " } ?? ""
+        return ["\(severity) [\(rule)\(code)]\(place.isEmpty ? "" : " \(place.printable):") \(text)\(rows)"] + shown
+            + next
     }
 }
 

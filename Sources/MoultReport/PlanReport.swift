@@ -47,7 +47,7 @@ package struct PlanReport: Sendable {
             .init("losses", .array(losses.map(\.document))),
             .init("entities", .array(rowCounts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
             .init("tables", .array(ways.map(\.document))), .init("bytes", .integer(prepared.size)),
-            .init("findings", .array(findings.map(\.document))),
+            .init("findings", .array(findings.map(\.planDocument))),
             .init("binding", prepared.bound?.binding.document ?? .null),
             .init("deferral", prepared.deferral?.document ?? .null),
             .init("longestUnit", prepared.longestUnit?.document ?? .null),
@@ -84,7 +84,7 @@ package struct PlanReport: Sendable {
             ]
         }
         let notable = findings.filter { $0.severity > .note }
-        if !notable.isEmpty { lines += [""] + notable.flatMap { $0.lines(style: style) } }
+        if !notable.isEmpty { lines += [""] + notable.flatMap { $0.lines(style: style, rule: $0.rule) } }
         if let script {
             lines.append("")
             for statement in script.statements {
@@ -93,6 +93,14 @@ package struct PlanReport: Sendable {
             }
         }
         return lines
+    }
+}
+
+extension Finding {
+    /// The finding with the rule of lint that says the same.
+    var planDocument: JSONValue {
+        guard case .object(let members) = document else { return .null }
+        return .object(members + [.init("rule", JSONValue(rule))])
     }
 }
 

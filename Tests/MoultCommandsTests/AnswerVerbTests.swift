@@ -159,7 +159,7 @@ struct AnswerVerbTests {
         let accepted = try moult.run(Tool.path, ["plan", "forum.sqlite", "--accept-losses"] + model)
         #expect(accepted.exit == 0, "\(accepted)")
         #expect(plan.output.contains("The attribute Subject.subject is removed"), "\(plan.output)")
-        #expect(plan.output.contains("[attribute-removed]"), "\(plan.output)")
+        #expect(plan.output.contains("[DATA002 attribute-removed]"), "\(plan.output)")
     }
 
     // MARK: - Stores as models

@@ -187,4 +187,40 @@ struct ConfigurationTests {
         #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/moult.lock"))
         #expect(FileManager.default.fileExists(atPath: moult.folder.path + "/Sources/moult.lock"))
     }
+
+    @Test("init asks on a terminal which model it is, and for the profiles")
+    func initialiseOnTerminal() throws {
+        let moult = try Tool.besideForumModel()
+        #expect(try moult.shell("mkdir Sources && cp -r Forum.xcdatamodeld Sources/").exit == 0)
+        // Answers are written when the question is there, as a person does.
+        let script = """
+            import os, pty, sys
+            questions = [(b"Which one?", b"2\\n"), (b"mirrored to CloudKit?", b"y\\n"), (b"app extension", b"n\\n")]
+            pid, terminal = pty.fork()
+            if pid == 0:
+                os.execv(sys.argv[1], [sys.argv[1], "init"])
+            printed = b""
+            while True:
+                try:
+                    part = os.read(terminal, 4096)
+                except OSError:
+                    break
+                if not part:
+                    break
+                printed += part
+                if questions and questions[0][0] in printed:
+                    os.write(terminal, questions.pop(0)[1])
+            status = os.waitpid(pid, 0)[1]
+            print(printed.decode())
+            sys.exit(os.waitstatus_to_exitcode(status) or len(questions))
+            """
+        let asked = try moult.run("/usr/bin/env", ["python3", "-c", script, Tool.path])
+        #expect(asked.exit == 0, "\(asked)")
+        #expect(asked.output.contains("2  Sources/Forum.xcdatamodeld"), "\(asked)")
+        let text = try String(contentsOfFile: moult.folder.path + "/moult.json", encoding: .utf8)
+        let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: any Sendable]
+        #expect(object?["model"] as? String == "Sources/Forum.xcdatamodeld", "\(text)")
+        #expect(object?["profiles"] as? [String] == ["cloudkit"], "\(text)")
+        #expect(FileManager.default.fileExists(atPath: moult.folder.path + "/Sources/moult.lock"))
+    }
 }

@@ -121,14 +121,53 @@ struct LintVerbTests {
         #expect((moved.first?["partialFingerprints"] as? [String: String])?["moultLint/v1"] == fingerprint)
     }
 
-    @Test("SARIF has a file URI for a model outside of the folder, which no service takes for a path in the repository")
+    @Test("SARIF and GitHub's commands name files from the root of the repository, wherever lint runs")
+    func repositoryPaths() throws {
+        let moult = try besideApp("", Self.required)
+        try commit(moult)
+        let model = "App.xcdatamodeld/App%202.xcdatamodel/contents"
+        for path in ["../App.xcdatamodeld", moult.folder.path + "/App.xcdatamodeld"] {
+            let sarif = try moult.shell("mkdir -p Reports && cd Reports && moult lint '\(path)' --format sarif")
+            #expect(sarif.exit == 1 && sarif.output.contains("\"uri\": \"\(model)\""), "\(sarif)")
+            let commands = try moult.shell("cd Reports && moult lint '\(path)' --format github")
+            let start = "::error file=App.xcdatamodeld/App 2.xcdatamodel/contents,"
+            #expect(commands.output.hasPrefix(start), "\(commands)")
+        }
+    }
+
+    @Test("SARIF of a model outside of the repository is refused: no service finds its files")
     func sarifOutside() throws {
         let moult = try besideApp("", Self.required)
-        let path = moult.folder.path + "/App.xcdatamodeld/App%202.xcdatamodel/contents"
-        for model in ["../App.xcdatamodeld", moult.folder.path + "/App.xcdatamodeld"] {
-            let result = try moult.shell("mkdir -p Reports && cd Reports && moult lint '\(model)' --format sarif")
-            #expect(result.exit == 1 && result.output.contains("\"uri\": \"file://\(path)\""), "\(result)")
-        }
+        let result = try moult.shell(
+            "mkdir Other && cd Other && git init -q && moult lint ../App.xcdatamodeld --format sarif > out.sarif")
+        #expect(result.exit == 2 && result.errors.contains("is outside of"), "\(result)")
+        #expect(result.errors.contains("../App.xcdatamodeld"), "\(result)")
+        let size = try moult.shell("wc -c < Other/out.sarif")
+        #expect(size.output.trimmingCharacters(in: .whitespacesAndNewlines) == "0")
+        #expect(try moult.shell("cd Other && moult lint ../App.xcdatamodeld --format json").exit == 1)
+    }
+
+    @Test("of a commit that has the model only in part, nothing is taken for released")
+    func partialCommit() throws {
+        let moult = try besideApp(Self.title, Self.title)
+        try """
+        <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>App 2.xcdatamodel</string></dict></plist>
+        """.write(
+            toFile: moult.folder.path + "/App.xcdatamodeld/.xccurrentversion", atomically: true, encoding: .utf8)
+        try "App 2.xcdatamodel\n".write(
+            toFile: moult.folder.path + "/.gitignore", atomically: true, encoding: .utf8)
+        try commit(moult)
+        let result = try lint(moult, "--since", "HEAD")
+        #expect(result.exit == 4 && result.errors.contains("only partly in the commit"), "\(result)")
+        #expect(result.errors.contains("/App.xcdatamodeld/.xccurrentversion"), "\(result)")
+        // A version whose file was left out, where something else of it was not.
+        try FileManager.default.removeItem(atPath: moult.folder.path + "/App.xcdatamodeld/.xccurrentversion")
+        let other = try moult.shell(
+            "echo contents > .gitignore && touch 'App.xcdatamodeld/App 2.xcdatamodel/layout' && git add -A && git -c user.name=T -c user.email=t@example.com commit -qm B"
+        )
+        try #require(other.exit == 0, "\(other)")
+        let empty = try lint(moult, "--since", "HEAD")
+        #expect(empty.exit == 4 && empty.errors.contains("App 2.xcdatamodel has no contents"), "\(empty)")
     }
 
     @Test("GitHub's commands, Markdown and JSON name the same finding")
@@ -174,6 +213,10 @@ struct LintVerbTests {
         try expect(2, "no git repository", "--since", "main")
         try "{\"format\": 99, \"models\": {}}".write(toFile: lock, atomically: true, encoding: .utf8)
         try expect(4, "Use a newer version of Moult.")
+        try expect(4, "moult.lock:1\n")
+        try "{\n  \"format\": 1,\n<<<<<<< HEAD\n".write(toFile: lock, atomically: true, encoding: .utf8)
+        try expect(4, "moult.lock:3\n")
+        try expect(4, "The lock file has an unresolved merge conflict.")
         try FileManager.default.removeItem(atPath: lock)
         let other = try StoreVerbTests.besideForumStore()
         try FileManager.default.copyItem(
@@ -222,6 +265,27 @@ struct LintVerbTests {
         try #require(made.exit == 0, "\(made)")
         let result = try lint(moult, "--store", "app.sqlite")
         #expect(result.output.contains("The store has 7 objects of Post."), "\(result)")
+    }
+
+    @Test("with a store, a finding has the values that occur twice, and those that are lost, as a plan counts them")
+    func rowFindings() throws {
+        let slug = "<attribute name=\"slug\" optional=\"YES\" attributeType=\"String\"/>"
+        let unique = """
+            <uniquenessConstraints><uniquenessConstraint><constraint value="slug"/></uniquenessConstraint>\
+            </uniquenessConstraints>
+            """
+        let moult = try besideApp(Self.title + slug, slug + unique)
+        let made = try moult(
+            "create", "app.sqlite", "--model", "App.xcdatamodeld", "--version", "App", "--rows", "Post=7")
+        try #require(made.exit == 0, "\(made)")
+        _ = try SQLiteShell.run(
+            moult.folder.path + "/app.sqlite",
+            "UPDATE ZPOST SET ZSLUG = Z_PK / 2, ZTITLE = CASE WHEN Z_PK < 4 THEN 'a' END")
+        let result = try lint(moult, "--store", "app.sqlite")
+        #expect(
+            result.output.contains(
+                "In the store: 3 values of Post.slug, which becomes unique, occur more than once."), "\(result)")
+        #expect(result.output.contains("[DATA002]") && result.output.contains("In the store: 3 values"), "\(result)")
     }
 
     @Test("with a profile, its rules apply too")

@@ -126,7 +126,8 @@ struct LossGateTests {
         let rating = "<attribute name=\"rating\" attributeType=\"\(type)\"/>"
         let moult = try store(post(Self.title), post(Self.title + rating))
         let refused = try moult("migrate", "a.sqlite")
-        #expect(refused.exit == 3 && refused.errors.contains("--set ENTITY.ATTRIBUTE=value:VALUE"), "\(refused)")
+        #expect(refused.exit == 3 && refused.errors.contains("[INFER005] Post.rating is required"), "\(refused)")
+        #expect(refused.errors.contains("moult answer App.xcdatamodeld --for a.sqlite --set "), "\(refused)")
         let set = try moult("answer", "--set", "Post.rating=value:\(text)")
         #expect(set.exit == 0, "\(set)")
         let done = try moult("migrate", "a.sqlite")

@@ -30,6 +30,31 @@ struct ReleaseVerbTests {
         #expect(migrated.exit == 0, "\(migrated)")
     }
 
+    @Test("a recipe says how many links and nils there are")
+    func recipe() throws {
+        let moult = try Tool.besideForumModel()
+        func count(_ folder: String, _ sql: String, _ arguments: String...) throws -> String {
+            let made = try moult.run(
+                Tool.path, ["fixture", folder, "--model", "Forum.xcdatamodeld", "--fill", "6"] + arguments)
+            #expect(made.exit == 0, "\(made)")
+            return try SQLiteShell.run(moult.folder.path + "/\(folder)/Forum 3.sqlite", sql)
+        }
+        let empty = "SELECT count(*) FROM ZPOST WHERE ZEDITEDAT IS NULL"
+        let unlinked = "SELECT count(*) FROM ZPOST WHERE ZTOPIC IS NULL"
+        let most = "SELECT max(n) FROM (SELECT count(*) AS n FROM ZPOST GROUP BY ZTOPIC)"
+        #expect(try count("A", empty, "--nils", "0") == "0\n")
+        #expect(try count("B", empty, "--nils", "100") == "6\n")
+        #expect(try count("C", unlinked, "--links", "0") == "6\n")
+        #expect(try count("D", unlinked, "--links", "2") == "0\n")
+        #expect(try count("D", most) == "2\n")
+        for folder in ["A", "B", "C", "D"] {
+            let valid = try moult("validate", "\(folder)/Forum 3.sqlite", "--model", "Forum.xcdatamodeld")
+            #expect(valid.exit == 0, "\(valid)")
+        }
+        let wrong = try moult("fixture", "E", "--model", "Forum.xcdatamodeld", "--nils", "101")
+        #expect(wrong.exit == 2 && !FileManager.default.fileExists(atPath: moult.folder.path + "/E"), "\(wrong)")
+    }
+
     @Test("what is no store of the version is not kept in place of one", arguments: ["junk", "other", "link"])
     func otherFile(kind: String) throws {
         let moult = try Tool.besideForumModel()

@@ -22,6 +22,18 @@ import Testing
                 """))
     }
 
+    @Test func `a class says where it and its properties are declared`() {
+        let expansion = MacroExpansion(
+            "@Model\nfinal class Note {\n    @Attribute(.unique)\n    var title: String\n    var `default`: Int = 1\n    init() { title = \"\" }\n}"
+        )
+        #expect(
+            expansion.contains(
+                """
+                declaration: MoultData.Schema.SourceDeclaration(
+                    file: "App/App.swift", line: 2, properties: ["title": 4, "default": 5])
+                """), "\(expansion.source)")
+    }
+
     @Test func `the accessors of a property lead to the backing data and tell observers`() {
         let expansion = MacroExpansion("@Model final class Note { var title: String\n init() { title = \"\" } }")
         #expect(

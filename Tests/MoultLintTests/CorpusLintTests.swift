@@ -62,40 +62,133 @@ struct CorpusLintTests {
         #expect(judged.map(String.init).sorted() == found.sorted())
     }
 
-    @Test("between two commits of a model, what the hashes prove is called edited or deleted, and nothing else")
-    func releasedVersions() throws {
-        // `owner__name/@commit/…/Model.xcdatamodeld`: commits of one repository, by the bundle's name.
-        let commits = Dictionary(grouping: Self.all.filter { $0.contains("/@") }) { path in
+    /// The hashes of models in XML, by a witness in Python that shares no code with Moult: by file, the checksum, and the
+    /// hashes of the entities as one text.
+    private static let witness: [String: (checksum: String, entities: String)] = {
+        let files = Corpus.paths { $0.hasSuffix(".xcdatamodel/contents") }
+        guard let folder = try? ScratchFolder() else { return [:] }
+        let list = folder.path + "/list"
+        try? files.joined(separator: "\n").write(toFile: list, atomically: true, encoding: .utf8)
+        let script = packageRoot.appendingPathComponent("Tests/Witness/hashes.py").path
+        let run = try? ChildProcess.run("/usr/bin/env", ["python3", script, list])
+        let rows = (run?.output.split(separator: "\n") ?? []).compactMap { line in
+            try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        }
+        return Dictionary(
+            rows.map { row in
+                (
+                    row["path"] as? String ?? "",
+                    (row["checksum"] as? String ?? "", text(row["entities"] as? [String: String] ?? [:]))
+                )
+            }
+        ) { first, _ in first }
+    }()
+
+    private static func text(_ hashes: [String: String]) -> String {
+        hashes.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ",")
+    }
+
+    /// What Xcode's compiler wrote into `VersionInfo.plist`: the hashes of each version's entities, as one text.
+    private static func compiledHashes(of bundle: String) throws -> [String: String] {
+        let list = try Data(contentsOf: URL(fileURLWithPath: bundle + "/VersionInfo.plist"))
+        let whole = try PropertyListSerialization.propertyList(from: list, format: nil) as? [String: Any]
+        let versions = try #require(whole?["NSManagedObjectModel_VersionHashes"] as? [String: [String: Data]])
+        return versions.mapValues { text($0.mapValues { $0.base64EncodedString() }) }
+    }
+
+    /// Bundles of one name in one repository, each pair of neighbouring commits in both directions.
+    private static func pairs(_ paths: [String]) -> [(older: String, newer: String)] {
+        // `owner__name/@commit/…/Model.xcdatamodeld`
+        let commits = Dictionary(grouping: paths.filter { $0.contains("/@") }) { path in
             [path.components(separatedBy: "/@")[0], (path as NSString).lastPathComponent].joined(separator: " ")
         }
-        var pairs = 0
-        var edited = 0
-        for paths in commits.values where paths.count > 1 {
-            let bundles = paths.compactMap { path in (try? ModelBundle(contentsOf: path)).map { (path, $0) } }
-            for (older, newer) in zip(bundles, bundles.dropFirst()) {
-                pairs += 1
-                let release = LintRelease(older.1, source: "the earlier commit")
-                let findings = Lint().findings(
-                    in: try LintSubject(newer.1, releases: [release]), path: newer.0)
-                let names = Set(newer.1.versions.map(\.name))
-                for version in older.1.versions {
-                    let files = [older, newer].map { $0.1.files[version.name] ?? "" }
-                    let bytes = files.map { FileManager.default.contents(atPath: $0) }
-                    let own = findings.filter { $0.message.contains(" version \(version.name) ") }.map(\.rule.code)
-                    if bytes[0] != nil, bytes[0] == bytes[1] {
-                        #expect(!own.contains("OPEN001") && !own.contains("OPEN002"), "\(files)")
+        return commits.values.flatMap { paths in
+            zip(paths, paths.dropFirst()).flatMap { [($0, $1), ($1, $0)] }
+        }
+    }
+
+    /// What the rules about released versions say of each version of the older bundle.
+    private func released(_ older: ModelBundle, _ newer: ModelBundle) throws -> [String: Set<String>] {
+        let release = LintRelease(older, source: "the earlier commit")
+        let findings = Lint().findings(in: try LintSubject(newer, releases: [release]), path: newer.path)
+        return Dictionary(
+            uniqueKeysWithValues: older.versions.map(\.name).map { name in
+                let own = findings.filter { finding in
+                    ["The version \(name) differs ", "The released version \(name) in "].contains {
+                        finding.message.hasPrefix($0)
                     }
-                    // The hashes prove an edit, or that the version is gone; nothing else is one.
-                    let isGone = !newer.1.versions.contains { $0.hashes.checksum == version.hashes.checksum }
-                    #expect(own.contains { ["OPEN001", "OPEN002"].contains($0) } == isGone, "\(files)")
-                    if own.contains("OPEN001") {
-                        edited += 1
-                        #expect(names.contains(version.name) && bytes[0] != bytes[1], "\(files)")
-                    }
+                }.map(\.rule.code)
+                return (name, Set(own).intersection(["OPEN001", "OPEN002"]))
+            })
+    }
+
+    @Test("between two commits of a model, what the hashes prove is called edited or deleted, and nothing else")
+    func releasedVersions() throws {
+        var (pairs, edited, deleted) = (0, 0, 0)
+        for (olderPath, newerPath) in Self.pairs(Self.all) {
+            guard let older = try? ModelBundle(contentsOf: olderPath),
+                let newer = try? ModelBundle(contentsOf: newerPath)
+            else { continue }
+            pairs += 1
+            let now = Dictionary(
+                uniqueKeysWithValues: newer.files.map { ($0.key, Self.witness[$0.value]?.checksum ?? "") })
+            for (name, codes) in try released(older, newer) {
+                let file = older.files[name] ?? ""
+                guard let checksum = Self.witness[file]?.checksum, !checksum.isEmpty, !now.values.contains("") else {
+                    continue
                 }
+                let isKept = now.values.contains(checksum)
+                // A version of the name is edited; without one, it is deleted, or renamed with its identifier.
+                let isProven: Set<String> = isKept ? [] : [now[name] != nil ? "OPEN001" : "OPEN002"]
+                #expect(
+                    codes == isProven || !isKept && now[name] == nil && codes == ["OPEN001"], "\(file) \(newerPath)")
+                edited += codes.contains("OPEN001") ? 1 : 0
+                deleted += codes.contains("OPEN002") ? 1 : 0
             }
         }
+        print("lint: \(pairs) pairs of commits, \(edited) edits and \(deleted) deletions of a version")
+        #expect(pairs >= 40 && edited >= 10, "\(pairs) \(edited)")
+    }
+
+    @Test(
+        "between two commits of a compiled model, what Xcode's own hashes prove is edited or deleted, and nothing else")
+    func compiledVersions() throws {
+        var (pairs, edited, deleted) = (0, 0, 0)
+        for (olderPath, newerPath) in Self.pairs(Corpus.paths { $0.hasSuffix(".momd") }) {
+            let (was, now) = (try? Self.compiledHashes(of: olderPath), try? Self.compiledHashes(of: newerPath))
+            guard let was, let now, let older = try? ModelBundle(contentsOf: olderPath),
+                let newer = try? ModelBundle(contentsOf: newerPath)
+            else { continue }
+            pairs += 1
+            for (name, codes) in try released(older, newer) {
+                guard let hashes = was[name] else { continue }
+                let isKept = now.values.contains(hashes)
+                let isProven: Set<String> = isKept ? [] : [now[name] != nil ? "OPEN001" : "OPEN002"]
+                #expect(
+                    codes == isProven || !isKept && now[name] == nil && codes == ["OPEN001"], "\(olderPath) \(name)")
+                edited += codes.contains("OPEN001") ? 1 : 0
+                deleted += codes.contains("OPEN002") ? 1 : 0
+            }
+        }
+        print("lint: \(pairs) pairs of compiled models, \(edited) edits and \(deleted) deletions of a version")
         #expect(pairs >= 10, "\(pairs)")
-        print("lint: \(pairs) pairs of commits, \(edited) edits of a version")
+    }
+
+    @Test("the witness computes the hashes that Xcode's compiler wrote")
+    func witnessHashes() throws {
+        var equal = 0
+        for list in Corpus.paths(where: { $0.hasSuffix(".momd") }) {
+            let hashes = (try? Self.compiledHashes(of: list)) ?? [:]
+            let repository = list.components(separatedBy: "/corpus/").last?.components(separatedBy: "/").first ?? ""
+            for (name, own) in hashes {
+                let namesakes = Self.witness.filter {
+                    $0.key.contains("/\(repository)/") && $0.key.hasSuffix("/\(name).xcdatamodel/contents")
+                }
+                guard !namesakes.isEmpty else { continue }
+                #expect(namesakes.values.contains { $0.entities == own }, "\(list) \(name)")
+                equal += 1
+            }
+        }
+        #expect(equal >= 54, "\(equal)")
     }
 }

@@ -98,4 +98,31 @@ struct FindingTests {
         let model = try ExampleModel(LintExample(Self.post(index)))
         #expect(try ExampleModel.findings(at: model.path, Lint()).map(\.rule.code) == ["SHAPE002"])
     }
+
+    private static func owner(_ name: String, _ relationships: String...) -> String {
+        "<entity name=\"\(name)\">\(relationships.joined())</entity>"
+    }
+    private static func cascade(_ name: String, _ destination: String, rule: String = "Cascade") -> String {
+        "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"\(rule)\" destinationEntity=\"\(destination)\"/>"
+    }
+
+    @Test("a circle of cascades is noted once, also over a sub-entity, and a tree or a broken circle is none")
+    func cascadeCircles() throws {
+        func circles(_ entities: String...) throws -> [String] {
+            let model = try ExampleModel(LintExample(entities.joined(separator: "\n")))
+            return try ExampleModel.findings(at: model.path, Lint()).filter { $0.rule.code == "SHAPE004" }.map {
+                "\($0.severity.rawValue) \($0.place)"
+            }
+        }
+        let circle = [
+            Self.owner("A", Self.cascade("bs", "B")), Self.owner("B", Self.cascade("cs", "C")),
+            Self.owner("C", Self.cascade("as", "A")),
+        ]
+        #expect(try circles(circle[0], circle[1], circle[2]) == ["note A.bs"])
+        let kind = "<entity name=\"Special\" parentEntity=\"A\"/>"
+        let special = Self.owner("C", Self.cascade("as", "Special"))
+        #expect(try circles(circle[0], kind, circle[1], special) == ["note B.cs"])
+        #expect(try circles(circle[0], circle[1], Self.owner("C", Self.cascade("as", "A", rule: "Nullify"))) == [])
+        #expect(try circles(Self.owner("A", Self.cascade("children", "A"))) == [])
+    }
 }

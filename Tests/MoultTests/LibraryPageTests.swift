@@ -54,7 +54,7 @@ import Testing
         print(difference.changes, difference.unnoticedChanges, difference.isInferable)
         let lint = try await project.lint(ignoring: ["SHAPE003"], countingObjectsOf: store)
         for finding in lint.findings { print(finding.rule, finding.place, finding.message) }
-        print(lint.text(as: .markdown))
+        print(try lint.text(as: .markdown))
         #expect(difference.isInferable && difference.changes.count == 3)
         try await project.exportSchema(to: folder + "/schema", name: "Forum")
         let compiled = try await Project.compile(models, to: folder + "/Forum.momd")

@@ -128,11 +128,44 @@ struct HabitsTests {
         #expect(over.count == 6 && red == over, "\(red)")
     }
 
+    @Test("the app's own container migrates a store of the test kit, and one that leaves it behind is reported")
+    func container() throws {
+        let registry = MigrationRegistry(plan: HabitsPlan.self)
+        let store = try TestStore(at: "1.0.0", registry: registry, count: 5)
+        func open(_ version: any VersionedSchema.Type) -> (String) throws -> ModelContainer {
+            { path in
+                try ModelContainer(
+                    for: Schema(versionedSchema: version), migrationPlan: HabitsPlan.self,
+                    configurations: ModelConfiguration(url: URL(fileURLWithPath: path)))
+            }
+        }
+        let second = try store.performMigration(to: "2.0.0", open(HabitsV2.self))
+        #expect(try ModelContext(second).fetchCount(FetchDescriptor<HabitsV2.Habit>()) == 5)
+        let error = #expect(throws: (any Error).self) { try store.performMigration { _ in } }
+        #expect("\(error.map { "\($0)" } ?? "")".contains("of version 2.0.0, not of 5.0.0"))
+        let newest = try store.performMigration(open(HabitsV5.self))
+        #expect(try ModelContext(newest).fetchCount(FetchDescriptor<HabitsV5.Habit>()) == 5)
+        #expect(try store.version == "5.0.0" && store.validate() == [])
+    }
+
     @Test("the app is linted through its own tool, with the rules of its plan and the profile of CloudKit")
     func lint() throws {
         let tool = try ExampleTool("habit-tracker")
         let plain = try tool("lint")
         #expect(plain.exit == 0 && plain.output.contains(" in 5 versions."), "\(plain.output)")
+        // In the package, a finding has the file and line of the declaration.
+        let here = try ChildProcess.run(
+            "\(ExampleRun.tools)/habit-tracker", ["lint", "--profile", "cloudkit", "--json"],
+            folder: packageRoot.path)
+        let document = try JSONSerialization.jsonObject(with: Data(here.output.utf8)) as? [String: Any]
+        let found = try #require(document?["findings"] as? [[String: Any]], "\(here)")
+        let name = try #require(found.first { $0["rule"] as? String == "SYNC001" })
+        let file = try #require(name["file"] as? String)
+        #expect(file.hasPrefix("Examples/Habits/Sources/HabitTracker/Versions/"), "\(file)")
+        let lines = try String(contentsOf: packageRoot.appendingPathComponent(file), encoding: .utf8)
+            .components(separatedBy: "\n")
+        #expect(
+            lines[try #require(name["line"] as? Int) - 1].contains("@Attribute(.unique) public var name"), "\(name)")
         let cloud = try tool("lint", "--profile", "cloudkit")
         #expect(cloud.exit == 1 && cloud.output.contains("[SYNC001]"), "\(cloud.output)")
         #expect(cloud.output.contains("Category.name") && !cloud.output.contains("=\""), "\(cloud.output)")

@@ -2,7 +2,6 @@ import MoultEngine
 import MoultLint
 import MoultModel
 import MoultReport
-import MoultSystem
 
 /// Rules that apply only to some apps.
 public enum LintProfile: String, Sendable, Hashable, CaseIterable {
@@ -45,7 +44,7 @@ public struct LintResult: Sendable, CustomStringConvertible {
 
     /// How findings are written for a service.
     public enum Format: String, Sendable, Hashable, CaseIterable {
-        /// SARIF 2.1.0, with paths relative to the working folder.
+        /// SARIF 2.1.0, with paths relative to the root of the repository of the model.
         case sarif
         /// Commands of GitHub Actions, which show the findings in a pull request.
         case gitHub
@@ -71,10 +70,13 @@ public struct LintResult: Sendable, CustomStringConvertible {
     public var json: String { report.document.compact }
 
     /// The findings as text for a service.
-    public func text(as format: Format) -> String {
+    ///
+    /// - Throws: what looking for the repository throws; `usage` for a finding in a file outside of it.
+    public func text(as format: Format) throws -> String {
         switch format {
-        case .sarif: report.sarif(version: MoultVersion.number, root: try? POSIXSystem().resolve(".")).indented
-        case .gitHub: report.gitHubLines.joined(separator: "\n")
+        case .sarif:
+            try report.sarif(version: MoultVersion.number, paths: RepositoryPaths(ofModelAt: report.path)).indented
+        case .gitHub: report.gitHubLines(try? RepositoryPaths(ofModelAt: report.path)).joined(separator: "\n")
         case .markdown: report.markdownLines.joined(separator: "\n")
         }
     }

@@ -1,13 +1,15 @@
+import MoultEngine
 import MoultLint
 import MoultModel
 import MoultStore
 
 extension StoreRows {
-    /// The objects of a store, for the changes that concern them.
+    /// The objects of a store, for the changes that concern them, and what a plan says of their values.
     ///
+    /// - Parameter options: of the plan; if there are open questions, there is none.
     /// - Throws: `storeUnknown` for a store of another app, or of none of the versions.
-    package init(ofStore path: String, in versions: ModelVersions) throws {
-        self = try StoreProbe.read(path) { probe in
+    package init(ofStore path: String, in versions: ModelVersions, options: PreparedMigration.Options) throws {
+        let (version, counts) = try StoreProbe.read(path) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             let known = Set(versions.versions.flatMap { $0.model.entities.map(\.name) })
             guard !known.isDisjoint(with: snapshot.hashes.entities.keys) else {
@@ -21,7 +23,12 @@ extension StoreRows {
             }
             let version = versions.versions[place]
             let counts = try snapshot.objectCounts(of: version.model, over: probe.connection)
-            return StoreRows(version: version.name, counts: counts.compactMapValues { $0 })
+            return (version.name, counts.compactMapValues { $0 })
         }
+        let prepared = try? PreparedMigration(path, versions: versions, options: options)
+        let losses = (try? prepared?.foreseenLosses()) ?? []
+        self.init(
+            version: version, counts: counts,
+            findings: (prepared?.bound?.rowFindings ?? []) + losses.compactMap(\.loss.finding))
     }
 }

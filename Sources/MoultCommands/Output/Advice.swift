@@ -114,6 +114,8 @@ extension MigrationError {
         guard let advice else { return self }
         var error = self
         error.remedy = advice.filled(remedy)
+        // Each reason has a remedy of its own.
+        if code == .cannotInfer { error.message = advice.filled(message) }
         return error
     }
 }

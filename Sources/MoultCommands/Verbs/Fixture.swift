@@ -13,21 +13,24 @@ extension Verb {
             FOLDER gets one VERSION.sqlite for each version in moult.lock, or for each version of a model that is not
             locked. Each is small enough to commit, with its external data if it has any. --fill and --rows say how many
             objects; by default there are 3 of each entity, with links, and with nil where an attribute is optional. The
-            same seed gives the same objects. --extremes uses the values that break readers. A store that is there is
+            same seed gives the same objects. --links and --nils say how many destinations and nils there are, --extremes
+            uses the values that break readers. A store that is there is
             kept, because it is what was released: to make it again, remove it first. Any other file with the name of one
             is refused.
             """,
         operands: [Operand("FOLDER", "The folder for the stores; it is created.")],
-        options: [.model, .fill, .rows, .seed, extremes, .framework, .order],
+        options: [.model, .fill, .rows, links, nils, extremes, .seed, .framework, .order],
         examples: [
             "moult fixture Fixtures --model Forum.xcdatamodeld",
-            "moult fixture Fixtures --model Forum.xcdatamodeld --rows User=5,Post=20 --seed 7 --extremes",
+            "moult fixture Fixtures --model Forum.xcdatamodeld --rows User=5,Post=20 --links 3 --nils 10 --seed 7 --extremes",
         ]
     ) { invocation, console in
         let system = POSIXSystem()
         let folder = try invocation.required(Operand("FOLDER", ""))
         let versions = try released(invocation, console)
         let models = versions.map(\.model)
+        let (links, nils) = (try invocation.number(links), try invocation.number(nils))
+        if let nils, nils > 100 { throw invocation.wrong("--nils takes a number from 0 to 100, not \(nils).") }
         let framework = try invocation.number(.framework) ?? FrameworkLevel.newest.number
         try system.makeFolders(folder, .byUmask)
         var made: [Fixture] = []
@@ -41,7 +44,7 @@ extension Verb {
             }
             var sample = try invocation.sampleData(for: version.model, others: models) ?? SampleData(count: 3)
             sample.seed = UInt64(clamping: try invocation.number(.seed) ?? 1)
-            sample.isHostile = invocation[extremes]
+            (sample.isHostile, sample.links, sample.nils) = (invocation[extremes], links, nils)
             let maker = try StoreMaker(version, framework: framework, history: false, experimental: false)
             // A store that is only a part of one would be kept by the next call.
             try maker.makeWhole(at: path) { _ = try sample.fill($0, maker.layout) }
@@ -91,6 +94,9 @@ extension Verb {
             remedy: "Move it away, or name another folder.", cause: cause)
     }
 
+    private static let links = Option.value(
+        "links", "N", "Destinations of each object in a relationship; 0 for none where it is optional.")
+    private static let nils = Option.value("nils", "PERCENT", "How many of 100 optional values are nil.")
     private static let extremes = Option.flag("extremes", "Use extreme values, such as the largest numbers.")
 
     private static func size(_ path: String, _ system: POSIXSystem) throws -> Int64 {

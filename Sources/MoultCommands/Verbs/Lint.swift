@@ -38,9 +38,8 @@ extension Verb {
             }
         case .json: console.line(report.document.advised(by: advice).compact)
         case .sarif:
-            let root = try? POSIXSystem().resolve(".")
-            console.line(report.sarif(version: MoultCommand.version, root: root).indented)
-        case .github: console.lines(report.gitHubLines.map(console.advised))
+            console.line(try report.sarif(version: MoultCommand.version, paths: RepositoryPaths()).indented)
+        case .github: console.lines(report.gitHubLines(try? RepositoryPaths()).map(console.advised))
         case .markdown: console.lines(report.markdownLines.map(console.advised))
         }
         return report.has(atLeast: level) ? .findings : .done
@@ -133,22 +132,32 @@ extension Invocation {
         }
         let plan = self[Operand.model] == nil ? registry.plan : nil
         let versions = ModelVersions(bundle)
+        let answers = try answers(for: versions, console)
+        let stages = try plan?.stages ?? stages(in: versions)
         let subject = try LintSubject(
-            bundle, answers: try answers(for: versions, console), registered: try plan?.stages ?? stages(in: versions),
-            releases: try releases(of: bundle),
-            rows: try self[value: Verb.store].map { try StoreRows(ofStore: $0, in: versions) },
-            planFindings: plan?.findings)
+            bundle, answers: answers, registered: stages, releases: try releases(of: bundle),
+            rows: try self[value: Verb.store].map {
+                try StoreRows(
+                    ofStore: $0, in: versions,
+                    options: .init(
+                        answers: answers, registered: plan == nil ? mappingStages(in: versions) : [],
+                        registry: registry))
+            },
+            planFindings: plan?.findings, declarations: plan?.lintDeclarations ?? [:])
         return LintReport(
             lint.findings(in: subject, path: bundle.path), of: subject, path: bundle.path, rules: lint.rules)
     }
 
     private func stages(in versions: ModelVersions) throws -> [RegisteredStage] {
+        try registry.stages(in: versions) + mappingStages(in: versions)
+    }
+
+    private func mappingStages(in versions: ModelVersions) throws -> [RegisteredStage] {
         let mappings = try self[value: .mapping].map { try MappingModelFile.all(at: $0) } ?? []
-        return try registry.stages(in: versions)
-            + mappings.map {
-                try RegisteredStage(
-                    $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(registry.policies.keys))
-            }
+        return try mappings.map {
+            try RegisteredStage(
+                $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(registry.policies.keys))
+        }
     }
 
     private func releases(of bundle: ModelBundle) throws -> [LintRelease] {

@@ -12,18 +12,21 @@ extension Schema {
         package let propertiesByName: [String: PropertyMetadata]
         let uniqueness: [[AnyKeyPath]]
         let indices: [IndexMetadata]
+        /// Where the source declares the class; nil for one that `@Model` has not written.
+        let declaration: SourceDeclaration?
 
         /// What `@Model` writes for a class; `properties` begins with the inherited ones, `uniqueness` and `indices`
         /// come from `#Unique` and `#Index`.
         public init(
             name: String, properties: [PropertyMetadata], parent: (any PersistentModel.Type)? = nil,
-            uniqueness: [[AnyKeyPath]] = [], indices: [IndexMetadata] = []
+            uniqueness: [[AnyKeyPath]] = [], indices: [IndexMetadata] = [], declaration: SourceDeclaration? = nil
         ) {
             self.name = name
             self.properties = properties
             self.parent = parent
             self.uniqueness = uniqueness
             self.indices = indices
+            self.declaration = declaration
             namesByKeyPath = Dictionary(properties.map { ($0.keyPath, $0.name) }) { first, _ in first }
             propertiesByName = Dictionary(properties.map { ($0.name, $0) }) { first, _ in first }
         }
@@ -31,6 +34,23 @@ extension Schema {
         /// What the class declares itself.
         var ownProperties: ArraySlice<PropertyMetadata> {
             properties.dropFirst(parent?.schemaMetadata.properties.count ?? 0)
+        }
+    }
+
+    /// Where the source declares a class and its properties, for messages.
+    public struct SourceDeclaration: Sendable {
+        /// `Module/File.swift`, as `#fileID` has it.
+        public let file: String
+        /// From 1.
+        public let line: Int
+        /// The lines of the properties that the class declares itself.
+        public let properties: [String: Int]
+
+        /// What `@Model` writes for a class.
+        public init(file: String, line: Int, properties: [String: Int]) {
+            self.file = file
+            self.line = line
+            self.properties = properties
         }
     }
 

@@ -1,4 +1,5 @@
 import SwiftSyntax
+import SwiftSyntaxMacros
 
 /// A class with `@Model`, as far as its source says what it is.
 struct ModelDeclaration {
@@ -22,6 +23,19 @@ struct ModelDeclaration {
 
     /// Whether a property may be a relationship, as far as its source tells.
     var mayLeadToModels: Bool { properties.contains { $0.relationship != nil || $0.mayBeModel } }
+
+    /// Where the class and its properties are declared, as an expression; nil for source that is in no file.
+    func declaration(in context: some MacroExpansionContext) -> String? {
+        func place(of node: some SyntaxProtocol) -> AbstractSourceLocation? {
+            context.location(of: node, at: .afterLeadingTrivia, filePathMode: .fileID)
+        }
+        guard let own = place(of: syntax.name) else { return nil }
+        let lines = properties.compactMap { property in
+            place(of: property.pattern).map { "\"\(property.name)\": \($0.line)" }
+        }
+        let list = lines.isEmpty ? "[:]" : "[\(lines.joined(separator: ", "))]"
+        return "MoultData.Schema.SourceDeclaration(file: \(own.file), line: \(own.line), properties: \(list))"
+    }
 
     /// The first name after the colon: the class that it inherits from, where it inherits from one.
     var parent: TypeSyntax? { syntax.inheritanceClause?.inheritedTypes.first?.type }

@@ -4,6 +4,8 @@ import SwiftSyntax
 struct PersistedProperty {
     /// The property's name, without backticks.
     let name: String
+    /// The name where the source declares it.
+    let pattern: IdentifierPatternSyntax
     let initialValue: ExprSyntax?
     /// `@Attribute(…)` and `@Relationship(…)`, where the property has them.
     let attribute: AttributeSyntax?
@@ -23,6 +25,7 @@ struct PersistedProperty {
         else { return nil }
         isConstant = variable.bindingSpecifier.tokenKind == .keyword(.let)
         guard !isConstant || binding.initializer == nil else { return nil }
+        self.pattern = pattern
         name = pattern.identifier.identifier?.name ?? pattern.identifier.text
         initialValue = binding.initializer?.value.trimmed
         attribute = variable.attribute(named: "Attribute")

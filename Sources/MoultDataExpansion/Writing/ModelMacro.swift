@@ -16,7 +16,10 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         let isSubclass =
             !protocols.contains { $0.isPersistentModel } && model.parent.map { !$0.isPersistentModel } ?? false
         model.check(isSubclass: isSubclass, in: context)
-        return ModelMembers(model, parent: isSubclass ? model.parent?.trimmedDescription : nil).all
+        return ModelMembers(
+            model, parent: isSubclass ? model.parent?.trimmedDescription : nil,
+            declaration: model.declaration(in: context)
+        ).all
     }
 
     static func expansion(

@@ -7,10 +7,13 @@ struct ModelMembers {
     let model: ModelDeclaration
     /// The parent's name, for a class whose parent is a model.
     let parent: String?
+    /// Where the class is declared, as an expression.
+    let declaration: String?
 
-    init(_ model: ModelDeclaration, parent: String?) {
+    init(_ model: ModelDeclaration, parent: String?, declaration: String?) {
         self.model = model
         self.parent = parent
+        self.declaration = declaration
     }
 
     var all: [DeclSyntax] {
@@ -126,6 +129,7 @@ struct ModelMembers {
             keyPaths(argument).map { "\(argument.indexKind)(\($0))" }
         }
         if !indices.isEmpty { arguments.append("indices: [\(indices.joined(separator: ", "))]") }
+        if let declaration { arguments.append("declaration: \(declaration)") }
         return arguments.joined(separator: ", ")
     }
 

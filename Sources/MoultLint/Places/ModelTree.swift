@@ -1,3 +1,4 @@
+import MoultPlan
 import MoultSystem
 import MoultXML
 
@@ -53,24 +54,5 @@ extension XMLElement {
         }
         let text = all.map { " \($0.name)=\"\($0.value.escapedForXML)\"" }.joined()
         return "<\(name)\(text)\(children.isEmpty ? "/>" : ">")"
-    }
-}
-
-extension String {
-    /// The text inside the quotes of an XML attribute.
-    var escapedForXML: String {
-        reduce(into: "") { text, character in
-            switch character {
-            case "&": text += "&amp;"
-            case "<": text += "&lt;"
-            case ">": text += "&gt;"
-            case "\"": text += "&quot;"
-            case "\n": text += "&#10;"
-            case "\r": text += "&#13;"
-            case "\r\n": text += "&#13;&#10;"
-            case "\t": text += "&#9;"
-            default: text.append(character)
-            }
-        }
     }
 }

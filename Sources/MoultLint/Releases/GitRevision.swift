@@ -91,7 +91,11 @@ extension GitRevision {
             let likeness = bundle.likeness(to: other)
             if likeness > (best?.likeness ?? 0) { best = (other, likeness) }
         }
-        guard let best else { throw noModel(path, files) }
+        guard let best else {
+            throw noModel(
+                path,
+                remedy: "If the model is new, leave --since out. Otherwise name a revision that has it.")
+        }
         return best.bundle
     }
 
@@ -103,7 +107,8 @@ extension GitRevision {
         let folder = try pathInRepository(".")
         let places = [folder.isEmpty ? path : Path.join(folder, path), path].map(Self.withoutDots)
         guard let place = places.first(where: { place in files.contains { $0.isAt(place) } }) else {
-            throw noModel(path, files)
+            throw noModel(
+                path, remedy: "Name a model of the commit; git ls-tree -r --name-only \(name) lists its files.")
         }
         let scratch = try TemporaryFolder("revision", POSIXSystem())
         defer { scratch.remove() }
@@ -118,10 +123,10 @@ extension GitRevision {
         return parts.joined(separator: "/")
     }
 
-    private func noModel(_ path: String, _ files: [File]) -> MigrationError {
+    private func noModel(_ path: String, remedy: String) -> MigrationError {
         MigrationError(
             .modelNotFound, "The commit \(commit.prefix(8)) of \(name) has no model \(path).", place: git.root,
-            remedy: "If the model is new, leave --since out. Otherwise name a revision that has it.")
+            remedy: remedy)
     }
 
     private func files() throws -> [File] {
@@ -174,7 +179,9 @@ extension GitRevision {
             try system.write(bytes, to: Path.join(folder.path, file.path))
         }
         do {
-            return try ModelBundle(contentsOf: path.isEmpty ? folder.path : Path.join(folder.path, path))
+            let bundle = try ModelBundle(contentsOf: path.isEmpty ? folder.path : Path.join(folder.path, path))
+            try checkWhole(bundle, path, files.filter { $0.isAt(path) })
+            return bundle
         } catch var error as MigrationError {
             error.place = error.place.replacing(folder.path, with: "\(commit.prefix(8))")
             error.message = "The model of \(description) cannot be read: \(error.message)"
@@ -183,7 +190,31 @@ extension GitRevision {
     }
 }
 
+extension GitRevision {
+    /// - Throws: `modelInvalid` if the commit has the model only in part: what is missing would count as never released.
+    private func checkWhole(_ bundle: ModelBundle, _ path: String, _ files: [File]) throws {
+        let marker = bundle.findings.first { $0.code == "current-version-missing" }
+        let folders = Set(files.compactMap(\.versionFolder))
+        let empty = folders.filter { folder in
+            !files.contains { $0.versionFolder == folder && ["contents", "elements"].contains(Path.name(of: $0.path)) }
+        }.min()
+        guard marker != nil || empty != nil else { return }
+        throw MigrationError(
+            .modelInvalid,
+            "It is only partly in the commit: "
+                + (empty.map { "\($0) has no contents." } ?? marker?.message ?? ""),
+            place: marker?.place ?? empty ?? path,
+            remedy: "Commit the whole bundle, also what .gitignore leaves out, or name a revision that has all of it.")
+    }
+}
+
 extension GitRevision.File {
+    /// The folder of the version that the file is of; nil for the files of the bundle itself.
+    fileprivate var versionFolder: String? {
+        let parts = path.split(separator: "/")
+        return parts.firstIndex { $0.hasSuffix(".xcdatamodel") }.map { parts[...$0].joined(separator: "/") }
+    }
+
     fileprivate func isAt(_ path: String) -> Bool {
         path.isEmpty || self.path == path || self.path.hasPrefix(path + "/")
     }

@@ -1,3 +1,6 @@
+import MoultModel
+import MoultPlan
+
 /// The page of a rule in the documentation, generated from the table.
 package enum LintPage {
     /// The whole page.
@@ -11,7 +14,7 @@ package enum LintPage {
             \(rule.meaning)
 
             On a device: \(rule.onDevice)
-
+            \(plan(rule))
             ## What to do
 
             \(rule.remedy)
@@ -25,6 +28,12 @@ package enum LintPage {
             \(markdown(of: rule.corrected))
 
             """
+    }
+
+    /// The findings of a plan with the same sentences and remedies; an empty line if there are none.
+    private static func plan(_ rule: LintRule) -> String {
+        let codes = Finding.codes(ofRule: rule.code).map { "`\($0)`" }
+        return codes.isEmpty ? "" : "\nIn a plan, it has the code \(codes.joined(separator: " or ")).\n"
     }
 
     /// The list of all rules.

@@ -2,13 +2,16 @@ import MoultModel
 
 extension LintReport {
     /// Workflow commands of GitHub Actions, which show each finding at its line.
-    package var gitHubLines: [String] {
+    ///
+    /// - Parameter paths: files are named from the root of the repository.
+    package func gitHubLines(_ paths: RepositoryPaths?) -> [String] {
         findings.map { finding in
+            let file = paths?.place(of: finding.file) ?? finding.file
             let word = finding.severity == .note ? "notice" : finding.severity.rawValue
             let line = finding.line.map { ",line=\($0)" } ?? ""
             let title = "\(finding.rule.code) \(finding.rule.title)".escapedForProperty
             let text = [finding.message, finding.remedy, finding.xml].compactMap { $0 }.joined(separator: "\n")
-            return "::\(word) file=\(finding.file.escapedForProperty)\(line),title=\(title)::\(text.escapedForCommand)"
+            return "::\(word) file=\(file.escapedForProperty)\(line),title=\(title)::\(text.escapedForCommand)"
         } + ["\(findings.isEmpty ? "No findings" : counts)."]
     }
 }

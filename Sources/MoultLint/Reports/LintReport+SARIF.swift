@@ -1,13 +1,14 @@
 import MoultModel
-import MoultSystem
 
 extension LintReport {
     /// The findings as SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
     ///
     /// - Parameters:
     ///   - version: Moult's own.
-    ///   - root: the folder that paths are relative to, without symbolic links; nil to leave them as they are.
-    package func sarif(version: String, root: String?) -> JSONValue {
+    ///   - paths: paths are relative to the root of the repository.
+    /// - Throws: `usage` for a model outside of it.
+    package func sarif(version: String, paths: RepositoryPaths) throws -> JSONValue {
+        _ = try paths.required(path)
         let positions = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.code, $0) })
         return [
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
@@ -21,7 +22,11 @@ extension LintReport {
                     ],
                     "columnKind": "unicodeCodePoints",
                     "results": .array(
-                        findings.map { $0.sarif(position: positions[$0.rule.code] ?? -1, root: root) }),
+                        try findings.map { finding in
+                            finding.sarif(
+                                position: positions[finding.rule.code] ?? -1,
+                                place: try paths.required(finding.file, line: finding.line))
+                        }),
                 ]
             ],
         ]
@@ -50,9 +55,9 @@ extension LintRule {
 }
 
 extension LintFinding {
-    fileprivate func sarif(position: Int, root: String?) -> JSONValue {
+    fileprivate func sarif(position: Int, place file: String) -> JSONValue {
         let pasted = xml.map { "\n\n\($0)" } ?? ""
-        var location: [JSONValue.Member] = [.init("artifactLocation", ["uri": .string(file.uri(relativeTo: root))])]
+        var location: [JSONValue.Member] = [.init("artifactLocation", ["uri": .string(file.percentEncoded)])]
         if let line { location.append(.init("region", ["startLine": JSONValue(line)])) }
         var whole: [JSONValue.Member] = [.init("physicalLocation", .object(location))]
         if !place.isEmpty {
@@ -71,21 +76,8 @@ extension Substring {
 }
 
 extension String {
-    /// The path relative to a folder above it; as a file URI if it is elsewhere. Percent-encoded.
-    fileprivate func uri(relativeTo root: String?) -> String {
-        guard hasPrefix("/") else {
-            guard hasPrefix("../"), var folder = root else {
-                return (hasPrefix("./") ? String(dropFirst(2)) : self).percentEncoded
-            }
-            var rest = self[...]
-            while rest.hasPrefix("../") { (folder, rest) = (Path.folder(of: folder), rest.dropFirst(3)) }
-            return "file://" + Path.join(folder, String(rest)).percentEncoded
-        }
-        if let root, hasPrefix(root + "/") { return String(dropFirst(root.count + 1)).percentEncoded }
-        return "file://" + percentEncoded
-    }
-
-    private var percentEncoded: String {
+    /// As a relative URI.
+    fileprivate var percentEncoded: String {
         utf8.map { byte in
             let isPlain =
                 byte < 0x80 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)

@@ -7,7 +7,7 @@ package struct LintReport: Sendable {
         case text, json, sarif, github, markdown
     }
 
-    let path: String
+    package let path: String
     let versions: [String]
     /// What the versions were compared with, such as `moult.lock`; empty if there was nothing.
     let sources: [String]

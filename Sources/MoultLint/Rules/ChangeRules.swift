@@ -5,74 +5,30 @@ import MoultPlan
 enum ChangeRules {
     // MARK: Data
 
-    static func entityRemoved(_ step: LintStep) -> [LintMatch] {
-        losses(step, [.entityRemoved]) { _ in
-            "If its objects are still needed, keep the entity, or move them in a custom stage. Otherwise nothing needs "
-                + "to be done: the backup of the migration keeps them."
-        }
-    }
+    static func entityRemoved(_ step: LintStep) -> [LintMatch] { risks(step, "DATA001") }
 
-    static func propertyRemoved(_ step: LintStep) -> [LintMatch] {
-        losses(step, [.attributeRemoved, .relationshipRemoved]) { change in
-            "If its values are still needed, keep \(change.place), or move them in a custom stage. Otherwise nothing "
-                + "needs to be done: the backup of the migration keeps them."
-        }
-    }
+    static func propertyRemoved(_ step: LintStep) -> [LintMatch] { risks(step, "DATA002") }
 
-    static func noLongerStored(_ step: LintStep) -> [LintMatch] {
-        losses(step, [.transient, .derivation, .type, .attributeMoved, .relationshipMoved]) { change in
-            "To keep the values, leave the old property as it was, and add a new one next to it."
-        }
-    }
+    static func noLongerStored(_ step: LintStep) -> [LintMatch] { risks(step, "DATA003") }
 
-    static func narrowed(_ step: LintStep) -> [LintMatch] {
-        losses(step, [.cardinality, .maximumCount]) { change in
-            "To choose which destinations stay, keep the to-many relationship, add a new one, and fill it in a custom "
-                + "stage."
-        }
-    }
+    static func narrowed(_ step: LintStep) -> [LintMatch] { risks(step, "DATA004") }
 
-    static func order(_ step: LintStep) -> [LintMatch] {
-        losses(step, [.order]) { change in
-            "To keep the order, leave the relationship ordered, or store the position in an attribute of the destination."
-        }
-    }
+    static func order(_ step: LintStep) -> [LintMatch] { risks(step, "DATA005") }
 
     static func required(_ step: LintStep) -> [LintMatch] {
-        changes(step, [.optional, .minimumCount]) { $0.mayFail }.map { change in
-            let isAttribute = step.isAttribute(change.entity ?? "", change.member)
-            return match(
-                change, step,
-                remedy: isAttribute
-                    ? "Give it a default value, which objects without a value get, or leave it optional: optional=\"YES\"."
-                    : "Leave it optional, or give every object a destination in a custom stage.",
-                edit: change.kind == .optional ? .init(("optional", "YES")) : nil)
-        }
+        risks(step, "DATA006") { $0.kind == .optional ? .init(("optional", "YES")) : nil }
     }
 
-    static func unique(_ step: LintStep) -> [LintMatch] {
-        changes(step, [.constraintAdded]) { _ in true }.map { change in
-            match(
-                change, step,
-                remedy: "Remove duplicates in a custom stage before this version, or in the app before the release. "
-                    + "moult plan STORE --model MODEL counts them in a store.")
-        }
-    }
+    static func unique(_ step: LintStep) -> [LintMatch] { risks(step, "DATA007") }
 
-    static func conversions(_ step: LintStep) -> [LintMatch] {
-        changes(step, [.valueTransformer, .valueClass, .abstract]) { $0.mayFail && !$0.keepsArchives }.map { change in
-            match(
-                change, step,
-                remedy: change.kind == .abstract
-                    ? "Delete its objects or give them another entity in a custom stage, or leave it concrete."
-                    : "Make sure that the new transformer or class reads what the old one wrote, or convert the values in "
-                        + "a custom stage.")
-        }
-    }
+    static func conversions(_ step: LintStep) -> [LintMatch] { risks(step, "DATA008") }
 
     /// The join tables within one entity whose name depends on properties that are others now.
     static func joinNames(_ step: LintStep) -> [LintMatch] {
         step.newer.model.entities.flatMap { entity -> [LintMatch] in
+            // Most entities have no such relationship, and comparing all properties takes time.
+            guard entity.relationships.contains(where: { $0.isToMany && $0.destinationEntityName == entity.name })
+            else { return [] }
             let renamed = step.diff.changes.first { $0.kind == .entityRenamed && $0.entity == entity.name }?.old
             guard let before = step.older.model.entity(renamed ?? entity.name),
                 step.older.model.propertyKinds(of: before) != step.newer.model.propertyKinds(of: entity)
@@ -144,6 +100,16 @@ enum ChangeRules {
         }
     }
 
+    static func optionality(_ step: LintStep) -> [LintMatch] {
+        changes(step, [.optional]) { _ in true }.map { change in
+            match(
+                change, step,
+                remedy: change.new == "optional"
+                    ? "Declare it as an optional in a class written by hand, and handle nil where it is read."
+                    : "Set it before each save, also where the source sets it to nil.")
+        }
+    }
+
     // MARK: Sync
 
     static func notAdditive(_ step: LintStep) -> [LintMatch] {
@@ -174,11 +140,13 @@ enum ChangeRules {
 
     // MARK: Words
 
-    /// The changes that lose data, where the planner has not asked about them already.
-    private static func losses(
-        _ step: LintStep, _ kinds: Set<ModelChange.Kind>, remedy: (ModelChange) -> String
+    /// What a plan says of the changes that a rule stands for, where the planner has not asked about them already.
+    private static func risks(
+        _ step: LintStep, _ rule: String, edit: (ModelChange) -> LintMatch.Edit? = { _ in nil }
     ) -> [LintMatch] {
-        changes(step, kinds) { $0.losesData || $0.mayFail }.map { match($0, step, remedy: remedy($0)) }
+        changes(step, Set(ModelChange.Kind.allCases)) { $0.finding?.rule == rule && !$0.keepsArchives }.map {
+            match($0, step, remedy: $0.remedy, edit: edit($0))
+        }
     }
 
     private static func changes(

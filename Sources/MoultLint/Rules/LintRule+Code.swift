@@ -43,5 +43,17 @@ extension LintRule {
                 from: post(rating), to: post(scalar, note)),
             corrected: LintExample(from: post(scalar), to: post(scalar, note)),
             check: .step(ChangeRules.swiftType)),
+        LintRule(
+            "CODE004", .note, "Optionality changed",
+            meaning: """
+                A property becomes optional, or required. A class written by hand declares what the property was, and the \
+                compiler does not compare it with the model.
+                """,
+            onDevice: "The app crashes when it reads nil from a property declared without it, or cannot save.",
+            remedy: "Correct the declaration, and the source that reads or sets the property.",
+            failing: LintExample(
+                from: post("name=\"rating\" attributeType=\"Integer 16\" defaultValueString=\"0\""), to: post(rating)),
+            corrected: LintExample(from: post(rating), to: post(rating, note)),
+            check: .step(ChangeRules.optionality)),
     ]
 }

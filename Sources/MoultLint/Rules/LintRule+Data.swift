@@ -49,8 +49,8 @@ extension LintRule {
         LintRule(
             "DATA003", .warning, "Property no longer stored",
             meaning: """
-                A property becomes transient or derived, or moves to an entity where some objects lose it. Its stored \
-                values are dropped in the migration.
+                A property becomes transient or derived, moves to an entity where some objects lose it, or gets a type or \
+                destination that drops what it had, as an answer says. Its stored values are dropped in the migration.
                 """,
             onDevice: "The values of the property are gone after the update.",
             remedy: "Leave the old property as it was, and add a new one next to it.",
@@ -142,7 +142,7 @@ extension LintRule {
                 Both ends of a many-to-many relationship are in one entity, and the entity has other properties now. \
                 Which of the two relationships names their join table depends on all properties of the entity, by a rule \
                 that Apple does not document. If it is the other one now, Core Data renames the table in its migration. \
-                Moult keeps the name that the store has. In the plan, this is the finding `join-name-uncertain`.
+                Moult keeps the name that the store has.
                 """,
             onDevice: "If the names differ, the app fails when it fetches one of the two relationships.",
             remedy:

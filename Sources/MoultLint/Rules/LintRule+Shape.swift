@@ -78,10 +78,11 @@ extension LintRule {
                 """),
             corrected: LintExample(authored("Nullify", back: "Nullify")), check: .version(ShapeRules.inverses)),
         LintRule(
-            "SHAPE004", .warning, "Cascade in both directions",
+            "SHAPE004", .warning, "Cascade in a circle",
             meaning: """
                 A relationship and its inverse both have the delete rule Cascade. Deleting one object deletes the objects \
-                at the other end, which delete all of theirs.
+                at the other end, which delete all of theirs. If relationships of several entities with Cascade lead in a \
+                circle, it is a note. A tree of one entity is no finding.
                 """,
             onDevice: "A user deletes one item and loses many.",
             remedy: "Choose Nullify for the end that does not own the other.",

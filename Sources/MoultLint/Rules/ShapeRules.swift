@@ -131,7 +131,61 @@ enum ShapeRules {
                 "\(own) and its inverse \(other) both have the delete rule Cascade. Deleting one object deletes every "
                     + "object that is connected with it.",
                 remedy: "Choose Nullify for the end that does not own the other: deletionRule=\"Nullify\".")
+        } + cascadeCycles(version)
+    }
+
+    /// Entities that own each other in a circle. A tree of one entity is none, and neither is a pair of inverses, which
+    /// is reported as such.
+    private static func cascadeCycles(_ version: LintVersion) -> [LintMatch] {
+        let model = version.model
+        let owners = model.entities.map { entity in
+            (
+                entity.name,
+                model.relationships(of: entity).filter { relationship in
+                    relationship.deleteRule == .cascade && !relationship.isTransient
+                        && relationship.destinationEntityName != entity.name
+                        && model.inverse(of: relationship)?.deleteRule != .cascade
+                }
+            )
         }
+        let owned = Dictionary(owners) { first, _ in first }
+        var reported: Set<Set<String>> = []
+        return model.entities.compactMap { entity in
+            guard let way = shortestWay(from: entity.name, backTo: entity.name, owned, model),
+                reported.insert(Set(way.map(\.entity))).inserted, let first = way.first
+            else { return nil }
+            let places = way.map { "\($0.entity).\($0.relationship)" }
+            var match = LintMatch(
+                version.name, first.entity, first.relationship,
+                "\(places.joined(separator: ", ")) have the delete rule Cascade and lead in a circle. Deleting one object may "
+                    + "delete others of its own entity.",
+                remedy: "Check that each object is to be deleted with the one that leads to it, or choose Nullify.")
+            match.severity = .note
+            return match
+        }
+    }
+
+    private typealias Step = (entity: String, relationship: String)
+
+    /// The relationships that lead from an entity back to it or to one of its sub-entities, each breadth first.
+    private static func shortestWay(
+        from start: String, backTo goal: String, _ owned: [String: [RelationshipDescription]],
+        _ model: ManagedObjectModel
+    ) -> [Step]? {
+        var seen: Set<String> = []
+        var ways: [(entity: String, way: [Step])] = [(start, [])]
+        while !ways.isEmpty {
+            let (entity, way) = ways.removeFirst()
+            for relationship in owned[entity] ?? [] {
+                guard let destination = model.entity(relationship.destinationEntityName) else { continue }
+                let next = way + [(entity, relationship.name)]
+                for kind in [destination] + model.descendants(of: destination) {
+                    if kind.name == goal { return next }
+                    if seen.insert(kind.name).inserted { ways.append((kind.name, next)) }
+                }
+            }
+        }
+        return nil
     }
 
     static func transformables(_ version: LintVersion) -> [LintMatch] {

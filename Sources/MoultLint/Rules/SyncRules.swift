@@ -1,4 +1,5 @@
 import MoultModel
+import MoultPlan
 
 /// What Core Data refuses, or CloudKit cannot hold, when a store is mirrored to CloudKit.
 enum SyncRules {

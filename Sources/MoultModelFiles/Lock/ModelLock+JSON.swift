@@ -50,10 +50,22 @@ extension ModelLock {
         } catch var error as MigrationError {
             let isLater = error.code == .unsupported
             error.code = .lockFileMismatch
+            if let line = bytes.firstLine(with: isLater ? "\"format\"" : "<<<<<<<") {
+                error.place = "\(place):\(line)"
+                if !isLater { error.message = "The lock file has an unresolved merge conflict." }
+            }
             if isLater { throw error }
             error.remedy = "Restore the lock file from version control, or remove it and run moult lock."
             throw error
         }
+    }
+}
+
+extension [UInt8] {
+    /// The number of the first line that has a text; nil if none does.
+    fileprivate func firstLine(with text: String) -> Int? {
+        let lines = split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return lines.firstIndex { String(decoding: $0, as: UTF8.self).contains(text) }.map { $0 + 1 }
     }
 }
 

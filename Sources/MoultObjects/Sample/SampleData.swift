@@ -14,6 +14,11 @@ package struct SampleData: Sendable {
     package var counts: [String: Int]
     /// Whether values include the extremes that break readers, or only everyday ones.
     package var isHostile: Bool
+    /// How many destinations each object gets in a relationship, as far as there are any; 0 leaves what is optional empty.
+    /// By default, the seed decides.
+    package var links: Int?
+    /// Of 100 optional values, how many are nil. By default every fifth, and all of the first object.
+    package var nils: Int?
 
     package init(seed: UInt64 = 1, count: Int = 16, counts: [String: Int] = [:], isHostile: Bool = true) {
         self.seed = seed
@@ -28,7 +33,7 @@ package struct SampleData: Sendable {
     @discardableResult
     package func fill(_ writer: ObjectWriter) throws -> [String: [ObjectReference]] {
         var objects: [String: [ObjectReference]] = [:]
-        var values = SampleValues(seed: seed, isHostile: isHostile)
+        var values = SampleValues(seed: seed, isHostile: isHostile, nils: nils)
         var offsets: [String: Int] = [:]
         for entity in writer.layout.model.entities where !entity.isAbstract {
             let root = writer.layout.model.root(of: entity).name
@@ -37,7 +42,7 @@ package struct SampleData: Sendable {
                 entity, number, from: offsets[root] ?? 0, into: writer, &values)
             offsets[root, default: 0] += number
         }
-        var links = SampleLinks(objects: objects, writer: writer, seed: seed &+ 1)
+        var links = SampleLinks(objects: objects, writer: writer, seed: seed &+ 1, count: links)
         try links.fill()
         return objects
     }

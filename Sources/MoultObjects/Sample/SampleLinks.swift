@@ -5,11 +5,14 @@ import MoultStore
 struct SampleLinks {
     let objects: [String: [ObjectReference]]
     let writer: ObjectWriter
+    /// Destinations of each object; nil leaves it to the seed.
+    private let count: Int?
     private var generator: SeededGenerator
     private var done: Set<RelationshipReference> = []
 
-    init(objects: [String: [ObjectReference]], writer: ObjectWriter, seed: UInt64) {
+    init(objects: [String: [ObjectReference]], writer: ObjectWriter, seed: UInt64, count: Int? = nil) {
         self.objects = objects
+        self.count = count
         self.writer = writer
         generator = SeededGenerator(seed: seed)
     }
@@ -34,7 +37,7 @@ struct SampleLinks {
     ) throws {
         let sources = instances(of: entity)
         let targets = instances(of: destination)
-        guard !sources.isEmpty, !targets.isEmpty else { return }
+        guard !sources.isEmpty, !targets.isEmpty, count != 0 || !relationship.isOptional else { return }
         let inverse = model.inverse(of: relationship)
         if relationship.isToMany {
             // A to-many with a to-one inverse is filled from the other side.
@@ -75,16 +78,22 @@ struct SampleLinks {
         let positions = Dictionary(
             targets.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         for (position, source) in sources.enumerated() {
-            if relationship.isOptional, Int.random(in: 0..<5, using: &generator) == 0 { continue }
+            if relationship.isOptional, count == nil, Int.random(in: 0..<5, using: &generator) == 0 { continue }
             if isUnique {
                 if position < targets.count { try writer.link(source, relationship.name, to: [targets[position]]) }
                 continue
             }
             let limit = positions[source] ?? targets.count
             if limit == 0, relationship.isOptional { continue }
-            let target = targets[Int.random(in: 0..<max(limit, 1), using: &generator)]
+            let target = targets[place(of: position, among: max(limit, 1), isWithin: positions[source] != nil)]
             try writer.link(source, relationship.name, to: [target])
         }
+    }
+
+    /// Which of the first targets an object leads to. With a count, each target gets that many in its turn.
+    private mutating func place(of position: Int, among limit: Int, isWithin: Bool) -> Int {
+        guard let count, count > 0 else { return Int.random(in: 0..<limit, using: &generator) }
+        return max(position - (isWithin ? 1 : 0), 0) / count % limit
     }
 
     private mutating func linkOneToOne(
@@ -94,7 +103,7 @@ struct SampleLinks {
         var taken: Set<ObjectReference> = []
         let isWithin = !Set(sources).isDisjoint(with: targets)
         for (source, target) in zip(sources, shuffled) {
-            if relationship.isOptional, Int.random(in: 0..<4, using: &generator) == 0 { continue }
+            if relationship.isOptional, count == nil, Int.random(in: 0..<4, using: &generator) == 0 { continue }
             // Inside one entity an object may stand at both ends of a relationship, but of one pair only.
             if isWithin, source == target || taken.contains(source) || taken.contains(target) { continue }
             taken.formUnion([source, target])
@@ -105,7 +114,12 @@ struct SampleLinks {
     private mutating func linkPairs(
         _ sources: [ObjectReference], _ relationship: RelationshipDescription, _ targets: [ObjectReference]
     ) throws {
-        for source in sources {
+        for (position, source) in sources.enumerated() {
+            if let count {
+                let chosen = (0..<min(count, targets.count)).map { targets[(position + $0) % targets.count] }
+                try writer.link(source, relationship.name, to: chosen)
+                continue
+            }
             let count = min(Int.random(in: 0...4, using: &generator), targets.count)
             var chosen: [ObjectReference] = []
             for _ in 0..<count {
@@ -120,6 +134,13 @@ struct SampleLinks {
     private mutating func shareOut(
         _ targets: [ObjectReference], among sources: [ObjectReference], _ relationship: RelationshipDescription
     ) throws {
+        if let count {
+            for (position, source) in sources.enumerated() {
+                let own = targets.dropFirst(position * count).prefix(count)
+                if !own.isEmpty { try writer.link(source, relationship.name, to: Array(own)) }
+            }
+            return
+        }
         for target in targets.shuffled(using: &generator) where Int.random(in: 0..<5, using: &generator) > 0 {
             let source = sources[Int.random(in: 0..<sources.count, using: &generator)]
             try writer.link(source, relationship.name, to: [target])

@@ -4,16 +4,18 @@ import MoultModel
 struct SampleValues {
     private var generator: SeededGenerator
     private let isHostile: Bool
+    private let nils: Int?
 
-    init(seed: UInt64, isHostile: Bool) {
+    init(seed: UInt64, isHostile: Bool, nils: Int? = nil) {
         generator = SeededGenerator(seed: seed)
         self.isHostile = isHostile
+        self.nils = nils
     }
 
     /// A value of the attribute for the object at `position`; nil for an optional one now and then, and for a type
     /// that has none.
     mutating func value(of attribute: AttributeDescription, position: Int) -> AttributeValue? {
-        if attribute.isOptional, position == 0 || Int.random(in: 0..<5, using: &generator) == 0 { return nil }
+        if attribute.isOptional, isNil(at: position) { return nil }
         // The extremes come first, so that a few objects hold all of them.
         if isHostile, let extreme = Self.extremes(of: attribute), position - 1 < extreme.count, position > 0 {
             return extreme[position - 1]
@@ -23,6 +25,11 @@ struct SampleValues {
             return .binary(Self.huge)
         }
         return ordinary(attribute.type)
+    }
+
+    private mutating func isNil(at position: Int) -> Bool {
+        if let nils { return Int.random(in: 0..<100, using: &generator) < nils }
+        return position == 0 || Int.random(in: 0..<5, using: &generator) == 0
     }
 
     /// A value that no other position has.

@@ -56,7 +56,8 @@ extension Inference {
             wasOptional
                 ? "\(place) becomes required and has no default value for the objects that have none."
                 : "\(place) is required and has no default value for the existing objects.",
-            remedy: "Give it a default value or make it optional.")
+            remedy: "Give it a default value or make it optional.",
+            detail: DefaultExample.detail(of: attribute, at: place.description))
     }
 
     /// A wider type keeps every value, as Core Data infers it. Any other change of type is never silent: an answer says
@@ -102,13 +103,13 @@ struct Place: CustomStringConvertible {
 
     /// The question whether values that cannot be kept may go.
     func conversion(
-        _ sentence: String, old: String, evidence: String, in correspondence: Correspondence
+        _ sentence: String, old: String, evidence: String, isOfLinks: Bool = false, in correspondence: Correspondence
     ) -> Question {
         Question(
             kind: .conversion, from: correspondence.from, to: correspondence.to, entity: entity, property: property,
             sentence: "\(sentence) Drop its values?", candidates: [.init(name: old, evidence: [evidence])],
             answers: [
                 Answer(from: correspondence.from, to: correspondence.to, entity: entity, property: property, is: .drop)
-            ])
+            ], isOfLinks: isOfLinks)
     }
 }

@@ -47,7 +47,7 @@ extension Inference {
                 old: old.name,
                 evidence: "not every \(old.destinationEntityName) becomes a "
                     + "\(new.destinationEntityName): keep needs a mapping or a custom stage",
-                in: correspondence))
+                isOfLinks: true, in: correspondence))
     }
 
     /// A relationship has no default: a new one that may not be empty is refused, unless its inverse fills it.
@@ -100,7 +100,8 @@ extension Inference {
                 refuse(
                     .inversesDisagree, ordered[0],
                     "\(ordered[0]) and \(ordered[1]) become each other's inverse and were not before.",
-                    remedy: "Give one of them a new name, so that it starts empty and the other fills it.")
+                    remedy: "Give one of them a new name, so that it starts empty and the other fills it.",
+                    detail: "If Moult asks whether it was renamed, answer that it is new.")
             }
         }
     }

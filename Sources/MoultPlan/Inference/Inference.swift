@@ -32,9 +32,11 @@ struct Inference {
     }
 
     /// Adds a reason, once for a place.
-    mutating func refuse(_ reason: Refusal.Reason, _ place: String, _ message: String, remedy: String) {
+    mutating func refuse(
+        _ reason: Refusal.Reason, _ place: String, _ message: String, remedy: String, detail: String = ""
+    ) {
         guard spokenOf.insert(reason.rawValue + " " + place).inserted else { return }
-        refusals.append(Refusal(reason: reason, place: place, message: message, remedy: remedy))
+        refusals.append(Refusal(reason: reason, place: place, message: message, remedy: remedy, detail: detail))
     }
 
     mutating func use(_ answer: Answer) { usedAnswers.insert(answer) }
@@ -62,8 +64,10 @@ struct Inference {
             sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
         if let pair, isUnchanged(pair) { mapping.attributes = destination.sameAttributes }
         // In order, as refusals and questions are listed as they are met.
-        for attribute in destination.attributes.values.sorted(by: { $0.name.precedesInByteOrder($1.name) })
-        where mapping.attributes[attribute.name] == nil && attribute.isStored && attribute.derivation == nil {
+        let open = destination.attributes.keys.filter { mapping.attributes[$0] == nil }
+        for name in open.sorted(by: { $0.precedesInByteOrder($1) }) {
+            guard let attribute = destination.attributes[name], attribute.isStored, attribute.derivation == nil
+            else { continue }
             mapping.attributes[attribute.name] =
                 if let pair {
                     source(of: attribute, in: pair)
@@ -71,8 +75,8 @@ struct Inference {
                     .constant(attribute.defaultValue)
                 }
         }
-        for relationship in destination.relationships.values.sorted(by: { $0.name.precedesInByteOrder($1.name) })
-        where !relationship.isTransient {
+        for name in destination.relationships.keys.sorted(by: { $0.precedesInByteOrder($1) }) {
+            guard let relationship = destination.relationships[name], !relationship.isTransient else { continue }
             mapping.relationships[relationship.name] =
                 if let pair {
                     source(of: relationship, in: pair)

@@ -15,17 +15,23 @@ package struct Refusal: Sendable, Hashable {
     /// `Entity.property` or `Entity`, by the names of the version after.
     package var place: String
     package var message: String
+    /// What to do, whatever the model is written in.
     package var remedy: String
+    /// How a model file and the command line do it; empty if there is nothing to add.
+    package var detail = ""
+
+    /// What to do for a model in files.
+    package var wholeRemedy: String { detail.isEmpty ? remedy : "\(remedy) \(detail)" }
 
     package var finding: Finding {
-        Finding(code: reason.rawValue, severity: .error, place: place, message: message, remedy: remedy)
+        Finding(code: reason.rawValue, severity: .error, place: place, message: message, remedy: wholeRemedy)
     }
 }
 
 extension MigrationError {
     /// All reasons at once, each with its place and remedy.
     package static func cannotInfer(_ refusals: [Refusal], from: String, to: String) -> MigrationError {
-        let reasons = refusals.map { "\n  \($0.message) \($0.remedy)" }.joined()
+        let reasons = refusals.map { "\n  [\($0.finding.rule ?? "")] \($0.message) \($0.wholeRemedy)" }.joined()
         return MigrationError(
             .cannotInfer, "A mapping from \(from) to \(to) cannot be inferred:\(reasons)\n",
             place: refusals.first?.place ?? "",

@@ -32,6 +32,8 @@ package struct Question: Sendable, Hashable {
     package var candidates: [Candidate]
     /// Every answer there is, ready to be recorded.
     package var answers: [Answer]
+    /// Whether a conversion is of a relationship's links, and not of an attribute's values.
+    var isOfLinks = false
 
     package var place: String { [entity, property].compactMap { $0 }.joined(separator: ".") }
 
@@ -41,5 +43,33 @@ package struct Question: Sendable, Hashable {
             "\n  \(candidate.name): \(candidate.evidence.joined(separator: "; "))"
         }
         return "\(from) to \(to): \(sentence)\(evidence.joined())\(answers.map { "\n    \($0.json)" }.joined())"
+    }
+
+    /// What was found, as a statement where the sentence asks to drop what is lost.
+    package var statement: String {
+        guard kind == .conversion, let evidence = candidates.first?.evidence.first else { return sentence }
+        let fact = sentence.split(separator: ".", omittingEmptySubsequences: false).dropLast().joined(separator: ".")
+        return "\(fact). This is not inferred, because \(evidence.prefix { $0 != ":" })."
+    }
+
+    /// What to do in a model file, and how to answer.
+    package var remedy: String {
+        let choices = answers.map { "--set " + "\(place)=\($0.choice)".shellQuoted }
+        let old = candidates.first?.name ?? ""
+        switch kind {
+        case .rename:
+            let names = candidates.map(\.name).joined(separator: " or ")
+            let renamed = choices.dropLast().joined(separator: ", or ")
+            return "If it was \(names), set the renaming identifier: elementID=\"\(old.escapedForXML)\", or run moult "
+                + "answer MODEL \(renamed). If it is new, run moult answer MODEL \(choices.last ?? "")."
+        case .ambiguousIdentifier:
+            return "Set elementID to the name in the version before, or run moult answer MODEL "
+                + choices.joined(separator: ", or ") + "."
+        case .conversion:
+            let (what, part) = isOfLinks ? ("links", "relationship") : ("values", "attribute of the new type")
+            return "To keep the \(what), leave \(old) as it was, add a new \(part), and fill it in a custom stage or a "
+                + "mapping model. If the \(what) may go, run moult answer MODEL \(choices.joined(separator: ", or "))."
+        case .returned: return "Run moult answer MODEL \(choices.joined(separator: ", or "))."
+        }
     }
 }

@@ -69,11 +69,9 @@ package struct MigrationEdge: Sendable, Equatable {
 
 extension Question {
     package var finding: Finding {
-        let choices = answers.map { "--set " + "\(place)=\($0.choice)".shellQuoted }
-        let others = choices.dropFirst().joined(separator: ", or ")
-        return Finding(
-            code: "question-\(kind.rawValue)", severity: .error, place: place, message: "\(from) to \(to): \(sentence)",
-            remedy: "Answer with moult answer MODEL \(choices.first ?? "")" + (others.isEmpty ? "" : ", or \(others)"))
+        Finding(
+            code: "question-\(isOfLinks ? "destination" : kind.rawValue)", severity: .error, place: place,
+            message: "\(from) to \(to): \(statement)", remedy: remedy)
     }
 }
 
@@ -81,10 +79,39 @@ extension ModelChange {
     /// The change as something that needs attention; nil if it neither loses data nor depends on them.
     package var finding: Finding? {
         guard losesData || mayFail else { return nil }
-        let remedy =
-            losesData
-            ? "The backup keeps it. Move what you need elsewhere first."
-            : "The rows are checked before anything is changed."
         return Finding(code: kind.rawValue, severity: .warning, place: place, message: sentence, remedy: remedy)
+    }
+
+    /// What to do about a loss, or about rows that may not fit.
+    package var remedy: String {
+        let declared = "declare the loss in moult.json: \"acceptedLosses\": [\"\(place)\"]."
+        switch kind {
+        case .entityRemoved:
+            return "If its objects are still needed, keep the entity, or move them in a custom stage. Otherwise "
+                + declared
+        case .attributeRemoved, .relationshipRemoved:
+            return "If its values are still needed, keep \(place), or move them in a custom stage. Otherwise "
+                + declared
+        case .transient, .derivation, .type, .destination, .attributeMoved, .relationshipMoved:
+            return "To keep the values, leave the old property as it was, and add a new one next to it."
+        case .cardinality, .maximumCount:
+            return "To choose which destinations stay, keep the to-many relationship, add a new one, and fill it in a "
+                + "custom stage."
+        case .order:
+            return "To keep the order, leave the relationship ordered, or store the position in an attribute of the "
+                + "destination."
+        case .optional, .minimumCount:
+            return "Leave it optional, or give every object a value: a default value for an attribute, a custom stage "
+                + "for a relationship."
+        case .constraintAdded:
+            return "Remove duplicates in a custom stage before this version, or in the app before the release. moult "
+                + "plan STORE --model MODEL counts them in a store."
+        case .abstract:
+            return "Delete its objects or give them another entity in a custom stage, or leave it concrete."
+        case .valueTransformer, .valueClass:
+            return "Make sure that the new transformer or class reads what the old one wrote, or convert the values in "
+                + "a custom stage."
+        default: return losesData ? "The backup keeps it. Move what you need elsewhere first." : ""
+        }
     }
 }

@@ -85,6 +85,54 @@ public final class TestStore: Sendable {
         return try Migrator().run(prepared).flatMap(\.losses)
     }
 
+    /// Opens the store with the app's own container, which migrates it as on a device.
+    ///
+    /// ```swift
+    /// let store = try TestStore(at: "1.0.0", registry: MigrationRegistry(plan: Plan.self))
+    /// let container = try store.performMigration { path in
+    ///     try ModelContainer(
+    ///         for: Habit.self, migrationPlan: Plan.self,
+    ///         configurations: ModelConfiguration(url: URL(fileURLWithPath: path)))
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - version: what the store has to be of afterwards, by name; the current version when nil.
+    ///   - open: makes the container of the store at a path, and loads it. The store is there as long as this value is.
+    /// - Returns: the container.
+    /// - Throws: what the container throws; `usage` if the store is of another version after it.
+    public func performMigration<Container>(
+        to version: String? = nil, _ open: (_ path: String) throws -> Container
+    ) throws -> Container {
+        let container = try open(path)
+        try checkMigrated(to: version)
+        return container
+    }
+
+    /// Opens the store with the app's own container, which loads it asynchronously and migrates it as on a device.
+    ///
+    /// - Parameters:
+    ///   - version: what the store has to be of afterwards, by name; the current version when nil.
+    ///   - open: makes the container of the store at a path, and loads it.
+    /// - Returns: the container.
+    /// - Throws: what the container throws; `usage` if the store is of another version after it.
+    public func performMigration<Container>(
+        to version: String? = nil, isolation: isolated (any Actor)? = #isolation,
+        _ open: (_ path: String) async throws -> Container
+    ) async throws -> Container {
+        let container = try await open(path)
+        try checkMigrated(to: version)
+        return container
+    }
+
+    private func checkMigrated(to name: String?) throws {
+        let (found, asked) = (try versions.version(ofStore: path), versions.versions[try versions.target(named: name)])
+        guard found.name != asked.name else { return }
+        throw MigrationError(
+            .usage, "After the container was opened, the store is of version \(found.name), not of \(asked.name).",
+            place: path, remedy: "Give the container the models and the plan of the version.")
+    }
+
     /// Migrates the store from the older to the newer version of a pair, and compares what the pair keeps.
     ///
     /// - Returns: a sentence for each entry of ``MigrationPair/keeps`` that was not kept.

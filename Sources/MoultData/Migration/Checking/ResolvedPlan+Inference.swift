@@ -56,7 +56,7 @@ extension ResolvedPlan {
             ? "Write @Attribute(originalName: …) if it is the same property, or answer in the plan: "
             : "Set it in a .transform of \(question.entity), or answer in the plan: "
         report(
-            "question-\(question.kind.rawValue)", question.place,
+            question.finding.code, question.place,
             "\(name(of: edge)): \(question.sentence) (\(evidence.joined(separator: ", ")))",
             remedy + words.joined(separator: " or ") + ".")
     }

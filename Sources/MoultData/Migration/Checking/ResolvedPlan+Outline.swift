@@ -10,7 +10,18 @@ extension ResolvedPlan {
         var registry = MoultTransform.MigrationRegistry()
         registry.add(whole)
         return PlanOutline(
-            versions: versions, stages: registry.stages, findings: whole.faults + sharedTypes + leftToCode)
+            versions: versions, stages: registry.stages, findings: whole.faults + sharedTypes + leftToCode,
+            declarations: declarations)
+    }
+
+    private var declarations: [String: [String: PlanOutline.Declaration]] {
+        schemas.indices.reduce(into: [:]) { all, version in
+            all[name(of: version)] = schemas[version].types.compactMapValues { type in
+                type.schemaMetadata.declaration.map {
+                    PlanOutline.Declaration(file: $0.file, line: $0.line, properties: $0.properties)
+                }
+            }
+        }
     }
 
     // MARK: Types
