@@ -39,6 +39,7 @@ struct FleetVerbTests {
         let moult = try besideFleet(6, shards: 2)
         let folder = moult.folder.path
         let before = try rows(folder + "/s/1.db")
+        #expect(!FileManager.default.fileExists(atPath: folder + "/fleet.jsonl.part"))
         let run = try moult("fleet", "run", "fleet.jsonl", "--json")
         #expect(run.exit == 0, "\(run)")
         #expect(try run.document["counts"] as? [String: Int] == ["done": 6])
