@@ -232,7 +232,7 @@ package final class FleetRun {
             result.evidence = String(decoding: worker.process.errors.suffix(4_096), as: UTF8.self)
             return try finish(result)
         }
-        result.deaths = task.deaths
+        (result.deaths, result.limit) = (task.deaths, nil)
         result.backup = task.earlier?.backup
         let document = Self.document(worker.process.output)
         result.failure = .init(document?["error"])
