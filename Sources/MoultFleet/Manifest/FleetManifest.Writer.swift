@@ -39,8 +39,8 @@ extension FleetManifest {
             if known == nil { groups.append(FleetGroup(state: entry.state, version: entry.version)) }
             let place = known ?? groups.count - 1
             groups[place].stores += 1
-            groups[place].bytes += entry.size
-            groups[place].rows += entry.rows
+            groups[place].bytes &+= entry.size
+            groups[place].rows &+= entry.rows
             groups[place].estimate += entry.estimate
         }
 
