@@ -286,7 +286,7 @@ let package = Package(
             dependencies: [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
                 "MoultObjects", "MoultEngine", "MoultTransform", "MoultReport", "MoultSystem", "MoultCommands",
-                "MoultGenerate", "TestSupport",
+                "MoultGenerate", "MoultFleet", "TestSupport",
             ],
             path: "Tests/Fuzz", exclude: ["Found"]),
         // Every kind of migration on a small store, for trials with faults; moult-faults runs them all.

@@ -73,6 +73,10 @@ package final class ForkedProcess {
     private static func become(child parent: pid_t, _ output: Int32, _ errors: Int32, _ memory: Int64?) {
         // Control-C is for the parent, which passes it on.
         setpgid(0, 0)
+        // The thread that has forked may be one of Dispatch's, which leave every signal to others.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        pthread_sigmask(SIG_SETMASK, &signals, nil)
         dieWithParent()
         // It may have died before that.
         if getppid() != parent { _exit(1) }

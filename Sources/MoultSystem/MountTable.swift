@@ -22,16 +22,10 @@ package struct MountTable: Sendable {
     ///
     /// - Parameter path: absolute, without symbolic links.
     package func type(of path: String) -> String? {
+        let above = mounts.filter { $0.point == "/" || path == $0.point || path.hasPrefix($0.point + "/") }
+        let longest = above.map(\.point.utf8.count).max()
         // A later mount hides an earlier one at the same place.
-        mounts.last { mount in
-            let isAbove = mount.point == "/" || path == mount.point || path.hasPrefix(mount.point + "/")
-            return isAbove && mount.point.utf8.count == longest(above: path)
-        }?.type
-    }
-
-    private func longest(above path: String) -> Int {
-        mounts.filter { $0.point == "/" || path == $0.point || path.hasPrefix($0.point + "/") }
-            .map(\.point.utf8.count).max() ?? 0
+        return above.last { $0.point.utf8.count == longest }?.type
     }
 
     /// Spaces, tabs, line breaks and backslashes are written as a backslash and three octal digits.

@@ -22,6 +22,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
     case quarantinedObject = "quarantined-object"
     case writeAheadLog = "wal"
     case salvage
+    case fleet
 
     /// The one that this process fuzzes.
     nonisolated(unsafe) static var current = FuzzReader.xml
@@ -58,6 +59,7 @@ enum FuzzReader: String, CaseIterable, Sendable {
         case .quarantinedObject: try FuzzSidecar.shared.get().quarantinedObject(bytes)
         case .writeAheadLog: try FuzzSidecar.shared.get().writeAheadLog(bytes)
         case .salvage: try FuzzSidecar.shared.get().salvage(bytes)
+        case .fleet: try FuzzSidecar.shared.get().fleet(bytes)
         }
     }
 

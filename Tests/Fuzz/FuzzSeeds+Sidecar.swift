@@ -1,5 +1,6 @@
 import Foundation
 import MoultEngine
+import MoultFleet
 import MoultModel
 import MoultReport
 import MoultSQLite
@@ -28,9 +29,25 @@ extension FuzzSeeds {
         case .quarantinedObject: return try objects(path)
         case .writeAheadLog: return [try writeAheadLog(path)]
         case .salvage: return [pages] + (1...8).map { pages.mutated(seed: $0) }
+        case .fleet: return [try fleet(path), Array(result.utf8)]
         default: return []
         }
     }
+
+    private static func fleet(_ store: String) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        let manifest = FleetManifest(
+            fleet: "0123456789abcdef", plannedAt: "2026-01-01T00:00:00Z", host: "here", roots: [store], options: [],
+            versions: ["1"], modelDigest: "", target: "1", shards: 2)
+        _ = try FleetPlan(manifest, look: StoreLook(forum(), target: nil), outlook: { $0.changes = ["One."] })
+            .run([store]) { bytes += $0 }
+        return bytes
+    }
+
+    private static let result = """
+        {"format":1,"n":1,"path":"/s","state":"setAside","verb":"migrate","attempts":3,"deaths":3,"seconds":0.5,"memory":9,
+        "signal":9,"error":{"code":"locked","message":"m","remedy":"r"},"backup":{"name":"b","folder":"/b"},"rows":7}
+        """
 
     private static let journal = """
         {"format":1,"run":"20260101T000000Z-0123abcd","operation":"migrate","state":"committing","from":"1","to":"2",

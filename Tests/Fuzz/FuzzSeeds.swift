@@ -67,7 +67,8 @@ enum FuzzSeeds {
         case .mapping: return [mapping()]
         case .compiledMapping: return [compiledMapping()]
         case .rules: return [Array(rules.utf8)]
-        case .plan, .journal, .runs, .manifest, .archive, .quarantine, .quarantinedObject, .writeAheadLog, .salvage:
+        case .plan, .journal, .runs, .manifest, .archive, .quarantine, .quarantinedObject, .writeAheadLog, .salvage,
+            .fleet:
             return try besides(for: reader)
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import MoultEngine
+import MoultFleet
 import MoultModel
 import MoultModelFiles
 import MoultObjects
@@ -99,6 +100,24 @@ struct FuzzSidecar: Sendable {
         let plan = try KeptPlan(json: bytes, place: "plan.json")
         expectUsefulErrors { try plan.checkCode(MigrationRegistry()) }
         expectUsefulErrors { try plan.check(prepared) }
+    }
+
+    /// The manifest of a fleet, whole or begun, or the result of its first store.
+    func fleet(_ bytes: [UInt8]) throws {
+        let path = scratch.path + "/fleet.jsonl"
+        let results = ResultsFolder(scratch.path + "/fleet")
+        let shard = results.shard(0)
+        if try !system.exists(shard.path) {
+            try system.makeFolder(results.path)
+            try shard.make()
+        }
+        try system.write(bytes, to: shard.path + "/1.json")
+        try system.write(bytes, to: shard.attemptsPath)
+        if let result = try shard.contents().results[1] { _ = result.cause }
+        _ = try AttemptLog(shard).records(isAfterwards: true)
+        try system.write(bytes, to: path)
+        expectUsefulErrors { _ = try FleetStatus(manifest: path, results: results, verb: nil).page(at: system.now) }
+        expectUsefulErrors { _ = try FleetManifest(beginningOf: path) }
     }
 
     // MARK: - Carried from elsewhere

@@ -95,6 +95,8 @@ struct FleetRunTests {
         #expect(records[1]?.isSuspect == false && records[1]?.attempts == 1)
         #expect(records[2]?.isSuspect == true && records[2]?.deaths == 2 && records[2]?.attempts == 3)
         #expect(records[3]?.isSuspect == false && records[3]?.deaths == 1)
+        // The next run begins a line of its own.
+        try log.add(.run)
         try log.add(.forget(2))
         #expect(try log.records(isAfterwards: true)[2] == nil)
     }

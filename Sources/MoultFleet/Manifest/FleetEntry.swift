@@ -44,6 +44,9 @@ package struct FleetEntry: Sendable, Equatable {
     /// The file itself, whatever its name is.
     package var identity: FileIdentity { FileIdentity(device: device, inode: inode) }
     package var isInDeviceBackup: Bool { name != nil }
+
+    /// No store has more bytes or rows than this; what a file says of itself is cut off here, so that sums hold.
+    static let most: Int64 = 1 << 44
 }
 
 /// Which file it is, whatever names it has.
@@ -79,10 +82,11 @@ extension FleetEntry {
         guard let number = json["n"]?.integer, number > 0, let path = json["path"]?.string, path.hasPrefix("/"),
             let device = json["device"]?.string.flatMap(UInt64.init),
             let inode = json["inode"]?.string.flatMap(UInt64.init), let size = json["size"]?.integer,
-            let counter = json["counter"]?.integer, let uuid = json["uuid"]?.string,
+            let counter = json["counter"]?.integer, counter >= 0, let uuid = json["uuid"]?.string,
             let version = json["version"]?.string, let state = json["state"]?.string.flatMap(State.init),
             let rows = json["rows"]?.integer, let estimate = json["estimate"]?.double, estimate >= 0,
-            let shard = json["shard"]?.integer, shard >= 0
+            let shard = json["shard"]?.integer, shard >= 0, (0...Self.most).contains(size),
+            (0...Self.most).contains(rows)
         else { return nil }
         let notes = (json["findings"]?.array ?? []).compactMap { note -> Note? in
             guard let code = note["code"]?.string, let message = note["message"]?.string else { return nil }

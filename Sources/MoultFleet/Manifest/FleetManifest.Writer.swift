@@ -21,6 +21,8 @@ extension FleetManifest {
         mutating func add(_ entry: FleetEntry) throws {
             var entry = entry
             entry.number = count + 1
+            // As it is read back, so that a plan of two calls has the sums of one.
+            entry.estimate = (entry.estimate * 1000).rounded() / 1000
             entry.shard = shares.take(entry.estimate)
             try line(entry.json)
             note(entry)
@@ -39,8 +41,8 @@ extension FleetManifest {
             if known == nil { groups.append(FleetGroup(state: entry.state, version: entry.version)) }
             let place = known ?? groups.count - 1
             groups[place].stores += 1
-            groups[place].bytes += entry.size
-            groups[place].rows += entry.rows
+            groups[place].bytes &+= entry.size
+            groups[place].rows &+= entry.rows
             groups[place].estimate += entry.estimate
         }
 

@@ -40,7 +40,8 @@ package final class StoreLook: Sendable {
         let logs = try ["-wal", "-journal"].map { try system.status(of: path + $0)?.size ?? 0 }
         var entry = FleetEntry(
             number: 0, path: path, name: name, device: status.device, inode: status.inode,
-            size: status.size + logs.reduce(0, +), counter: 0, uuid: "", version: "", state: .unreadable, rows: 0,
+            size: min(logs.reduce(status.size, &+), FleetEntry.most), counter: 0, uuid: "", version: "",
+            state: .unreadable, rows: 0,
             estimate: 0, shard: 0, findings: [])
         entry.estimate = FleetEstimate.seconds(bytes: entry.size)
         if header.count >= 28 { entry.counter = header[24..<28].reduce(0) { $0 << 8 | Int64($1) } }
@@ -84,9 +85,9 @@ package final class StoreLook: Sendable {
         let metadata = try StoreMetadata(from: connection)
         entry.uuid = metadata.uuid
         // Entities of history and CloudKit have numbers from 16001 on; those below another count with it.
-        entry.rows =
-            try connection.integer(
-                "SELECT sum(Z_MAX) FROM Z_PRIMARYKEY WHERE Z_ENT < 16001 AND ifnull(Z_SUPER, 0) = 0") ?? 0
+        let rows = try connection.integer(
+            "SELECT sum(Z_MAX) FROM Z_PRIMARYKEY WHERE Z_ENT < 16001 AND ifnull(Z_SUPER, 0) = 0")
+        entry.rows = min(max(rows ?? 0, 0), FleetEntry.most)
         tables = tables.filter { $0.hasPrefix("ANSCK") }
         if !tables.isEmpty { entry.note("cloudkit", "The store is mirrored to CloudKit.") }
         if metadata.hasDeferredWork { entry.note("deferred-work", "A deferred migration has work left.") }

@@ -218,7 +218,8 @@ package final class FleetRun {
         )
         result.seconds = system.seconds(since: worker.start)
         (result.attempts, result.differences) = (task.attempts, task.differences)
-        if end.signal != nil || worker.limit != nil {
+        // One that was told to end may have been done a moment before.
+        if end.signal != nil || worker.limit != nil && ![0, 1].contains(end.exit) {
             task.deaths += 1
             try log.add(.death(task.entry.number))
             guard task.deaths >= policy.deaths else {
@@ -231,7 +232,7 @@ package final class FleetRun {
             result.evidence = String(decoding: worker.process.errors.suffix(4_096), as: UTF8.self)
             return try finish(result)
         }
-        result.deaths = task.deaths
+        (result.deaths, result.limit) = (task.deaths, nil)
         result.backup = task.earlier?.backup
         let document = Self.document(worker.process.output)
         result.failure = .init(document?["error"])

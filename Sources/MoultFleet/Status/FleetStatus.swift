@@ -107,7 +107,7 @@ package struct FleetStatus: Sendable {
             ends.append(Double(end.seconds) + Double(end.nanoseconds) / 1e9)
             starts.append(Double(start.seconds) + Double(start.nanoseconds) / 1e9)
         }
-        rows += result.rows ?? 0
+        rows &+= result.rows ?? 0
         largestMemory = max(largestMemory, result.memory)
         if result.wasDoneBefore { doneBefore += 1 }
         slowest.append(result)

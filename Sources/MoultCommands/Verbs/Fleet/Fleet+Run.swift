@@ -226,6 +226,8 @@ struct FleetInvocation {
 
     /// - Throws: `planStale` if the store is another one, or of another version.
     private static func check(_ task: FleetTask, _ look: StoreLook, _ target: String) throws {
+        // Somebody has looked at it, and has asked for it.
+        if task.earlier?.state == .changed { return }
         guard !task.differences.isEmpty, let found = try? look.look(at: task.entry.path), found.state != .unreadable
         else { return }
         func stale(_ message: String) -> MigrationError {

@@ -165,6 +165,7 @@ private final class ManifestDraft {
     }
 
     private func flush() throws {
+        guard !pending.isEmpty else { return }
         try system.append(pending, to: draft)
         pending = []
     }

@@ -93,8 +93,8 @@ struct ShardRun {
         return MigrationError(
             .wouldReplace, "The canary of shard \(shard.index) \(what).", place: shard.path,
             remedy:
-                "moult fleet status shows what became of it. Give --approve to let the other stores follow, or take "
-                + "it back with moult fleet rollback.")
+                "Give --approve to let the other stores follow, or take it back with moult fleet rollback. "
+                + "moult fleet status shows what became of it.")
     }
 }
 
