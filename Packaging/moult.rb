@@ -8,11 +8,14 @@ class Moult < Formula
   depends_on "pkgconf" => :build
   depends_on xcode: ["16.0", :build]
   depends_on "expat"
+  depends_on "libmicrohttpd"
   depends_on "openssl@3"
 
   def install
-    system "swift", "build", "--disable-sandbox", "--configuration", "release", "--product", "moult"
-    bin.install ".build/release/moult"
+    %w[moult moult-browse].each do |product|
+      system "swift", "build", "--disable-sandbox", "--configuration", "release", "--product", product
+      bin.install ".build/release/#{product}"
+    end
     system bin/"moult", "manual", "--out", man1
     generate_completions_from_executable(bin/"moult", "completions")
   end
