@@ -117,6 +117,24 @@ struct ExportVerbTests {
         #expect(try moult.run(Tool.path, both + model).exit == 2)
     }
 
+    @Test("the profile of a rehearsal gives each phase the time that the rehearsal reports")
+    func rehearsalProfile() throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let result = try moult.run(
+            Tool.path, ["migrate", "forum.sqlite", "--dry-run", "--profile", "trace.json", "--json"] + model)
+        let data = try Data(contentsOf: URL(fileURLWithPath: moult.folder.path + "/trace.json"))
+        let trace = try #require(try JSONSerialization.jsonObject(with: data) as? [String: any Sendable])
+        let events = (trace["traceEvents"] as? [[String: any Sendable]] ?? []).filter {
+            $0["cat"] as? String == "phase"
+        }
+        let phases = events.compactMap { $0["name"] as? String }
+        #expect(Set(phases).isSuperset(of: ["backup", "copy", "change", "verify"]), "\(phases)")
+        let reported = try result.document["phases"] as? [[String: any Sendable]] ?? []
+        let seconds = reported.filter { $0["phase"] as? String == "verify" }.compactMap { $0["seconds"] as? Double }
+        let verified = events.first { $0["name"] as? String == "verify" }?["dur"] as? Double ?? 0
+        #expect(verified / 1e6 > 0.5 * seconds.reduce(0, +) && !seconds.isEmpty, "\(result)")
+    }
+
     @Test("what is made of a store is readable to no more users than the store")
     func rights() throws {
         let moult = try StoreVerbTests.besideForumStore()

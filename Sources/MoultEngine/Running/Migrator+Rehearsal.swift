@@ -92,13 +92,16 @@ extension Migrator {
         var size = before.size
         func copy(_ path: String, _ name: String) throws -> WorkingCopy {
             try measure(.copy) {
-                try WorkingCopy(of: path, at: Path.join(folder, name), for: probe.path, options, system)
+                let copy = try WorkingCopy(of: path, at: Path.join(folder, name), for: probe.path, options, system)
+                if name == sidecar.nameOfCopy { observer.report(.copy, 1, bytes: before.size) }
+                return copy
             }
         }
         _ = try migration.forEachPass(on: source, named: sidecar.nameOfCopy, copy) { pass, copy in
             try measure(.change) { try copy.run(pass, observer) }
             try measure(.verify) {
-                try observer.watching(copy.connection, as: nil) { try pass.verify(copy.connection) }
+                let isLast = pass.next == nil && pass.steps.isEmpty
+                try observer.watching(copy.connection, as: isLast ? .verify : nil) { try pass.verify(copy.connection) }
             }
             try measure(.change) { try copy.runSteps(of: pass, noting: trail, observer) }
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }
