@@ -45,7 +45,7 @@ package final class ForkedProcess {
     package static func start(memory: Int64? = nil, _ body: () async -> Int32) async throws -> ForkedProcess {
         let (output, errors) = (try pipe(), try pipe())
         let parent = getpid()
-        let identifier = fork()
+        let identifier = forked()
         if identifier == 0 {
             become(child: parent, output.writes, errors.writes, memory)
             _exit(await body())
@@ -55,6 +55,21 @@ package final class ForkedProcess {
         let process = ForkedProcess(identifier, (output.reads, errors.reads))
         guard identifier > 0 else { throw MigrationError.system("start", "a process", error: number) }
         return process
+    }
+
+    /// `man 2 fork`, which Darwin's module for Swift marks as unavailable.
+    private static func forked() -> pid_t {
+        #if canImport(Darwin)
+            typealias Call = @convention(c) () -> pid_t
+            // RTLD_DEFAULT
+            guard let symbol = dlsym(UnsafeMutableRawPointer(bitPattern: -2), "fork") else {
+                errno = ENOSYS
+                return -1
+            }
+            return unsafeBitCast(symbol, to: Call.self)()
+        #else
+            return fork()
+        #endif
     }
 
     private static func pipe() throws -> (reads: Int32, writes: Int32) {

@@ -24,7 +24,7 @@ extension Site {
                 <h2><bdi>\(edge.from)</bdi> → <bdi>\(edge.to)</bdi></h2><ul>\(sentences)</ul><p>\(edge.undo)</p>
                 """
         }
-        // Losses that nobody has declared are accepted by confirming them.
+        // Undeclared losses are accepted by confirming them.
         let refusal: HTML =
             settings.allowsChanges && plan.canBeConfirmed
             ? ""

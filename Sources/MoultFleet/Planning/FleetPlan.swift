@@ -3,7 +3,7 @@ import MoultModel
 import MoultSystem
 import Synchronization
 
-/// Plans a fleet: finds its stores, looks at each, and writes the manifest while it goes on, so that memory does not grow
+/// Plans a fleet: finds its stores, looks at each, and writes the manifest as it proceeds, so that memory does not grow
 /// with what was found but for sixteen bytes of each store.
 package struct FleetPlan {
     package struct Summary: Sendable {

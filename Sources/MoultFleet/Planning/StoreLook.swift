@@ -102,7 +102,7 @@ package final class StoreLook: Sendable {
             all.first { $0.identifiers == identifiers && $0.hashes == hashes }?.version
         }
         if let earlier { return earlier }
-        // A store without hashes is told by its tables, which may differ from those of the next.
+        // A store without hashes is recognised by its tables, which may differ from those of the next.
         let isToldByHashes = !hashes.entities.isEmpty
         let status =
             isToldByHashes

@@ -30,7 +30,7 @@ package final class FleetRun {
         var startedAt: Timestamp
         var start: UInt64
         var seconds: Double
-        /// `time` or `memory`, once it was told to end for that.
+        /// `time` or `memory`, if it was ended for that.
         var limit: String?
         var wasToldAt: UInt64?
     }
@@ -218,7 +218,7 @@ package final class FleetRun {
         )
         result.seconds = system.seconds(since: worker.start)
         (result.attempts, result.differences) = (task.attempts, task.differences)
-        // One that was told to end may have been done a moment before.
+        // One that got a signal may have finished a moment before.
         if end.signal != nil || worker.limit != nil && ![0, 1].contains(end.exit) {
             task.deaths += 1
             try log.add(.death(task.entry.number))
