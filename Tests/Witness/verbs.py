@@ -68,7 +68,8 @@ def look(folder):
     for root, folders, names in os.walk(folder):
         relative = os.path.relpath(root, folder)
         top = relative.split("/")[0]
-        if FIXED.match(top) or ".moult" in relative:
+        # The results of a fleet are records, as those next to a store are.
+        if FIXED.match(top) or ".moult" in relative or top.startswith("fleet."):
             folders[:] = []
             continue
         for name in names:

@@ -63,6 +63,10 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
             commands.append("moult fleet plan . --model Forum.xcdatamodeld -o fleet.jsonl")
         }
         if verb == "fleet rollback" { commands.append("moult fleet run fleet.jsonl") }
+        if verb == "parity" {
+            let report = "{\"format\":1,\"coreData\":\"Apple\",\"system\":\"macOS\",\"moult\":\"moult\",\"checks\":[]}"
+            commands.append("echo '\(report)' > parity.json")
+        }
         if verb == "import" { commands.append("moult export forum.sqlite -o csv") }
         if command.contains("--check") { commands.append("moult lock Forum.xcdatamodeld") }
         return commands + before

@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultFleet
 import MoultModel
 import MoultReport
@@ -21,7 +22,7 @@ extension Verb {
         let status = try FleetStatus(manifest: path, results: folder, verb: name)
         if let page = invocation[value: html] {
             let system = POSIXSystem()
-            try system.writeAtomically(Array(status.page(at: system.now).utf8), to: page)
+            try UnfinishedPath.replace([(page, Array(status.page(at: system.now).utf8))], .own, system)
         }
         console.print(status.document) { status.lines(path, style: $0) }
         let tolerance = try invocation.share(tolerate) ?? 0
