@@ -99,11 +99,27 @@ let package = Package(
                 "MoultSystem",
             ]),
         module("MoultVerify", ["MoultModel", "MoultSQLite"]),
+        // SQLite's file format, page by page, for what SQLite itself does not read.
+        module("MoultPages", ["MoultModel", "MoultSQLite", "MoultStore", "MoultSystem"]),
         module(
             "MoultEngine",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultVerify", "MoultSystem",
-                "MoultPropertyList", "MoultObjects", "MoultTransform",
+                "MoultPages", "MoultPropertyList", "MoultObjects", "MoultTransform",
+            ]),
+        // A second store, of another version, that follows one in use.
+        module(
+            "MoultMirror",
+            [
+                "MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultSystem",
+                "MoultVerify", "MoultEngine",
+            ]),
+        // What people do around a migration: finding out what is wrong, going back.
+        module(
+            "MoultCare",
+            [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultVerify", "MoultSystem",
+                "MoultPages", "MoultObjects", "MoultTransform", "MoultEngine", "MoultMirror",
             ]),
         module(
             "MoultReport",
@@ -129,7 +145,7 @@ let package = Package(
             "Moult",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultSystem", "MoultTransform",
-                "MoultEngine", "MoultReport", "MoultLint",
+                "MoultEngine", "MoultMirror", "MoultCare", "MoultReport", "MoultLint",
             ]),
         // Thousands of stores: the manifest, the processes that work on them, and what became of each.
         module(
@@ -147,7 +163,7 @@ let package = Package(
             "MoultCoreData",
             [
                 "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
-                "MoultObjects", "MoultEngine", "MoultSystem", "MoultTransform",
+                "MoultObjects", "MoultEngine", "MoultMirror", "MoultSystem", "MoultTransform",
             ]),
         // Core Data's own names and signatures.
         module("MoultNSCoreData", ["MoultCoreData", "MoultModel", "MoultObjects"]),
@@ -173,7 +189,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
                 "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
-                "MoultLint", "MoultGenerate", "MoultExport", "MoultFleet", "Moult",
+                "MoultMirror", "MoultCare", "MoultLint", "MoultGenerate", "MoultExport", "MoultFleet", "Moult",
             ]),
         // The local page of moult browse, as requests and responses; the program that serves it is apart, so that the
         // command line does not link a server.
@@ -270,14 +286,16 @@ let package = Package(
             "MoultEngineTests",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
-                "MoultSystem", "MoultEngine", "MoultObjects", "MoultTransform", "MoultReport", "MoultVerify",
-                "FaultCases", "TestSupport", "engine-child", "moult-fuzz",
+                "MoultSystem", "MoultEngine", "MoultMirror", "MoultCare", "MoultPages", "MoultObjects",
+                "MoultTransform", "MoultReport", "MoultVerify", "FaultCases", "TestSupport", "engine-child",
+                "moult-fuzz",
             ]),
         // A process for the engine's tests to kill.
         .executableTarget(
             name: "engine-child",
             dependencies: [
-                "MoultEngine", "MoultSystem", "MoultModel", "MoultPlan", "MoultStore", "MoultTransform", "TestSupport",
+                "MoultEngine", "MoultMirror", "MoultSystem", "MoultModel", "MoultPlan", "MoultStore", "MoultTransform",
+                "TestSupport",
             ],
             path: "Tests/EngineChild"),
         // Hostile input for every reader; Scripts/fuzz builds it with libFuzzer.
@@ -285,16 +303,16 @@ let package = Package(
             name: "moult-fuzz",
             dependencies: [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore",
-                "MoultObjects", "MoultEngine", "MoultTransform", "MoultReport", "MoultSystem", "MoultCommands",
-                "MoultGenerate", "MoultFleet", "TestSupport",
+                "MoultObjects", "MoultEngine", "MoultCare", "MoultTransform", "MoultReport", "MoultSystem",
+                "MoultCommands", "MoultGenerate", "MoultFleet", "TestSupport",
             ],
             path: "Tests/Fuzz", exclude: ["Found"]),
         // Every kind of migration on a small store, for trials with faults; moult-faults runs them all.
         .target(
             name: "FaultCases",
             dependencies: [
-                "MoultModel", "MoultPlan", "MoultStore", "MoultObjects", "MoultSystem", "MoultEngine",
-                "MoultTransform", "MoultTesting", "TestSupport",
+                "MoultModel", "MoultPlan", "MoultStore", "MoultObjects", "MoultSystem", "MoultEngine", "MoultMirror",
+                "MoultCare", "MoultTransform", "MoultTesting", "TestSupport",
             ], path: "Tests/FaultCases"),
         .executableTarget(
             name: "moult-faults",

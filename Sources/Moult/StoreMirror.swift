@@ -1,4 +1,5 @@
 import MoultEngine
+import MoultMirror
 import MoultModel
 import MoultSystem
 
@@ -56,10 +57,10 @@ public struct StoreMirror: Sendable {
     public func undoCutOver() async throws { try await run { try $0.undoCutOver() } }
 
     /// Ends the mirror; both stores stay.
-    public func stop() async throws { try await onThread { _ in try MoultEngine.StoreMirror.stop(store) } }
+    public func stop() async throws { try await onThread { _ in try MoultMirror.StoreMirror.stop(store) } }
 
     private func run<Value: Sendable>(
-        _ body: @escaping @Sendable (inout MoultEngine.StoreMirror) throws -> Value
+        _ body: @escaping @Sendable (inout MoultMirror.StoreMirror) throws -> Value
     ) async throws -> Value {
         try await onThread { isCancelled in
             var mirror = try project.mirror(of: store, options, isCancelled)
@@ -85,7 +86,7 @@ extension Project {
         try await onThread { isCancelled in
             let versions = try versions(for: store)
             try versions.checkReleased()
-            _ = try MoultEngine.StoreMirror.start(
+            _ = try MoultMirror.StoreMirror.start(
                 store, versions: versions, to: version, at: path, options: try preparation(in: versions, options),
                 input: try mirrorInput(to: version, options), isCancelled: isCancelled)
             return StoreMirror(store: store, project: self, options: options)
@@ -104,9 +105,9 @@ extension Project {
 
     func mirror(
         of store: String, _ options: RunOptions, _ isCancelled: @escaping @Sendable () -> Bool
-    ) throws -> MoultEngine.StoreMirror {
+    ) throws -> MoultMirror.StoreMirror {
         let versions = try versions(for: store)
-        return try MoultEngine.StoreMirror(
+        return try MoultMirror.StoreMirror(
             of: store, versions: versions, options: try preparation(in: versions, options), isCancelled: isCancelled)
     }
 

@@ -70,7 +70,7 @@ package struct PreparedMigration: Sendable {
     package var stopsAtEachVersion: Bool { options.stopsAtEachVersion && plan.edges.count > 1 }
     /// Whether the rows were not read, because an earlier call read them (``Options/continuesEarlierCall``).
     let continuesEarlierCall: Bool
-    private(set) var options: Options
+    package private(set) var options: Options
     let versions: ModelVersions
     let system: any System
     let ruleLog = RuleLog()
@@ -132,7 +132,7 @@ package struct PreparedMigration: Sendable {
     }
 
     /// A store that is mirrored, or half migrated in a way that is not known, is refused before anything is planned.
-    static func refuse(_ snapshot: StoreSnapshot, _ options: Options) throws {
+    package static func refuse(_ snapshot: StoreSnapshot, _ options: Options) throws {
         try snapshot.checkDeferredWork()
         guard let table = snapshot.cloudKitTables.first, !options.allowsCloudKit else { return }
         throw MigrationError(

@@ -1,5 +1,7 @@
 import Foundation
+import MoultCare
 import MoultEngine
+import MoultMirror
 import MoultModel
 import MoultObjects
 import MoultStore
@@ -109,7 +111,7 @@ extension FaultCases {
                     // What could not be read was the disk's fault: it is done again.
                     let name = Sidecar.supportName(ofStore: Path.name(of: store))
                     do {
-                        for made in [store, exportPath(store, name), StoreSalvage.aside(of: store)] {
+                        for made in [store, exportPath(store, name), Sidecar.aside(of: store)] {
                             try system.removeTree(made)
                         }
                     } catch {

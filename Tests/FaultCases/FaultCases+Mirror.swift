@@ -1,4 +1,5 @@
 import MoultEngine
+import MoultMirror
 import MoultModel
 import MoultStore
 import MoultSystem

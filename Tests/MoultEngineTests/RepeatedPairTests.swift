@@ -5,6 +5,7 @@ import MoultStore
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// A join table without a primary key that holds pairs more than once, as stores of real apps have them. The sqlite3 shell

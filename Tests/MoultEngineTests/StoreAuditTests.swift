@@ -6,6 +6,7 @@ import MoultStore
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Faults made with the sqlite3 shell are found, and real stores have none.

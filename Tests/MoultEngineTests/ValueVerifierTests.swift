@@ -5,6 +5,7 @@ import MoultVerify
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Values that are none of their attribute's type are found by SQLite's own words; the sqlite3 shell writes them.

@@ -1,3 +1,4 @@
+import MoultCare
 import MoultEngine
 
 /// What was read out of a damaged store, and what could not be.
@@ -44,7 +45,7 @@ public struct SalvageReport: Sendable {
     /// Whether the new store has everything.
     public let isWhole: Bool
 
-    init(_ report: MoultEngine.SalvageReport) {
+    init(_ report: MoultCare.SalvageReport) {
         (store, version, rows) = (report.store, report.version, report.rows)
         tables = report.tables.map {
             Table(name: $0.name, rows: $0.rows, partialKeys: $0.partial, lostKeys: $0.lost)

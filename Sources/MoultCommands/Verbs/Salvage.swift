@@ -1,3 +1,4 @@
+import MoultCare
 import MoultEngine
 import MoultModel
 import MoultReport

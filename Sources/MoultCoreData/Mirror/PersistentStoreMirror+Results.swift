@@ -1,5 +1,6 @@
 import Foundation
 import MoultEngine
+import MoultMirror
 
 extension PersistentStoreMirror {
     /// How what was written is known.

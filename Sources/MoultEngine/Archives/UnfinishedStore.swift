@@ -17,7 +17,7 @@ package struct UnfinishedStore {
     /// The folder of external data.
     package var support: String { Path.join(folder, "support") }
     /// A database with what has no place in the store.
-    var aside: String { Path.join(folder, "aside") }
+    package var aside: String { Path.join(folder, "aside") }
     /// What Moult keeps next to a store.
     var records: String { Path.join(folder, "records") }
     /// Names what has got its own name, from just before that until the store has.
@@ -26,7 +26,7 @@ package struct UnfinishedStore {
     /// What gets its name before the store.
     private var companions: [(from: String, to: String)] {
         let sidecar = Sidecar(store: path)
-        return [(support, sidecar.support), (aside, StoreSalvage.aside(of: path)), (records, sidecar.folder)]
+        return [(support, sidecar.support), (aside, Sidecar.aside(of: path)), (records, sidecar.folder)]
     }
 
     private init(path: String, folder: String, _ system: any System) {
@@ -50,7 +50,7 @@ package struct UnfinishedStore {
     }
 
     private static func check(_ places: [String], _ path: String, _ system: any System) throws {
-        let databases = [path, StoreSalvage.aside(of: path)]
+        let databases = [path, Sidecar.aside(of: path)]
         for place in places { try system.checkNewPath(place, isStore: databases.contains(place)) }
     }
 

@@ -105,7 +105,7 @@ extension BackupFolder {
         }
     }
 
-    func copyPages(
+    package func copyPages(
         from source: Connection, to path: String, _ rights: FileRights, _ observer: MigrationObserver
     ) throws {
         try system.makeFile(path, rights)

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultPages
 import MoultSQLite
 import MoultStore
 import MoultSystem

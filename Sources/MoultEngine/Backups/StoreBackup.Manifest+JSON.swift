@@ -5,7 +5,7 @@ extension StoreBackup.Manifest {
     /// What the backup's folder holds besides the manifest, as paths from there.
     var files: [String] { [storeName] + externalFiles.map(\.path) }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         let contents: [JSONValue.Member] = [
             .init("format", .integer(2)), .init("storeName", .string(storeName)), .init("version", .string(version)),
             .init("createdAt", .string(createdAt.iso8601WithMilliseconds)), .init("uuid", .string(uuid)),

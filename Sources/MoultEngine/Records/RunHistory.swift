@@ -80,7 +80,7 @@ package struct RunHistory: Sendable {
 }
 
 extension RunRecord {
-    var json: JSONValue {
+    package var json: JSONValue {
         .object([
             .init("format", .integer(1)), .init("run", .string(run)), .init("operation", .string(operation.rawValue)),
             .init("result", .string(result.rawValue)), .init("from", .string(from)), .init("to", .string(to)),

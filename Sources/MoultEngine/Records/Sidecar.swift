@@ -75,6 +75,9 @@ package struct Sidecar: Sendable, Hashable {
     package var support: String { Path.join(Path.folder(of: store), Self.supportName(ofStore: Path.name(of: store))) }
     package var externalData: String { Path.join(support, "_EXTERNAL_DATA") }
 
+    /// Where a salvage that makes a store at `path` keeps what has no place in it.
+    package static func aside(of path: String) -> String { path + ".aside.sqlite" }
+
     /// Makes the folder; one that is there is made no more readable than the store.
     ///
     /// - Throws: `readOnly` where somebody else has put something of that name there.

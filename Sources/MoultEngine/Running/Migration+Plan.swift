@@ -44,7 +44,7 @@ extension Migration {
 }
 
 /// Verifies what a plan has made of a store.
-struct StoreVerification: Sendable {
+package struct StoreVerification: Sendable {
     let plan: BoundPlan
     private let store: String
     /// What stays of the app's own.
@@ -200,11 +200,11 @@ struct StoreVerification: Sendable {
     }
 
     /// A reference comes from the store, which may be hostile: it names a file in the folder, and nothing else.
-    static func isPlainName(_ name: String) -> Bool {
+    package static func isPlainName(_ name: String) -> Bool {
         !name.isEmpty && !name.hasPrefix(".") && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
     }
 
-    static func strangeFile(_ name: String, _ store: String) -> MigrationError {
+    package static func strangeFile(_ name: String, _ store: String) -> MigrationError {
         MigrationError(
             .storeCorrupted, "A value refers to a file of external data by an invalid name.", place: store,
             remedy: MigrationError.damagedStoreRemedy, cause: name)

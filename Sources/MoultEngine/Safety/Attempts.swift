@@ -3,7 +3,7 @@ import MoultSystem
 
 /// How often a migration may die before it is not begun by itself any more: an app that is killed while it migrates, at
 /// each launch, would never get further.
-enum Attempts {
+package enum Attempts {
     /// - Parameters:
     ///   - limit: how many runs from the one version to the other may have died, one after the other.
     /// - Throws: `tooManyAttempts` with their number.
@@ -22,7 +22,7 @@ enum Attempts {
     }
 
     /// How many of the last runs have died. One that was cancelled is neither a death nor a success.
-    static func deaths(
+    package static func deaths(
         from: String, to: String, _ operation: Journal.Operation, _ sidecar: Sidecar, _ system: any System
     ) throws -> Int {
         try dead(from: from, to: to, operation, sidecar, system).count

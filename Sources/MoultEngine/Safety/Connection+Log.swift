@@ -5,7 +5,7 @@ extension Connection {
     /// Writes the WAL back into the database and empties it.
     ///
     /// SQLite does not synchronise the empty file: after a power cut the old log would be there again.
-    func writeBackLog(_ system: any System) throws {
+    package func writeBackLog(_ system: any System) throws {
         guard try text("PRAGMA journal_mode") == "wal" else { return }
         try run("PRAGMA wal_checkpoint(TRUNCATE)")
         // No lock of SQLite's lies on this file.

@@ -1,10 +1,11 @@
 import MoultModel
+import MoultPages
 import MoultSystem
 
 /// A log or a rollback journal that SQLite applies in part, or not at all, and then removes without a word.
 ///
 /// What a dead run of Moult left is not looked at: its journal says what becomes of it.
-struct DamagedSideFiles {
+package struct DamagedSideFiles {
     private let sidecar: Sidecar
     private let system: any System
 
@@ -103,7 +104,7 @@ extension DamagedSideFiles {
     /// What SQLite would leave out of the log and the rollback journal of a store, without changing anything.
     ///
     /// - Parameter remedy: what to do about it.
-    static func findings(
+    package static func findings(
         beside store: String, _ system: any System, remedy: String = "moult salvage reads what is left of it."
     ) throws -> [Finding] {
         try ["-wal", "-journal"].compactMap { suffix in
@@ -124,7 +125,7 @@ extension DamagedSideFiles {
         }
     }
 
-    static let code = "side-file-damaged"
+    package static let code = "side-file-damaged"
 }
 
 extension LogFrames {
@@ -136,7 +137,7 @@ extension LogFrames {
     }
 
     /// What a log that ends inside a frame may mean.
-    static let tornTail =
+    package static let tornTail =
         "if a copy of it was cut off, the last commits are missing. After a power cut only an unfinished one is."
 
     /// No fault of the store: what SQLite leaves out may never have been committed.

@@ -30,7 +30,7 @@ extension Migrator {
     }
 
     /// Working folders, parts of records and unfinished backups.
-    func leftovers(of sidecar: Sidecar) throws -> [String] {
+    package func leftovers(of sidecar: Sidecar) throws -> [String] {
         guard try system.exists(sidecar.folder) else { return [] }
         let kept = MigrationCheckpoint.read(sidecar, system)
         let own = try system.list(sidecar.folder).filter { name in

@@ -179,7 +179,7 @@ package enum Recovery {
     }
 
     /// Files of external data that were copied in part.
-    static func removeParts(below folder: String, _ system: any System) throws {
+    package static func removeParts(below folder: String, _ system: any System) throws {
         guard try system.exists(folder) else { return }
         for name in try system.files(below: folder) where name.hasSuffix(".part") {
             try system.remove(Path.join(folder, name))

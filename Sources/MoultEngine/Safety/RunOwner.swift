@@ -3,16 +3,16 @@ import MoultStore
 import MoultSystem
 
 /// The process that holds the lock of a store's sidecar: one run of Moult at a time.
-struct RunOwner {
+package struct RunOwner {
     /// Nil if the system does not tell and the lock's file does not either.
-    var process: Int32?
+    package var process: Int32?
     /// When it began, as its record says; nil if the record is another's.
-    var since: String?
+    package var since: String?
 
     /// Takes the lock and leaves this process's record in its file.
     ///
     /// - Throws: `locked`, naming the process that has it.
-    static func take(_ sidecar: Sidecar, _ system: any System) throws -> FileLock {
+    package static func take(_ sidecar: Sidecar, _ system: any System) throws -> FileLock {
         guard let file = try system.lock(sidecar.lock, sidecar.rights) else {
             let owner = RunOwner(of: sidecar, system)
             let since = owner.since.map { " since \($0)" } ?? ""
@@ -31,7 +31,7 @@ struct RunOwner {
     }
 
     /// Who holds a lock that could not be taken.
-    init(of sidecar: Sidecar, _ system: any System) {
+    package init(of sidecar: Sidecar, _ system: any System) {
         let bytes = (try? system.read(sidecar.lock)) ?? []
         let record = try? JSONValue(parsing: bytes, place: sidecar.lock, code: .internal)
         let recorded = record?["pid"]?.integer.flatMap(Int32.init(exactly:))

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultStore
 import MoultSystem
 
 /// The room that a run needs, each number with its reason.
@@ -182,7 +183,7 @@ extension SpaceRequirement {
     /// - Parameters:
     ///   - migration: of the first store.
     ///   - state: that of the first store.
-    init(
+    package init(
         mirroring store: Sidecar, at second: String, by migration: Migration, on state: StoreState, _ system: any System
     ) throws {
         let folder = Path.folder(of: second)
@@ -201,6 +202,13 @@ extension SpaceRequirement {
 }
 
 extension SpaceRequirement.Work {
+    /// What a migration of a store needs, before it is known how it changes.
+    package init(of file: StoreSnapshot.FileFacts, beside sidecar: Sidecar, isFrugal: Bool, _ system: any System) throws
+    {
+        self.init(pages: file.pageCount, pageSize: file.pageSize, fileSize: file.size, isFrugal: isFrugal)
+        try addExternalData(of: sidecar, system)
+    }
+
     fileprivate init(
         _ migration: Migration, on state: StoreState, fileSize: Int64, isFrugal: Bool, isPaced: Bool = false
     ) {

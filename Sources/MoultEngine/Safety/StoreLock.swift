@@ -1,4 +1,5 @@
 import MoultModel
+import MoultPages
 import MoultSQLite
 import MoultSystem
 
@@ -148,7 +149,7 @@ extension StoreLock {
     /// Whether another process has a lock of SQLite's on a store, as far as the system tells.
     ///
     /// - Throws: `locked` that names it.
-    static func checkUnused(_ store: String, _ system: any System) throws {
+    package static func checkUnused(_ store: String, _ system: any System) throws {
         guard holders(of: store, system).isEmpty else { throw openElsewhere(store, system, cause: nil) }
     }
 
@@ -156,7 +157,7 @@ extension StoreLock {
         system.holders(of: store) + system.holders(of: store + "-shm")
     }
 
-    static func openElsewhere(_ store: String, _ system: any System, cause: String?) -> MigrationError {
+    package static func openElsewhere(_ store: String, _ system: any System, cause: String?) -> MigrationError {
         let holders = holders(of: store, system)
         let names = Set(holders.map { $0.name.isEmpty ? "process \($0.identifier)" : "\($0.name) (\($0.identifier))" })
         let who = names.isEmpty ? "Another process" : names.sorted().joined(separator: ", ")

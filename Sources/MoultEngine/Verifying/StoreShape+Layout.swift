@@ -6,7 +6,7 @@ extension StoreShape {
     /// What a store of this layout should be, in the words that verification understands.
     ///
     /// - Parameter withObjects: whether to ask for the catalogue of a new store, word for word.
-    init(_ layout: StoreLayout, withObjects: Bool) {
+    package init(_ layout: StoreLayout, withObjects: Bool) {
         self.init(
             objects: withObjects ? Self.objects(of: layout) : [],
             entities: layout.model.entities.compactMap { Self.number(of: $0, in: layout) })

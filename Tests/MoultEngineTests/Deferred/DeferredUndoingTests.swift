@@ -5,6 +5,7 @@ import MoultStore
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// The way back from a deferred migration, as long as its work is pending.

@@ -1,5 +1,6 @@
 import Foundation
 import MoultEngine
+import MoultMirror
 import MoultModel
 import MoultStore
 import TestSupport

@@ -4,6 +4,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 struct BackupCarryingTests {

@@ -5,6 +5,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Logs and journals that SQLite applies in part, or not at all, and removes: what they held is kept.

@@ -8,6 +8,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// A machine that always says it has room, so that the disk itself has to say no.

@@ -5,6 +5,7 @@ import MoultStore
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Persistent history that the sqlite3 shell has damaged: columns, counters, and rows that lead to nothing.

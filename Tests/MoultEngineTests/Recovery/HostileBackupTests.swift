@@ -4,6 +4,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Archives and folders that somebody else has made, and manifests that are not what they were.

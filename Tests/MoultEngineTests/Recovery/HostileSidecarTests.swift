@@ -4,6 +4,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// What lies beside a store and is not what Moult has written there: the store can be used all the same.

@@ -5,6 +5,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Indexes that do not match their tables, made with the sqlite3 shell: rows are written while an index is not in the

@@ -4,6 +4,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Runs that die while the pages of a large store are being copied, and stores that somebody writes to before they are

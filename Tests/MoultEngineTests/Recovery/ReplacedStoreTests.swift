@@ -4,6 +4,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// A backup over a store that is damaged or gone: the file stays the same, and what died is known afterwards.

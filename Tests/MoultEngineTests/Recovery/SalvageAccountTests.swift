@@ -4,6 +4,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// What a salvage says beside the rows: what has no place, what a rule refuses, what a log lacks, and that nothing of the
@@ -159,7 +160,7 @@ struct SalvageAccountTests {
         ]
         for damaged in damages {
             try POSIXSystem().write(damaged, to: files[1])
-            for path in [report.store, StoreSalvage.aside(of: report.store)] { try POSIXSystem().remove(path) }
+            for path in [report.store, Sidecar.aside(of: report.store)] { try POSIXSystem().remove(path) }
             let unplayed = try salvage(library)
             #expect(!unplayed.isEverythingRead && unplayed.notes.contains { $0.contains("journal") })
         }
@@ -257,11 +258,11 @@ struct SalvageAccountTests {
             _ = try? StoreSalvage(narrower, system: system).run(library.path, into: new)
             if FileManager.default.fileExists(atPath: new) {
                 #expect(try SQLiteShell.run(new, "SELECT count(*) FROM ZLOAN; PRAGMA integrity_check") == "50\nok\n")
-                #expect(FileManager.default.fileExists(atPath: StoreSalvage.aside(of: new)))
+                #expect(FileManager.default.fileExists(atPath: Sidecar.aside(of: new)))
             } else {
-                #expect(!FileManager.default.fileExists(atPath: StoreSalvage.aside(of: new)), "call \(call)")
+                #expect(!FileManager.default.fileExists(atPath: Sidecar.aside(of: new)), "call \(call)")
             }
-            for path in [new, StoreSalvage.aside(of: new)] { try POSIXSystem().remove(path) }
+            for path in [new, Sidecar.aside(of: new)] { try POSIXSystem().remove(path) }
             guard system.hasFailed else { break }
         }
     }

@@ -4,6 +4,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Damages of five kinds, each with a seed, to stores of which a witness knows the pages. Every row whose own pages are
@@ -52,7 +53,7 @@ struct SalvageDamageTests {
                 (read, lost, trials) = (read + judgement.read, lost + judgement.lost, trials + 1)
                 aside += judgement.aside
                 surplus = max(surplus, judgement.surplus)
-                for path in [damaged, new, StoreSalvage.aside(of: new)] { try POSIXSystem().remove(path) }
+                for path in [damaged, new, Sidecar.aside(of: new)] { try POSIXSystem().remove(path) }
             }
         }
         print(

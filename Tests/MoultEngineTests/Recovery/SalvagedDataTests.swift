@@ -6,6 +6,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Files of external data that are gone, or that nothing can read: the report names the objects that refer to them.

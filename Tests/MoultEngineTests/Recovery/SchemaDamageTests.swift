@@ -5,6 +5,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Stores from which somebody has dropped tables of persistent history or the index of a uniqueness constraint, or has

@@ -5,6 +5,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Stores whose metadata name the current version while tables, columns or indexes are missing: made with the sqlite3

@@ -5,6 +5,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Each symptom is made, and the diagnosis names it with a command that helps.

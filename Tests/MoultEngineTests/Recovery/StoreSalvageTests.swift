@@ -5,6 +5,7 @@ import MoultSystem
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// Pages are overwritten one by one; what is salvaged must be the very rows that the sqlite3 shell knows from before, and

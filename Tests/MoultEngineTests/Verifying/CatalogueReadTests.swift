@@ -4,6 +4,7 @@ import MoultStore
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
 
 /// How often a store's own account of itself is read: a few times, however many entities it has. Otherwise the time

@@ -1,0 +1,155 @@
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// An archive for a bug report: versions, hashes, schema, counts, journal, history and log of a store.
+///
+/// Unless it is asked for, nothing that a user has put into the store is in it: no rows, no application's metadata, no
+/// literal of a view, trigger, index or default. Messages of Moult never have a row's value; of errors in the history only
+/// the code is kept, and the path of the store's folder is left out.
+package struct BugReportBundle {
+    private let sidecar: Sidecar
+    private let withValues: Bool
+    private let system: any System
+
+    /// - Parameter withValues: messages and the schema as they are, and the quarantine.
+    package init(_ store: String, withValues: Bool = false, system: any System = POSIXSystem()) throws {
+        let folder = try system.resolve(Path.folder(of: store))
+        sidecar = Sidecar(
+            store: try system.exists(store) ? system.resolve(store) : Path.join(folder, Path.name(of: store)))
+        self.withValues = withValues
+        self.system = system
+    }
+
+    /// Writes the archive.
+    ///
+    /// - Parameter extra: further files by name, such as the plan; taken as they are, but for what is left out of
+    ///   messages.
+    /// - Returns: the names of the files in it.
+    package func write(to path: String, diagnosis: StoreDiagnosis, extra: [(name: String, text: String)] = []) throws
+        -> [String]
+    {
+        let archive = try TapeArchive.Writer(path, system)
+        var names: [String] = []
+        do {
+            for (name, text) in try texts(diagnosis) + extra {
+                try archive.add(Array(withoutFolder(text).utf8), as: "moult-report/\(name)")
+                names.append(name)
+            }
+            if withValues, try system.exists(sidecar.quarantine) {
+                try archive.add(file: sidecar.quarantine, as: "moult-report/quarantine.sqlite")
+                names.append("quarantine.sqlite")
+            }
+            try archive.finish()
+        } catch {
+            archive.discard()
+            throw error
+        }
+        return names
+    }
+
+    private func texts(_ diagnosis: StoreDiagnosis) throws -> [(name: String, text: String)] {
+        var texts = [("diagnosis.txt", diagnosis.text), ("system.json", systemFacts.indented + "\n")]
+        if let store = try? storeFacts() { texts += store }
+        for (name, path) in [
+            ("journal.json", sidecar.journal), ("runs.jsonl", sidecar.runs), ("log.txt", sidecar.log),
+        ] where try system.exists(path) {
+            let text = String(decoding: try system.read(path), as: UTF8.self)
+            texts.append((name, path == sidecar.runs ? runs(text) : path == sidecar.log ? log(text) : text))
+        }
+        let manifests = try BackupFolder(sidecar.backups, system).list().map { backup in
+            "\(backup.name)\n\(backup.manifest.json.indented)\n"
+        }
+        if !manifests.isEmpty { texts.append(("backups.txt", manifests.joined(separator: "\n"))) }
+        return texts
+    }
+
+    private var systemFacts: JSONValue {
+        let files = [""] + StoreProbe.sideFileSuffixes
+        return [
+            "moult": .string(MoultVersion.number), "sqlite": .string(Connection.version),
+            "written": .string(system.now.iso8601),
+            "files": .array(
+                files.compactMap { suffix in
+                    guard let status = try? system.status(of: sidecar.store + suffix) else { return nil }
+                    return [
+                        "name": .string("store\(suffix)"), "size": .integer(status.size),
+                        "modified": .string(status.modified.iso8601WithMilliseconds),
+                        "links": .integer(Int64(clamping: status.links)),
+                        "mode": .string(String(status.mode, radix: 8)),
+                    ]
+                }),
+        ]
+    }
+
+    private func storeFacts() throws -> [(String, String)] {
+        try StoreProbe.read(sidecar.store, system: system) { probe in
+            let snapshot = try StoreSnapshot(probe.connection)
+            let hashes = snapshot.hashes.entities.sorted { $0.key.precedesInByteOrder($1.key) }
+            let metadata: JSONValue = [
+                "framework": .integer(Int64(snapshot.framework.number)),
+                "identifiers": JSONValue(snapshot.metadata.versionIdentifiers),
+                "checksum": .string(snapshot.hashes.checksum.hexadecimal),
+                "hashes": .object(hashes.map { .init($0.key, .string($0.value.base64)) }),
+                "applicationKeys": JSONValue(snapshot.metadata.applicationEntries.keys.sorted()),
+                "entities": .array(
+                    snapshot.primaryKeyRows.map { row in
+                        ["number": JSONValue(row.number), "name": .string(row.name), "max": .integer(row.max)]
+                    }),
+            ]
+            let counts = try probe.connection.rowCounts().sorted { $0.key.precedesInByteOrder($1.key) }
+            let rows = JSONValue.object(counts.map { .init($0.key, .integer($0.value)) })
+            return [
+                ("schema.sql", schema(snapshot)), ("metadata.json", metadata.indented + "\n"),
+                ("counts.json", rows.indented + "\n"),
+            ]
+        }
+    }
+
+    // MARK: - What is left out
+
+    /// The folder of the store, in the texts of messages: it is no row's value, and names its user.
+    private func withoutFolder(_ text: String) -> String {
+        let folder = Path.folder(of: sidecar.store)
+        return withValues || folder == "/" ? text : text.replacing(folder, with: "…")
+    }
+
+    /// The runs, with only the codes of their errors: the words may be an app's own.
+    private func runs(_ text: String) -> String {
+        guard !withValues else { return text }
+        let records = (try? RunHistory(sidecar, system).records()) ?? []
+        return records.map { record in
+            var record = record
+            record.error = record.error.map { String($0.prefix { $0.isLetter }) }
+            return record.json.compact + "\n"
+        }.joined()
+    }
+
+    /// The log; a line that quotes something, as those of older versions do, ends there.
+    private func log(_ text: String) -> String {
+        guard !withValues else { return text }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            let end = line.firstIndex { "\"'“”‘’\\".contains($0) }
+            return end.map { line[..<$0] + "…" } ?? line
+        }.joined(separator: "\n")
+    }
+
+    /// The catalogue without the literals of views, triggers, indexes, defaults and checks.
+    private func schema(_ snapshot: StoreSnapshot) -> String {
+        let columns = snapshot.columns.values.flatMap { $0.map(\.name) }
+        let names = Set((snapshot.catalogue.entries.map(\.name) + columns).map { $0.uppercased() })
+        return snapshot.catalogue.entries.compactMap(\.sql)
+            .map { withValues ? $0 : $0.withoutSQLLiterals(knowing: names) }.joined(separator: ";\n") + ";\n"
+    }
+}
+
+extension StoreDiagnosis {
+    fileprivate var text: String {
+        findings.map { finding in
+            "\(finding.severity.rawValue) \(finding.code) at \(finding.place)\n  \(finding.message)\n"
+                + (finding.remedy.isEmpty ? "" : "  → \(finding.remedy)\n")
+        }.joined(separator: "\n") + (findings.isEmpty ? "Nothing was found.\n" : "")
+    }
+}

@@ -1,0 +1,128 @@
+import MoultEngine
+import MoultModel
+import MoultStore
+import MoultSystem
+import MoultVerify
+
+extension DiagnosisCheck {
+    static let damagedPages = DiagnosisCheck { site in
+        guard let damage = site.damage else { return [] }
+        return [
+            site.finding(
+                "damaged-page", .error,
+                "\(damage) Stop all programs that write to it.",
+                try site.remedyForDamage)
+        ]
+    }
+
+    /// Tables that lack something and rows that contradict each other: what a repair fixes, and what it cannot.
+    static let rows = DiagnosisCheck { site in
+        guard let version = site.version, site.isSound else { return [] }
+        let (found, indexes) = try repairs(site, version)
+        let rules = Set(found.findings.map(\.rule))
+        let audit = try StoreAudit(
+            site.path, model: version.model, requiring: version, full: true, indexes: indexes, system: site.system)
+        // A check of its own finds those.
+        let remarks = found.remarks.filter { $0.code != DamagedSideFiles.code }
+        let others = audit.findings.filter { finding in
+            finding.severity > .note && finding.code != DamagedSideFiles.code && !remarks.contains(finding)
+                && RepairRule.repairing[finding.code]?.isDisjoint(with: rules) ?? true
+        }
+        let schema = Dictionary(
+            audit.findings.filter { $0.severity == .error }.map { ($0.place, $0) }, uniquingKeysWith: { one, _ in one })
+        // An index without rows makes nothing slow.
+        let faults = found.findings.filter { $0.rule != .indexes || $0.count > 0 || schema[$0.place] != nil }
+        return faults.map { site.finding($0, schema[$0.place]) } + remarks + others
+    }
+
+    /// What a repair would find, and the indexes that do not match their tables; nothing where the store must be left
+    /// alone, whose rows and indexes are audited anyway.
+    private static func repairs(
+        _ site: DiagnosisSite, _ version: ModelVersion
+    ) throws -> (found: RepairReport, indexes: [IndexFault]?) {
+        do {
+            let repair = try StoreRepair(site.path, at: version, system: site.system)
+            return (repair.found, repair.indexFaults)
+        } catch let error as MigrationError where [.cloudKit, .deferredWork].contains(error.code) {
+            return (RepairReport(), nil)
+        }
+    }
+
+    /// Objects that a backup of the same version has and the store has not.
+    static let fewerRows = DiagnosisCheck { site in
+        guard let snapshot = site.snapshot, site.isSound else { return [] }
+        let hashes = snapshot.hashes.entities.mapValues(\.base64)
+        let backups = try site.migrator.backups(of: site.path).list()
+        guard let backup = backups.last(where: { $0.manifest.versionHashes == hashes }) else { return [] }
+        let lost = try ChangedObjects.all(in: site.path, since: backup, site.system).filter { changed in
+            changed.deleted > 10 && changed.deleted > 2 * changed.inserted
+        }
+        return lost.map { changed in
+            var finding = site.finding(
+                "fewer-objects", .warning, place: changed.entity,
+                "\(Quantity.count(changed.deleted, "object")) of \(changed.entity) in the backup \(backup.name) "
+                    + "\(changed.deleted == 1 ? "is" : "are") not in the store.",
+                "moult rollback \(site.typed) --to \(backup.name.shellQuoted), if the app did not delete them")
+            finding.keys = changed.deletedKeys
+            return finding
+        }
+    }
+
+    /// What makes every read slow.
+    static let slowness = DiagnosisCheck { site in
+        guard site.isSound, site.snapshot != nil else { return [] }
+        let (pages, free) = try StoreProbe.read(site.path, system: site.system) { probe in
+            (
+                try probe.connection.integer("PRAGMA page_count") ?? 0,
+                try probe.connection.integer("PRAGMA freelist_count") ?? 0
+            )
+        }
+        guard pages > 1_000, free * 3 > pages else { return [] }
+        return [
+            site.finding(
+                "mostly-free", .note, "\(Quantity.count(free)) of \(Quantity.count(pages, "page")) are empty.",
+                "sqlite3 \(site.typed) VACUUM, when no app has it open")
+        ]
+    }
+}
+
+extension DiagnosisSite {
+    /// - Parameter error: what an audit says of the same place.
+    fileprivate func finding(_ fault: RepairReport.Finding, _ error: Finding?) -> Finding {
+        let repair = "moult repair \(typed)\(anyModel) --dry-run"
+        switch fault.rule {
+        case .history where fault.keys.isEmpty:
+            return finding(
+                "schema-history", .error, place: fault.place,
+                error?.message ?? "\(fault.place) of persistent history is missing.", repair)
+        case .indexes where error != nil:
+            return finding(error?.code ?? "", .error, place: fault.place, error?.message ?? "", repair)
+        case .tables where fault.place.hasPrefix(RepairReport.numberPlace):
+            return finding(
+                "schema-tables", .error, place: fault.place,
+                "The entity \(fault.place.dropFirst(RepairReport.numberPlace.count)) has no number in Z_PRIMARYKEY: its "
+                    + "objects cannot be read.", repair)
+        case .tables:
+            return finding(
+                "schema-tables", .error, place: fault.place,
+                "The table \(fault.place) is missing: reading its objects fails.", repair)
+        case .columns:
+            return finding(
+                "schema-columns", .error, place: fault.place,
+                "The column \(fault.place) is missing: reading its \(Quantity.count(fault.count, "object")) fails.",
+                repair)
+        case .indexes:
+            return finding(
+                "index-missing", .note, place: fault.place,
+                "The index \(fault.place) is missing: each search that needs it reads the whole table "
+                    + "(\(Quantity.count(fault.count, "row"))).", repair)
+        default:
+            let isCounter = fault.rule == .keyCounters
+            var rows = finding(
+                "rows-\(fault.rule.rawValue)", .error, place: fault.place,
+                (isCounter ? error?.message : nil) ?? "\(Quantity.count(fault.count, "row")) affected.", repair)
+            rows.keys = fault.keys
+            return rows
+        }
+    }
+}

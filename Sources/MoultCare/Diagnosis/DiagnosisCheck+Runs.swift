@@ -1,0 +1,189 @@
+import MoultEngine
+import MoultMirror
+import MoultModel
+import MoultStore
+import MoultSystem
+
+extension DiagnosisCheck {
+    static let unfinishedRun = DiagnosisCheck { site in
+        // One that is under way is another finding.
+        guard let journal = try Journal.read(site.sidecar, site.system),
+            try site.migrator.underWay(site.path) == nil
+        else { return [] }
+        if journal.state == .paused {
+            return [
+                site.finding(
+                    "run-paused", .warning, place: site.sidecar.journal,
+                    "The migration from \(journal.from) to \(journal.to) waits for its next call. The store is "
+                        + "unchanged.", "moult migrate \(site.typed) --model MODEL\(site.wanted) --budget 1min")
+            ]
+        }
+        let outside = journal.leftOutside.map { " \($0)" } ?? ""
+        if journal.operation == .rollback {
+            return [
+                site.finding(
+                    "run-unfinished", .warning, place: site.sidecar.journal,
+                    "The run \(journal.run), which restores the backup \(journal.backup ?? ""), began at "
+                        + "\(journal.startedAt) and has not ended. The file is the restored store, or what was "
+                        + "there before.", "moult resume \(site.typed), which says which")
+            ]
+        }
+        let attempts = try Attempts.deaths(
+            from: journal.from, to: journal.to, journal.operation, site.sidecar, site.system)
+        let again = attempts + 1 >= site.migrator.options.maximumAttempts ? " --again" : ""
+        return [
+            site.finding(
+                "run-unfinished", .warning, place: site.sidecar.journal,
+                "The run \(journal.run), from \(journal.from) to \(journal.to), began at \(journal.startedAt) and has not "
+                    + "ended. The store is whole.\(outside)",
+                "moult resume \(site.typed)\(site.versions == nil ? "" : " --model MODEL")\(again)")
+        ]
+    }
+
+    /// A migration that never completes begins again and again.
+    static let failingRuns = DiagnosisCheck { site in
+        let records = try RunHistory(site.sidecar, site.system).records()
+        let failed = records.reversed()
+            // What a person has stopped says nothing of whether it would have got through.
+            .filter { $0.result != .cancelled }.prefix { [.failed, .undone].contains($0.result) }
+        guard let last = failed.first else { return [] }
+        let died = failed.count { $0.result == .undone }
+        let why = last.error.map { ": \($0)" } ?? "."
+        guard failed.count >= 3 else {
+            return [
+                site.finding(
+                    "last-run-failed", .warning, place: site.sidecar.runs,
+                    "The last run, from \(last.from) to \(last.to), \(last.result == .undone ? "died" : "failed")\(why) "
+                        + "The store is unchanged.", "moult log \(site.typed)")
+            ]
+        }
+        let words =
+            died == failed.count
+            ? "Something kills it, such as a watchdog. Give it more time, or work in smaller pieces."
+            : "Running it again will not help."
+        let isRefused =
+            try Attempts.deaths(from: last.from, to: last.to, last.operation, site.sidecar, site.system)
+            >= site.migrator.options.maximumAttempts
+        return [
+            site.finding(
+                "never-completes", .error, place: site.sidecar.runs,
+                "The last \(Quantity.count(failed.count, "run")) failed, \(died) of them because the process died\(why) \(words)",
+                died > 0
+                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --stop-at-each-version"
+                        + (isRefused ? " --again" : "")
+                    : "moult migrate \(site.typed) --model MODEL\(site.wanted) --dry-run")
+        ]
+    }
+
+    /// What killed processes have left under temporary names.
+    static let leftovers = DiagnosisCheck { site in
+        guard try site.migrator.underWay(site.path) == nil else { return [] }
+        // What belongs to a run that has not ended is reported with that run.
+        let isUnfinished = try site.migrator.isUnfinished(site.path)
+        let own = try isUnfinished ? [] : site.migrator.leftovers(of: site.sidecar)
+        let beside = try UnfinishedPath.abandoned(in: Path.folder(of: site.path), site.system)
+        var findings: [Finding] = []
+        if let first = own.first {
+            findings.append(
+                site.finding(
+                    "leftovers", .note, place: first,
+                    "A process that died has left \(own.count) unfinished \(own.count == 1 ? "file" : "files"): "
+                        + "\(own.map(Path.name(of:)).joined(separator: ", ")).", "moult resume \(site.typed)"))
+        }
+        if let first = beside.first {
+            findings.append(
+                site.finding(
+                    "leftovers", .note, place: first,
+                    "A process that died while it wrote a new file has left "
+                        + "\(beside.map(Path.name(of:)).joined(separator: ", ")). The same command removes it.",
+                    "rm -r \(beside.map(\.shellQuoted).joined(separator: " "))"))
+        }
+        if let mirror = try MirrorRecord.read(site.sidecar, site.system), mirror.state == .starting {
+            findings.append(
+                site.finding(
+                    "mirror-unfinished", .note, place: site.sidecar.mirror,
+                    "A mirror was being made at \(mirror.second) when the process died.",
+                    "moult mirror stop \(site.typed), or moult mirror start again"))
+        }
+        return findings
+    }
+
+    static let backups = DiagnosisCheck { site in
+        let folder = try site.migrator.backups(of: site.path)
+        let (all, unreadable) = try folder.contents()
+        if let first = unreadable.first {
+            return [
+                site.finding(
+                    "backup-unreadable", .warning, place: first.error.place,
+                    "\(unreadable.count) of \(Quantity.count(all.count + unreadable.count, "backup")) cannot be restored: "
+                        + first.error.message,
+                    "moult backup verify \(site.typed), then moult backup create \(site.typed)")
+            ]
+        }
+        guard !all.isEmpty else {
+            return site.obstacle == nil
+                ? [site.finding("no-backup", .note, "There is no backup yet.", "moult backup create \(site.typed)")]
+                : []
+        }
+        var bad: [(StoreBackup, MigrationError)] = []
+        for backup in all {
+            do {
+                try folder.verify(backup)
+            } catch let error as MigrationError {
+                bad.append((backup, error))
+            }
+        }
+        guard let newest = all.last, let first = bad.first else { return [] }
+        let isUseless = bad.count == all.count
+        return [
+            site.finding(
+                "backup-damaged", isUseless ? .error : .warning, place: first.0.folder,
+                "\(bad.count) of \(Quantity.count(all.count, "backup")) cannot be restored: \(first.1.message)",
+                isUseless
+                    ? "moult backup create \(site.typed)"
+                    : bad.contains { $0.0 == newest }
+                        ? "moult backup create \(site.typed), because the newest is among them"
+                        : "moult backup verify \(site.typed)")
+        ]
+    }
+
+    static let quarantine = DiagnosisCheck { site in
+        var count = 0
+        try Quarantine(site.sidecar, site.system).forEachEntry { _ in count += 1 }
+        guard count > 0 else { return [] }
+        return [
+            site.finding(
+                "quarantined", .note, place: site.sidecar.quarantine,
+                "\(Quantity.count(count, "object is", plural: "objects are")) in the quarantine.",
+                "moult quarantine list \(site.typed)")
+        ]
+    }
+
+    /// Room for a migration, with a backup and without.
+    static let space = DiagnosisCheck { site in
+        guard let snapshot = site.snapshot, site.obstacle == nil else { return [] }
+        func need(isFrugal: Bool) throws -> MigrationError? {
+            let work = try SpaceRequirement.Work(
+                of: snapshot.file, beside: site.sidecar, isFrugal: isFrugal, site.system)
+            let space = SpaceRequirement(
+                work, beside: site.sidecar, backups: Path.folder(of: site.path),
+                temporary: site.migrator.options.temporaryFolder ?? site.system.temporaryFolder)
+            do {
+                try space.check(site.system)
+                return nil
+            } catch let error as MigrationError {
+                return error
+            }
+        }
+        guard let error = try need(isFrugal: false) else { return [] }
+        let fits = try need(isFrugal: true) == nil
+        return [
+            site.finding(
+                "insufficient-storage", .error, error.message,
+                fits
+                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --frugal needs less space and keeps no backup; or free some space."
+                    : "moult backup prune \(site.typed), or free some space: there is not enough even without a backup."
+            )
+        ]
+    }
+}

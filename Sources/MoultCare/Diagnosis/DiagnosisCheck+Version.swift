@@ -1,0 +1,89 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultSystem
+
+extension DiagnosisCheck {
+    static let version = DiagnosisCheck { site in
+        guard let snapshot = site.snapshot else { return [] }
+        guard let versions = site.versions else {
+            return [
+                site.finding(
+                    "no-model", .note,
+                    site.version == nil
+                        ? "No model was named, and the store contains none that fits. Its version and rows are not checked."
+                        : "No model was named. The rows are checked with the model inside the store. It is not known whether the store is "
+                            + "behind.",
+                    "Name the model of the newest version with --model.")
+            ]
+        }
+        let recognition = try StoreRecognition(of: snapshot, in: versions, target: site.target)
+        let found = recognition.findings
+        switch recognition.status {
+        case .current: return found
+        case .behind: return found + [site.finding("behind", .note, recognition.status.sentence)]
+        case .ahead(_, _, let target):
+            return found + [
+                site.finding(
+                    "ahead", .error,
+                    "\(recognition.status.sentence) A newer program wrote it. An older one cannot open it.",
+                    "moult downgrade \(site.typed) --model MODEL --to \(target.shellQuoted)")
+            ]
+        case .unknown:
+            return found + [
+                site.finding(
+                    "unknown-version", .error,
+                    "\(recognition.status.sentence) Core Data says: the model used to open the store is incompatible.",
+                    "moult inspect \(site.typed) shows the model inside it; moult diff and moult lock show which "
+                        + "released version was changed.")
+            ]
+        case .notCoreData(let reason): return [site.finding("not-core-data", .error, reason)]
+        }
+    }
+
+    /// Why a migration would be refused, or what it would lose.
+    static let plan = DiagnosisCheck { site in
+        guard let versions = site.versions, site.isSound else { return [] }
+        do {
+            let prepared = try PreparedMigration(
+                site.path, versions: versions, to: site.target, options: .init(answers: site.answers),
+                system: site.system)
+            guard !prepared.plan.isEmpty else { return [] }
+            var findings = prepared.storeFindings + (try prepared.bound?.findings(prepared.options.choice) ?? [])
+            for position in findings.indices where findings[position].remedy.isEmpty {
+                findings[position].remedy = "moult plan \(site.typed) --model MODEL\(site.wanted)"
+            }
+            if findings.allSatisfy({ $0.severity < .error }) {
+                findings.append(
+                    site.finding(
+                        "can-migrate", .note, "The store can be migrated to \(prepared.plan.to.name).",
+                        "moult migrate \(site.typed) --model MODEL\(site.wanted)"))
+            }
+            return findings
+        } catch let error as MigrationError {
+            let command: String
+            switch error.code {
+            // Nothing is wrong with the store: the model leaves open what becomes of its values.
+            case .question:
+                return [
+                    site.finding(
+                        "open-question", .note, place: error.place, "A migration waits for an answer: \(error.message)",
+                        error.remedy)
+                ]
+            case .cannotInfer:
+                command =
+                    "moult plan \(site.typed) --model MODEL\(site.wanted) shows the change; a mapping model (--mapping) can do it."
+            // The version says it already.
+            case .storeAhead, .storeUnknown: return []
+            default: command = error.remedy
+            }
+            let isInferring = error.code == .cannotInfer
+            return [
+                site.finding(
+                    isInferring ? "cannot-infer" : "cannot-plan", .error, place: error.place,
+                    isInferring ? "A lightweight migration is not possible: \(error.message)" : error.message, command)
+            ]
+        }
+    }
+}

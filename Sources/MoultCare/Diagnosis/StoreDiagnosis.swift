@@ -1,0 +1,152 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultSystem
+
+/// What is wrong with a store, why, and what to type next; found without changing a byte.
+///
+/// A check that cannot be done is a finding too: a store of which a part was not looked at is never called well.
+package struct StoreDiagnosis: Sendable {
+    /// The worst first; each remedy begins with the command that helps, with `MODEL` if the model's path belongs.
+    package let findings: [Finding]
+    /// The version's name; nil if it is not known.
+    package let version: String?
+
+    /// Whether nothing stands in the way of a migration, and nothing of the data is at risk.
+    package var isWell: Bool { !findings.contains { $0.severity > .note } }
+
+    /// - Parameters:
+    ///   - versions: of the model; nil if none was named.
+    ///   - target: the version to migrate to; the current one when nil.
+    ///   - answers: what was recorded about the model.
+    package init(
+        _ store: String, versions: ModelVersions? = nil, to target: String? = nil,
+        answers: Answers = .none, migrator: Migrator = Migrator()
+    ) {
+        let site = DiagnosisSite(store, versions: versions, target: target, answers: answers, migrator)
+        var found: [Finding] = []
+        for check in DiagnosisCheck.all {
+            do {
+                found += try check.run(site)
+            } catch {
+                let obstacle = site.notExamined(error)
+                // What keeps several checks from their work is one obstacle.
+                let isKnown =
+                    site.obstacle.map { $0.code == (error as? MigrationError)?.code } == true
+                    || found.contains { $0.message.contains(obstacle.cause) }
+                if !isKnown { found.append(obstacle.finding) }
+            }
+        }
+        let damage = (try? site.remedyForDamage) ?? site.salvage
+        for position in found.indices {
+            found[position].remedy.replace(MigrationError.damagedStoreRemedy, with: damage)
+        }
+        findings = found.enumerated().sorted {
+            ($1.element.severity, $0.offset) < ($0.element.severity, $1.offset)
+        }.map(\.element)
+        version = site.version?.name
+    }
+}
+
+/// What the checks of a diagnosis have in common.
+struct DiagnosisSite {
+    /// As it was named.
+    let name: String
+    /// Without symbolic links, as far as there is something.
+    let path: String
+    let sidecar: Sidecar
+    let versions: ModelVersions?
+    let target: String?
+    let answers: Answers
+    let migrator: Migrator
+    /// Nil if the file can be read as a store.
+    let obstacle: MigrationError?
+    /// What is damaged of its pages, in words; nil if nothing is, or if it cannot be read as a store.
+    let damage: String?
+    /// Whether every page is sound, and no index lists rows that its table has lost.
+    var isSound: Bool { snapshot != nil && damage == nil }
+    let snapshot: StoreSnapshot?
+    let version: ModelVersion?
+
+    var system: any System { migrator.system }
+
+    init(_ store: String, versions: ModelVersions?, target: String?, answers: Answers, _ migrator: Migrator) {
+        let system = migrator.system
+        name = store
+        let folder = (try? system.resolve(Path.folder(of: store))) ?? Path.folder(of: store)
+        path = (try? system.resolve(store)) ?? Path.join(folder, Path.name(of: store))
+        sidecar = Sidecar(store: path)
+        self.versions = versions
+        self.target = target
+        self.answers = answers
+        self.migrator = migrator
+        let read = Result {
+            try StoreProbe.read(store, system: system) { probe in
+                var damage: String?
+                do {
+                    try probe.connection.checkPages(place: probe.path)
+                } catch let error as MigrationError where error.code == .unsupported {
+                    // A collation that only the app knows is no damage.
+                    throw error
+                } catch {
+                    damage = (error as? MigrationError)?.message ?? "\(error)"
+                }
+                return (damage, try StoreSnapshot(probe.connection))
+            }
+        }
+        switch read {
+        case .success(let read): (damage, snapshot, obstacle) = (read.0, read.1, nil)
+        case .failure(let error):
+            (damage, snapshot) = (nil, nil)
+            obstacle =
+                error as? MigrationError
+                ?? MigrationError(.inputOutput, "\(error)", place: store, remedy: "Check the cause.")
+        }
+        let position = snapshot.flatMap { snapshot in
+            versions?.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
+        }
+        let known = position.flatMap { versions?.versions[$0] }
+        version = known ?? snapshot.flatMap { try? $0.ownVersion().calledTheStoresOwn }
+    }
+
+    /// The finding in place of a check that could not be done, and the sentence that says why.
+    func notExamined(_ error: any Error) -> (finding: Finding, cause: String) {
+        let known = error as? MigrationError
+        let cause = known?.message ?? "\(error)"
+        let tail = known.map(DiagnosisCheck.cause) ?? ""
+        let finding = finding(
+            "not-examined", .error, place: known.flatMap { $0.place.isEmpty ? nil : $0.place },
+            "A part of the store could not be examined: \(cause)\(tail)",
+            known?.remedy ?? "Check the cause, then run moult doctor \(typed) again.")
+        return (finding, cause)
+    }
+
+    /// What helps a damaged store: the newest sound backup, otherwise what can still be read of it.
+    var remedyForDamage: String {
+        get throws { try newestGoodBackup().map { "moult rollback \(typed) --to \($0.name)" } ?? salvage }
+    }
+
+    var salvage: String { "moult salvage \(typed) SAVED.sqlite --model MODEL" }
+
+    /// The newest backup that is what its manifest says.
+    func newestGoodBackup() throws -> StoreBackup? {
+        let folder = try migrator.backups(of: path)
+        return try folder.list().last { (try? folder.verify($0)) != nil }
+    }
+
+    /// The store's path as it is typed in a shell.
+    var typed: String { name.shellQuoted }
+
+    /// For a verb that does with the model inside the store, where there is one.
+    var anyModel: String { versions == nil && version != nil ? "" : " --model MODEL" }
+
+    /// The version to go to, where one was named.
+    var wanted: String { target.map { " --to \($0.shellQuoted)" } ?? "" }
+
+    func finding(
+        _ code: String, _ severity: Finding.Severity, place: String? = nil, _ message: String, _ remedy: String = ""
+    ) -> Finding {
+        Finding(code: code, severity: severity, place: place ?? path, message: message, remedy: remedy)
+    }
+}

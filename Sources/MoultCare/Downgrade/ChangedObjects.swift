@@ -1,0 +1,93 @@
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// What was written to the objects of one entity since a backup, by their keys and how often they were saved.
+package struct ChangedObjects: Sendable, Equatable {
+    package var entity: String
+    package var inserted: Int64
+    package var updated: Int64
+    package var deleted: Int64
+    /// The first keys of those that were inserted or updated.
+    package var keys: [Int64]
+    /// The first keys of those that were deleted.
+    package var deletedKeys: [Int64] = []
+
+    package static let keyLimit = 10
+
+    /// Every entity that has changed, by name. An entity that the backup does not know has only new objects.
+    ///
+    /// - Parameter renamed: by an entity's name in the backup, what the store calls it.
+    /// - Throws: what reading the store or the backup throws.
+    package static func all(
+        in store: String, since backup: StoreBackup, renamed: [String: String] = [:],
+        _ system: any System = POSIXSystem()
+    ) throws -> [ChangedObjects] {
+        try StoreProbe.read(store, system: system) { probe in
+            let connection = probe.connection
+            let now = try entities(connection, schema: "main")
+            try connection.attach(backup.store, as: "backup", mode: .immutable)
+            defer { try? connection.detach("backup") }
+            let before = try named(entities(connection, schema: "backup"), by: renamed)
+            return try Set(now.keys).union(before.keys).sorted { $0.precedesInByteOrder($1) }.compactMap { name in
+                let changed = try changes(of: name, now[name], before[name], connection)
+                return changed.inserted + changed.updated + changed.deleted == 0 ? nil : changed
+            }
+        }
+    }
+
+    /// One that was renamed has its new name, whatever another has been called since.
+    private static func named(_ entities: [String: Rows], by renamed: [String: String]) -> [String: Rows] {
+        let others = entities.filter { renamed[$0.key] == nil }
+        let new = entities.compactMap { name, rows in renamed[name].map { ($0, rows) } }
+        return Dictionary(new, uniquingKeysWith: { first, _ in first }).merging(others) { renamed, _ in renamed }
+    }
+
+    private struct Rows {
+        let table: String
+        let number: Int64
+    }
+
+    /// The tables of the entities; an entity has its root's.
+    private static func entities(_ connection: Connection, schema: String) throws -> [String: Rows] {
+        var named: [Int64: (name: String, parent: Int64)] = [:]
+        try connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER FROM \(schema).Z_PRIMARYKEY WHERE Z_ENT < 16000") {
+            row in
+            named[row.integer(0)] = (row.text(1) ?? "", row.integer(2))
+        }
+        let tables = Set(try connection.catalogue(schema: schema).tables.map(\.name))
+        var found: [String: Rows] = [:]
+        for (number, entity) in named {
+            var (root, steps) = (entity, 0)
+            while root.parent != 0, let parent = named[root.parent], steps < named.count {
+                (root, steps) = (parent, steps + 1)
+            }
+            let table = "Z" + root.name.uppercased()
+            if tables.contains(table) { found[entity.name] = Rows(table: table, number: number) }
+        }
+        return found
+    }
+
+    private static func changes(of name: String, _ now: Rows?, _ before: Rows?, _ connection: Connection) throws
+        -> ChangedObjects
+    {
+        let empty = "SELECT NULL AS Z_PK, NULL AS Z_OPT WHERE 0"
+        func rows(_ rows: Rows?, _ schema: String) -> String {
+            rows.map { "SELECT Z_PK, Z_OPT FROM \(schema).\($0.table.quotedName) WHERE Z_ENT = \($0.number)" } ?? empty
+        }
+        let (new, old) = ("(\(rows(now, "main"))) AS n", "(\(rows(before, "backup"))) AS o")
+        let isNew = "NOT EXISTS (SELECT 1 FROM \(old) WHERE o.Z_PK = n.Z_PK)"
+        let isOther = "EXISTS (SELECT 1 FROM \(old) WHERE o.Z_PK = n.Z_PK AND o.Z_OPT IS NOT n.Z_OPT)"
+        func count(_ sql: String) throws -> Int64 { try connection.integer("SELECT count(*) FROM \(sql)") ?? 0 }
+        let isGone = "NOT EXISTS (SELECT 1 FROM \(new) WHERE n.Z_PK = o.Z_PK)"
+        func keys(_ sql: String) throws -> [Int64] {
+            try connection.rows("SELECT \(sql) ORDER BY 1 LIMIT \(keyLimit)") { $0.integer(0) }
+        }
+        return try ChangedObjects(
+            entity: name, inserted: count("\(new) WHERE \(isNew)"), updated: count("\(new) WHERE \(isOther)"),
+            deleted: count("\(old) WHERE \(isGone)"), keys: keys("n.Z_PK FROM \(new) WHERE \(isNew) OR \(isOther)"),
+            deletedKeys: keys("o.Z_PK FROM \(old) WHERE \(isGone)"))
+    }
+}

@@ -1,0 +1,148 @@
+import MoultEngine
+import MoultModel
+import MoultPages
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// Fills the tables of a new store with the rows that were recovered.
+struct SalvageFilling {
+    let files: SalvageFiles
+    let source: DamagedStore
+    /// Where the damaged store has what.
+    let damaged: StoreLayout
+    let maker: StoreMaker
+    let losses: SalvageLosses
+    let data: SalvagedData
+    let system: any System
+
+    private var layout: StoreLayout { maker.layout }
+
+    func run(_ version: String) throws -> SalvageReport {
+        let connection = try Connection(files.new, mode: .readWrite)
+        defer { connection.close() }
+        try connection.registerCoreDataStubs()
+        try connection.attach(files.recovered, as: "damaged", mode: .immutable)
+        // Its file is empty, which is an empty database.
+        try connection.attach(files.aside, as: "aside", mode: .readWrite)
+        try connection.execute("PRAGMA main.synchronous = OFF; PRAGMA aside.journal_mode = OFF")
+        // What the triggers keep in step comes along with the rows.
+        for trigger in layout.triggers { try connection.execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
+        var placement = SalvagePlacement(connection, source, layout)
+        let tables = try connection.transaction {
+            let tables = try place(&placement)
+            for fill in layout.virtualTables.compactMap(\.fillStatement) { try connection.execute(fill) }
+            try placement.keepOrphans(losses.rowsAside)
+            try setCounters(connection)
+            try source.metadata?.keepApplicationEntries(in: maker.metadata).write(to: connection)
+            return tables
+        }
+        for trigger in layout.triggers { try connection.execute(trigger.sql) }
+        let foreign = try placement.keepDefinitions()
+        try connection.detach("damaged")
+        try connection.detach("aside")
+        var remarks = try losses.remarks + missingValues(connection)
+        if !foreign.isEmpty {
+            remarks.append(
+                "The new store does not have what an app has made by itself: \(foreign.joined(separator: ", ")). "
+                    + "The definitions are kept next to it, in \(RecoveredDatabase.schema).")
+        }
+        if !placement.keepsAnything { _ = try system.remove(files.aside) }
+        try connection.execute("PRAGMA main.synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
+        try connection.checkSoundness(place: files.new)
+        return SalvageReport(
+            store: files.new, version: version, tables: tables, pages: losses.pages,
+            notes: source.notes + losses.notes, remarks: remarks, unplaced: placement.unplaced,
+            missingData: try data.missing(from: connection, layout), externalFiles: data.count)
+    }
+
+    private func place(_ placement: inout SalvagePlacement) throws -> [SalvageReport.Table] {
+        var reports: [SalvageReport.Table] = []
+        var seen = Set(StoreSnapshot.coreTables + StoreSnapshot.historyTables + shadows)
+        for table in layout.tables {
+            let old = damaged.table(forEntity: table.rootEntityName)
+            let rows = try old.map { try placement.place(table, from: $0) }
+            let counter = source.counter(of: table, in: layout.model)
+            reports.append(report(table.name, from: old?.name, rows, counter))
+            if let old { seen.insert(old.name) }
+        }
+        let counterparts = Dictionary(damaged.joinTables.map { ($0.ends, $0) }, uniquingKeysWith: { first, _ in first })
+        for join in layout.joinTables {
+            let old = counterparts[join.ends]
+            let rows = try old.map { try placement.place(join, from: $0) }
+            reports.append(report(join.name, from: old?.name, rows, nil))
+            if let old { seen.insert(old.name) }
+        }
+        for table in source.catalogue.tables.map(\.name) where seen.insert(table).inserted {
+            try placement.placeNowhere(table)
+            let one = report(table, from: table, 0, nil)
+            if !one.lost.isEmpty || !one.partial.isEmpty { reports.append(one) }
+        }
+        return reports
+    }
+
+    /// Tables that SQLite keeps for a virtual table of the model; a fresh store fills them by itself.
+    private var shadows: [String] {
+        layout.virtualTables.flatMap { table in ["_rowid", "_node", "_parent"].map { table.name + $0 } }
+    }
+
+    private func report(_ name: String, from old: String?, _ rows: Int64?, _ counter: Int64?) -> SalvageReport.Table {
+        guard let old, let rows, var report = losses.tables[old] else {
+            return SalvageReport.Table(
+                name: name, rows: 0, partial: [], lost: [], cause: "The damaged store has no such table.",
+                isMissing: true)
+        }
+        report.name = name
+        report.rows = rows
+        report.counter = report.counter ?? counter
+        return report
+    }
+
+    /// Required attributes and relationships without a value. Core Data's tables take such rows, and saving them fails.
+    private func missingValues(_ connection: Connection) throws -> [String] {
+        try layout.tables.flatMap { table in
+            try table.columns.compactMap { column in
+                guard let (entity, name) = required(column.role) else { return nil }
+                let numbers = layout.numbers(ofEntityAndDescendants: entity).map(String.init).joined(separator: ", ")
+                let rows =
+                    try connection.integer(
+                        """
+                        SELECT count(*) FROM main.\(table.name.quotedName) WHERE \(column.name.quotedName) IS NULL \
+                        AND Z_ENT IN (\(numbers))
+                        """) ?? 0
+                guard rows > 0 else { return nil }
+                let lacking = Quantity.count(rows, "row of \(table.name) lacks", plural: "rows of \(table.name) lack")
+                return "\(lacking) \(entity.name).\(name), which is required."
+            }
+        }
+    }
+
+    /// The entity and the property that a column holds, where the property is required.
+    private func required(_ role: EntityTable.Column.Role) -> (EntityDescription, String)? {
+        switch role {
+        case .attribute(let entity, let name):
+            guard let entity = layout.model.entity(entity),
+                entity.attributes.contains(where: { $0.name == name && !$0.isOptional })
+            else { return nil }
+            return (entity, name)
+        case .toOne(let entity, let name):
+            guard let entity = layout.model.entity(entity),
+                entity.relationships.contains(where: { $0.name == name && !$0.isOptional })
+            else { return nil }
+            return (entity, name)
+        default: return nil
+        }
+    }
+
+    /// No key that was ever handed out is handed out again.
+    private func setCounters(_ connection: Connection) throws {
+        for table in layout.tables {
+            guard let number = layout.entityNumbers[table.rootEntityName] else { continue }
+            try connection.run(
+                """
+                UPDATE main.Z_PRIMARYKEY SET Z_MAX = max(\(table.highestKeySQL), ?) \
+                WHERE Z_ENT = ?
+                """, [.integer(source.numbers[table.rootEntityName]?.max ?? 0), .integer(Int64(number))])
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import MoultEngine
+import MoultModel
+import MoultPages
+import MoultSQLite
+import MoultStore
+
+/// Brings recovered rows into the tables of the new store, and what has no place there into a database beside it.
+struct SalvagePlacement {
+    /// To the new store; the schema `damaged` has the recovered tables, `aside` takes what has no place.
+    let connection: Connection
+    let source: DamagedStore
+    private let layout: StoreLayout
+    private(set) var unplaced: [SalvageReport.Unplaced] = []
+    private var made: Set<String> = []
+    private let renumbering: String
+
+    /// - Parameter layout: of the new store.
+    init(_ connection: Connection, _ source: DamagedStore, _ layout: StoreLayout) {
+        (self.connection, self.source) = (connection, source)
+        (self.layout, renumbering) = (layout, source.renumbering(in: layout))
+    }
+
+    /// - Returns: the rows of the new table.
+    mutating func place(_ table: EntityTable, from old: EntityTable) throws -> Int64 {
+        let columns = table.columns.compactMap { column -> (name: String, expression: String)? in
+            guard let name = old.column(column.role)?.quotedName else { return nil }
+            switch column.role {
+            case .entity, .toOneEntity:
+                return (column.name, renumbering.isEmpty ? name : "CASE \(name) \(renumbering) ELSE \(name) END")
+            default: return (column.name, name)
+            }
+        }
+        let numbers = source.numbers(of: table, in: layout).map { "\($0.old)" }.joined(separator: ", ")
+        let entity = (old.column(.entity) ?? "Z_ENT").quotedName
+        let strangers = "\(entity) IS NULL OR \(entity) NOT IN (\(numbers))"
+        try keepStrangers(of: old.name, entity, strangers)
+        let key = (old.column(.primaryKey) ?? "Z_PK").quotedName
+        try copy(columns, into: table.name, from: old.name, where: "NOT (\(strangers))")
+        let refused = "NOT (\(strangers)) AND \(key) NOT IN (SELECT Z_PK FROM main.\(table.name.quotedName))"
+        try keep(old.name, .rule, where: refused)
+        try keepColumns(old.columns.filter { $0.role == .unknown }.map(\.name), of: old.name)
+        return try connection.integer("SELECT count(*) FROM main.\(table.name.quotedName)") ?? 0
+    }
+
+    /// - Returns: the rows of the new table.
+    mutating func place(_ join: JoinTable, from old: JoinTable) throws -> Int64 {
+        let columns = join.columns.compactMap { column in
+            old.column(column.role).map { (name: column.name, expression: $0.quotedName) }
+        }
+        try copy([("rowid", "rowid")] + columns, into: join.name, from: old.name, where: "1")
+        try keep(old.name, .rule, where: "rowid NOT IN (SELECT rowid FROM main.\(join.name.quotedName))")
+        try keepColumns(old.columns.filter { $0.role == .unknown }.map(\.name), of: old.name)
+        return try connection.integer("SELECT count(*) FROM main.\(join.name.quotedName)") ?? 0
+    }
+
+    /// Keeps a table that the version does not have.
+    mutating func placeNowhere(_ table: String) throws { try keep(table, .table, where: "1") }
+
+    /// Keeps the rows that may belong to several tables.
+    mutating func keepOrphans(_ count: Int64) throws {
+        guard count > 0 else { return }
+        let name = RecoveredDatabase.orphans
+        try connection.execute("CREATE TABLE aside.\(name) AS SELECT * FROM damaged.\(name)")
+        made.insert(name)
+        unplaced.append(.init(table: "", reason: .page, detail: nil, rows: count))
+    }
+
+    /// Keeps the definitions of what an app has made in the store by itself, without the tables that have rows only.
+    ///
+    /// - Returns: what has no rows that are kept: virtual tables, indexes, triggers, views.
+    mutating func keepDefinitions() throws -> [String] {
+        let history = StoreSnapshot.historyTables.map { "'\($0)'" }.joined(separator: ", ")
+        let foreign = """
+            FROM damaged.\(RecoveredDatabase.schema) WHERE substr(name, 1, 1) <> 'Z' AND substr(name, 1, 6) <> 'moult_' \
+            AND tbl_name NOT IN (\(history))
+            """
+        let names = try connection.rows("SELECT type, name, sql \(foreign)") { row -> String? in
+            let isVirtual = (row.text(2) ?? "").uppercased().hasPrefix("CREATE VIRTUAL")
+            guard let kind = row.text(0), let name = row.text(1), kind != "table" || isVirtual else { return nil }
+            return "the \(isVirtual ? "virtual table" : kind) \(name)"
+        }
+        guard !names.isEmpty else { return [] }
+        try connection.execute("CREATE TABLE aside.\(RecoveredDatabase.schema) AS SELECT * \(foreign)")
+        made.insert(RecoveredDatabase.schema)
+        return names.compactMap { $0 }
+    }
+
+    var keepsAnything: Bool { !made.isEmpty }
+
+    // MARK: - Parts
+
+    /// A row that a rule of the table refuses is left out.
+    private func copy(
+        _ columns: [(name: String, expression: String)], into table: String, from old: String, where condition: String
+    ) throws {
+        let names = columns.map { $0.name.quotedName }.joined(separator: ", ")
+        let values = columns.map(\.expression).joined(separator: ", ")
+        try connection.run(
+            """
+            INSERT OR IGNORE INTO main.\(table.quotedName) (\(names)) SELECT \(values) FROM damaged.\(old.quotedName) \
+            WHERE \(condition)
+            """)
+    }
+
+    /// Rows of entities that the version does not have.
+    private mutating func keepStrangers(of table: String, _ entity: String, _ condition: String) throws {
+        let groups = try connection.rows(
+            "SELECT \(entity), count(*) FROM damaged.\(table.quotedName) WHERE \(condition) GROUP BY 1 ORDER BY 1"
+        ) { (number: $0.isNull(0) ? nil : $0.integer(0), rows: $0.integer(1)) }
+        guard !groups.isEmpty else { return }
+        try insert(table, .entity, nil, where: condition)
+        for group in groups {
+            let name = source.numbers.first { $0.value.number == group.number }?.key
+            let detail = name ?? group.number.map { "Z_ENT \($0)" } ?? "Z_ENT NULL"
+            unplaced.append(.init(table: table, reason: .entity, detail: detail, rows: group.rows))
+        }
+    }
+
+    private mutating func keepColumns(_ columns: [String], of table: String) throws {
+        for column in columns { try keep(table, .column, column, where: "\(column.quotedName) IS NOT NULL") }
+    }
+
+    private mutating func keep(
+        _ table: String, _ reason: SalvageReport.Unplaced.Reason, _ detail: String? = nil, where condition: String
+    ) throws {
+        let rows =
+            try connection.integer("SELECT count(*) FROM damaged.\(table.quotedName) WHERE \(condition)") ?? 0
+        guard rows > 0 else { return }
+        unplaced.append(.init(table: table, reason: reason, detail: detail, rows: rows))
+        try insert(table, reason, detail, where: condition)
+    }
+
+    /// Whole rows, each with its key and the reason, under the names of the damaged store.
+    private mutating func insert(
+        _ table: String, _ reason: SalvageReport.Unplaced.Reason, _ detail: String?, where condition: String
+    ) throws {
+        let columns = source.columns[table] ?? []
+        if made.insert(table).inserted {
+            let names = columns.map { "\($0.name.quotedName) \($0.declaredType)" }
+            let own = ["moult_key", "moult_reason", "moult_detail"].map { name in
+                columns.contains { $0.name.lowercased() == name } ? name + "_" : name
+            }
+            let all = own + names
+            try connection.execute("CREATE TABLE aside.\(table.quotedName) (\(all.joined(separator: ", ")))")
+        }
+        let named = Set(columns.map { $0.name.lowercased() })
+        let isKeyed = source.catalogue.table(table)?.sql?.hasSuffix("WITHOUT ROWID") ?? false
+        let key = isKeyed ? nil : ["rowid", "_rowid_", "oid"].first { !named.contains($0) }
+        let values = [key ?? "NULL", "?", "?"] + columns.map(\.name.quotedName)
+        try connection.run(
+            """
+            INSERT INTO aside.\(table.quotedName) SELECT \(values.joined(separator: ", ")) \
+            FROM damaged.\(table.quotedName) WHERE \(condition)
+            """, [.text(reason.rawValue), detail.map(SQLiteValue.text) ?? .null])
+    }
+}

@@ -1,0 +1,183 @@
+import MoultEngine
+import MoultModel
+import MoultModelFiles
+import MoultPages
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+/// Reads what the pages of a damaged store still hold into a new one; the damaged store stays as it is.
+///
+/// The new store's tables are made by the model, so that no damage of the old catalogue comes along. What leads to rows
+/// that are lost is for a repair afterwards.
+package struct StoreSalvage {
+    private let version: ModelVersion?
+    private let system: any System
+
+    /// - Parameter version: that of the store; nil for the model that it carries itself.
+    package init(_ version: ModelVersion? = nil, system: any System = POSIXSystem()) {
+        self.version = version
+        self.system = system
+    }
+
+    /// - Parameters:
+    ///   - store: the damaged store.
+    ///   - path: where the new one is made; nothing may be there, nor at `Sidecar.aside(of:)`.
+    /// - Throws: `usage` where a path is taken; `locked` where another process makes it, has the damaged store open or
+    ///   keeps writing to it; `notAStore` where there is no table of a store, and no model names one;
+    ///   `modelNotFound`, `modelInvalid` where the store's own model is to be taken and there is none; then, as after any
+    ///   other error, nothing is made.
+    package func run(_ store: String, into path: String, isCancelled: @escaping () -> Bool = { false }) throws
+        -> SalvageReport
+    {
+        guard let status = try system.status(of: store), status.kind == .file else {
+            throw MigrationError(
+                .fileNotFound, "There is no file at \(store).", place: store, remedy: "Check the path of the store.")
+        }
+        let store = try system.resolve(store)
+        let unfinished = try UnfinishedStore(at: path, taking: newPaths(of: store, path), system)
+        defer { unfinished.remove() }
+        let files = SalvageFiles(unfinished)
+        let fault = try copy(store, to: files.damaged)
+        let recovery = try recover(store, files, isCancelled)
+        var report = try make(files, recovery, of: store, at: path)
+        if let fault {
+            report.notes.append(
+                "Its rollback journal cannot be played back as a whole: rows may be as an unfinished transaction has "
+                    + "left them. \(fault)")
+        }
+        for file in [files.new, files.aside] where try system.exists(file) {
+            try system.synchronise(file)
+        }
+        try install(unfinished, files, of: store, &report)
+        return report
+    }
+
+    /// Where nothing may be.
+    private func newPaths(of store: String, _ path: String) -> [String] {
+        let (old, new) = (Sidecar(store: store).support, Sidecar(store: path).support)
+        return [path, Sidecar.aside(of: path)] + (old == new ? [] : [new])
+    }
+
+    /// A rollback journal that a dead process has left is played back into the copy. A WAL is read as it is.
+    ///
+    /// - Returns: what is wrong with a journal that SQLite cannot play back as a whole.
+    private func copy(_ store: String, to copy: String) throws -> String? {
+        var tries = 1
+        try StoreLock.checkUnused(store, system)
+        while try !StoreProbe.copy(store, to: copy, system) || !isAsCopied(store, copy) {
+            guard tries < 3 else { throw StoreProbe.disturbed(store) }
+            tries += 1
+            for suffix in ["", "-wal", "-journal"] { try system.remove(copy + suffix) }
+        }
+        try StoreLock.checkUnused(store, system)
+        guard let journal = try system.status(of: copy + "-journal"), journal.size > 0 else { return nil }
+        let fault = try RollbackJournal(copy + "-journal", system)
+            .fault(besideDatabaseOf: system.status(of: copy)?.size ?? 0)
+        let connection = try Connection(copy, mode: .readWrite)
+        try connection.keepWALOnClose(true)
+        _ = try? connection.catalogue()
+        connection.close()
+        // SQLite removes a journal that it has played back, and leaves one that is spent.
+        let isLeft = try RollbackJournal(copy + "-journal", system).count > 0
+        return fault ?? (isLeft ? "SQLite has not played it back." : nil)
+    }
+
+    /// Two writes within one tick of the volume's clock leave the same time: only the bytes tell them apart.
+    private func isAsCopied(_ store: String, _ copy: String) throws -> Bool {
+        try ["", "-wal", "-journal"].allSatisfy { suffix in
+            guard try system.exists(copy + suffix) else { return try !system.exists(store + suffix) }
+            return try system.exists(store + suffix)
+                && system.digest(of: copy + suffix) == system.digest(of: store + suffix)
+        }
+    }
+
+    private func recover(
+        _ store: String, _ files: SalvageFiles, _ isCancelled: @escaping () -> Bool
+    ) throws -> PageRecovery {
+        func check() throws {
+            guard isCancelled() else { return }
+            throw MigrationError(
+                .cancelled, "The salvage was cancelled; the damaged store is unchanged.",
+                remedy: "Run the command again when you want it done.")
+        }
+        func hints(_ cache: [UInt8]?) throws -> PageRecovery.Hints? {
+            let carried = cache.flatMap { bytes -> ManagedObjectModel? in
+                var findings: [Finding] = []
+                return try? ManagedObjectModel(modelCache: bytes, findings: &findings)
+            }
+            let version = version ?? carried.map { ModelVersion(names: ["store"], model: $0) }
+            return try version.map(PageRecovery.Hints.init(of:))
+        }
+        // SQLite would make it with the rights that the umask leaves.
+        try system.makeFile(files.recovered, .own)
+        let recovery = try PageRecovery(files.damaged, into: files.recovered, system, check: check, hints: hints)
+        try recovery.run(place: store)
+        return recovery
+    }
+
+    private func make(
+        _ files: SalvageFiles, _ recovery: PageRecovery, of store: String, at path: String
+    ) throws -> SalvageReport {
+        let losses = try SalvageLosses(recovery)
+        try recovery.database.close()
+        for suffix in ["", "-wal", "-journal"] { try system.remove(files.damaged + suffix) }
+        let recovered = try Connection(files.recovered, mode: .immutable)
+        defer { recovered.close() }
+        let source = try DamagedStore(recovered, place: store)
+        let version = try version ?? source.ownVersion()
+        let damaged = source.layout(of: version.model)
+        let maker = try StoreMaker(
+            version, framework: source.framework ?? FrameworkLevel.newest.number, history: source.hasHistory,
+            uuid: source.uuid, experimental: true, namesOf: damaged)
+        try maker.make(at: files.new, .like(store), on: system)
+        try system.makeFile(files.aside, .like(store))
+        let data = try SalvagedData(of: store, for: path, to: files.support, system)
+        let filling = SalvageFilling(
+            files: files, source: source, damaged: damaged, maker: maker, losses: losses, data: data, system: system)
+        var report = try filling.run(version.name)
+        report.remarks += source.remarks(version)
+        return report
+    }
+
+    private func install(
+        _ unfinished: UnfinishedStore, _ files: SalvageFiles, of store: String, _ report: inout SalvageReport
+    ) throws {
+        let path = unfinished.path
+        let hasAside = try system.exists(files.aside)
+        if let error = try unfinished.install(taking: newPaths(of: store, path)) {
+            report.notes.append("The folder of the new store could not be synchronised: \(error)")
+        }
+        report.store = path
+        if hasAside { report.aside = Sidecar.aside(of: path) }
+    }
+}
+
+/// The files of a salvage on the way.
+struct SalvageFiles {
+    private let unfinished: UnfinishedStore
+
+    init(_ unfinished: UnfinishedStore) { self.unfinished = unfinished }
+
+    var damaged: String { Path.join(unfinished.folder, "damaged") }
+    var recovered: String { Path.join(unfinished.folder, "recovered") }
+    var new: String { unfinished.new }
+    var aside: String { unfinished.aside }
+    var support: String { unfinished.support }
+}
+
+extension PageRecovery.Hints {
+    fileprivate init(of version: ModelVersion) throws {
+        let layout = try StoreLayout(model: version.model, history: true)
+        var numbers: [String: Set<Int64>] = [:]
+        for table in layout.tables {
+            guard let root = version.model.entity(table.rootEntityName) else { continue }
+            numbers[table.name] = Set(layout.numbers(ofEntityAndDescendants: root).map(Int64.init))
+        }
+        // Those of history, which begin with another letter.
+        for row in layout.primaryKeyRows where row.number > 16_000 {
+            numbers["A" + row.name.uppercased()] = [Int64(row.number)]
+        }
+        self.init(statements: layout.createStatements, numbers: numbers)
+    }
+}

@@ -1,0 +1,102 @@
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// What a step of a mirror has written to the store that follows.
+package struct MirrorChanges: Sendable, Equatable {
+    package var inserted: Int64 = 0
+    package var updated: Int64 = 0
+    package var deleted: Int64 = 0
+
+    package var all: Int64 { inserted + updated + deleted }
+
+    static func += (left: inout MirrorChanges, right: MirrorChanges) {
+        left.inserted += right.inserted
+        left.updated += right.updated
+        left.deleted += right.deleted
+    }
+}
+
+/// Makes the rows of the store that follows, `main` of the connection, those of the schema `fresh`, inside one
+/// transaction of the caller's.
+///
+/// It is by keys and compares before it writes, so that doing it twice does nothing the second time.
+struct MirrorApplication {
+    private static let gone = "temp.moult_gone"
+    let connection: Connection
+    /// By table, what the rows add to its sum and take from it.
+    private(set) var sums: [String: Int64]
+    private(set) var changes = MirrorChanges()
+
+    init(_ connection: Connection, sums: [String: Int64]) throws {
+        self.connection = connection
+        self.sums = sums
+        try connection.execute("CREATE TEMP TABLE IF NOT EXISTS moult_gone (a, b)")
+    }
+
+    /// Deletes what is gone or differs, inserts what is missing.
+    mutating func apply(_ table: MirroredTable) throws {
+        let name = table.name.quotedName
+        try keep(table)
+        let listed = try fill(table)
+        var found = MirrorChanges()
+        let isSame = table.key.map { "n.\($0.quotedName) = r.\($0.quotedName)" }.conditions(joinedBy: "AND")
+        if listed > 0 {
+            let isGone = "(\(keys(table, "r"))) IN (SELECT \(gone(table)) FROM \(Self.gone))"
+            sums[table.name, default: 0] &-= try MirrorContents.sum(
+                connection, table, from: "main.\(name) AS r WHERE \(isGone)")
+            found.updated =
+                try connection.integer("SELECT count(*) FROM fresh.\(name) AS r WHERE \(isGone)") ?? 0
+            found.deleted = listed - found.updated
+            try connection.run("DELETE FROM main.\(name) AS r WHERE \(isGone)")
+        }
+        let isMissing = "NOT EXISTS (SELECT 1 FROM main.\(name) AS n WHERE \(isSame))"
+        let added = "fresh.\(name) AS r WHERE \(isMissing)"
+        let count = try connection.integer("SELECT count(*) FROM \(added)") ?? 0
+        if count > 0 {
+            sums[table.name, default: 0] &+= try MirrorContents.sum(connection, table, from: added)
+            let columns = table.columns.map(\.quotedName).joined(separator: ", ")
+            try connection.run("INSERT INTO main.\(name) (\(columns)) SELECT \(columns) FROM \(added)")
+        }
+        found.inserted = count - found.updated
+        changes += found
+    }
+
+    /// The keys of the rows that go or become others.
+    private func fill(_ table: MirroredTable) throws -> Int64 {
+        let name = table.name.quotedName
+        try connection.run("DELETE FROM \(Self.gone)")
+        let isSame = table.key.map { "n.\($0.quotedName) = r.\($0.quotedName)" }.conditions(joinedBy: "AND")
+        let rest = table.columns.filter { !table.key.contains($0) }
+        let isEqual =
+            rest.isEmpty
+            ? ""
+            : " AND (\(rest.map { "n.\($0.quotedName)" }.joined(separator: ", "))) IS "
+                + "(\(rest.map { "r.\($0.quotedName)" }.joined(separator: ", ")))"
+        let scope = table.scope ?? "1"
+        try connection.run(
+            """
+            INSERT INTO \(Self.gone) (\(gone(table))) SELECT \(keys(table, "r")) FROM main.\(name) AS r \
+            WHERE \(scope) AND NOT EXISTS (SELECT 1 FROM fresh.\(name) AS n WHERE \(isSame)\(isEqual))
+            """)
+        return connection.changes
+    }
+
+    /// Columns that nothing fills keep what they hold where the object is there already.
+    private func keep(_ table: MirroredTable) throws {
+        guard !table.kept.isEmpty else { return }
+        let name = table.name.quotedName
+        let values = table.kept.map { "\($0.quotedName) = o.\($0.quotedName)" }.joined(separator: ", ")
+        try connection.run(
+            "UPDATE fresh.\(name) AS n SET \(values) FROM main.\(name) AS o WHERE o.Z_PK = n.Z_PK")
+    }
+
+    private func keys(_ table: MirroredTable, _ row: String) -> String {
+        table.key.map { "\(row).\($0.quotedName)" }.joined(separator: ", ")
+    }
+
+    private func gone(_ table: MirroredTable) -> String {
+        ["a", "b"].prefix(table.key.count).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,48 @@
+import MoultEngine
+import MoultModel
+import MoultPlan
+
+/// From which store to which a mirror goes at present, and by what mapping.
+struct MirrorRoute: Sendable {
+    /// Who is written to by apps.
+    let primary: String
+    /// Who follows.
+    let replica: String
+    let from: ModelVersion
+    let to: ModelVersion
+    /// The one mapping of the way; nil if it takes more than that.
+    let mapping: ResolvedMapping?
+    /// Why not single objects can be followed but only the whole store, in a sentence; nil if they can.
+    let obstacle: String?
+    /// Whether what the mapping does not fill stays as it is: on the way back.
+    let keepsUnfilled: Bool
+
+    /// The way from the first store to the second.
+    init(_ plan: MigrationPlan, hasRules: Bool, store: String, second: String) {
+        (primary, replica, from, to) = (store, second, plan.from, plan.to)
+        keepsUnfilled = false
+        guard let pass = plan.passes.first, plan.passes.count == 1, case .mapping(let mapping) = pass.work else {
+            self.mapping = nil
+            obstacle = "The migration takes \(plan.passes.count) passes."
+            return
+        }
+        self.mapping = mapping
+        obstacle =
+            if let step = pass.steps.first {
+                "The step \(step.name) may change any object."
+            } else if hasRules {
+                "The rules of this program may change any object."
+            } else {
+                nil
+            }
+    }
+
+    /// The way back.
+    init(_ reversal: MirrorReversal, of forward: MirrorRoute) {
+        (primary, replica) = (forward.replica, forward.primary)
+        (from, to) = (forward.to, forward.from)
+        mapping = reversal.mapping
+        obstacle = nil
+        keepsUnfilled = true
+    }
+}

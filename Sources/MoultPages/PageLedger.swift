@@ -1,0 +1,110 @@
+/// What each page of a database was found to be.
+package final class PageLedger {
+    package enum Use: UInt8 {
+        case unknown
+        /// Nothing was ever written to it, and nothing has led to it.
+        case hole
+        /// A page of a tree, or of a row's overflow, that was read.
+        case read
+        case free
+        /// A page of the pointer map, or the one that SQLite locks.
+        case bookkeeping
+        /// A tree leads to it, and it is no page of a tree.
+        case damaged
+    }
+
+    let pages: DatabasePages
+    let map: PointerMap?
+    private var uses: [Use]
+    /// Whether the list of free pages could be followed to its end.
+    package private(set) var isFreelistWhole = true
+
+    init(_ pages: DatabasePages) throws {
+        self.pages = pages
+        map = PointerMap(pages)
+        uses = [Use](repeating: .unknown, count: pages.count + 1)
+        for hole in pages.holes {
+            uses.replaceSubrange(hole, with: repeatElement(.hole, count: hole.count))
+        }
+        for number in pages.logged where self[number] == .hole { self[number] = .unknown }
+        for number in [pages.lockPage] where number <= pages.count { self[number] = .bookkeeping }
+        if let map {
+            var number = 2
+            while number <= pages.count {
+                let page = map.mapPage(of: number)
+                if page <= pages.count { self[page] = .bookkeeping }
+                number += pages.usable / 5 + 1
+            }
+        }
+        try followFreelist()
+    }
+
+    subscript(number: Int) -> Use {
+        get { uses.indices.contains(number) ? uses[number] : .unknown }
+        set { if uses.indices.contains(number) { uses[number] = newValue } }
+    }
+
+    /// Whether a tree or a row may lead to a page: none has done so before, or the list of free pages is wrong.
+    func isOpen(_ number: Int) -> Bool { isUnread(number) || self[number] == .free }
+
+    /// Whether nothing has led to a page so far.
+    func isUnread(_ number: Int) -> Bool { self[number] == .unknown || self[number] == .hole }
+
+    /// The pages that nothing has led to, without holes.
+    package var unknown: [Int] { numbers(.unknown) }
+    /// Holes that are pages of the database and that nothing has led to.
+    package var holes: [Int] {
+        pages.holes.flatMap { $0.clamped(to: 1..<(pages.declaredCount + 1)).filter { self[$0] == .hole } }
+    }
+    /// Pages that should be there and are not in the file.
+    package var missing: Int { max(pages.declaredCount - pages.count, 0) }
+
+    package func numbers(_ use: Use) -> [Int] { uses.indices.dropFirst().filter { uses[$0] == use } }
+
+    /// The SQLite file format, section 1.5.
+    private func followFreelist() throws {
+        guard let list = pages.header.freelist else {
+            isFreelistWhole = false
+            return
+        }
+        var (trunk, left) = (list.trunk, list.count)
+        while trunk != 0 {
+            guard isUnread(trunk), trunk > 1, let leaves = try Self.leaves(of: trunk, pages) else {
+                isFreelistWhole = false
+                return
+            }
+            self[trunk] = .free
+            left -= 1 + leaves.count
+            for leaf in leaves where isUnread(leaf) { self[leaf] = .free }
+            trunk = try pages.page(trunk)?.number32(0) ?? 0
+        }
+        isFreelistWhole = left == 0
+    }
+
+    /// The pages that a trunk of the list names; nil where it cannot be one.
+    private static func leaves(of trunk: Int, _ pages: DatabasePages) throws -> [Int]? {
+        guard let bytes = try pages.page(trunk), let next = bytes.number32(0), next <= pages.limit,
+            let count = bytes.number32(4), count <= bytes.count / 4 - 2
+        else { return nil }
+        let leaves = (0..<count).compactMap { bytes.number32(8 + 4 * $0) }
+        guard leaves.allSatisfy({ $0 > 1 && $0 <= pages.limit && $0 != trunk }) else { return nil }
+        return Set(leaves).count == leaves.count ? leaves : nil
+    }
+
+    /// Finds free pages where the list cannot be followed: by the pointer map, else by what looks like a part of it.
+    func findFreePages() throws {
+        guard !isFreelistWhole else { return }
+        for number in unknown {
+            if try map?.entry(of: number)?.kind == .free { self[number] = .free }
+        }
+        guard map == nil else { return }
+        for number in unknown {
+            // The number of a page begins with another byte than a page of a tree.
+            guard let leaves = try Self.leaves(of: number, pages), !leaves.isEmpty,
+                leaves.allSatisfy({ isOpen($0) || $0 > pages.count })
+            else { continue }
+            self[number] = .free
+            for leaf in leaves { self[leaf] = .free }
+        }
+    }
+}
