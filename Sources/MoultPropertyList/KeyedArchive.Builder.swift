@@ -37,13 +37,17 @@ extension KeyedArchive {
         package mutating func reserve() -> PropertyList { append(.dictionary([:])) }
 
         /// Gives a reserved object its class, the nearest first of those it inherits from, and its fields.
-        package mutating func fill(_ reference: PropertyList, classes names: [String], _ fields: [String: PropertyList])
-        {
+        package mutating func fill(
+            _ reference: PropertyList, classes names: [String], _ fields: consuming [String: PropertyList]
+        ) {
             guard let index = reference.uid, objects.indices.contains(index) else { return }
-            objects[index] = .dictionary(fields.merging(["$class": classReference(names)]) { field, _ in field })
+            fields["$class"] = classReference(names)
+            objects[index] = .dictionary(fields)
         }
 
-        package mutating func object(classes names: [String], _ fields: [String: PropertyList]) -> PropertyList {
+        package mutating func object(classes names: [String], _ fields: consuming [String: PropertyList])
+            -> PropertyList
+        {
             let reference = reserve()
             fill(reference, classes: names, fields)
             return reference

@@ -46,6 +46,8 @@ struct ArchiveEncoder {
     struct FieldLayout {
         let encoded: [String]
         let written: [String]
+        /// By field that is encoded, whether its objects are only mentioned.
+        let mentions: [Bool]
     }
 
     /// The new number of an object; 0, which is nil, for one that is not there.
@@ -78,8 +80,7 @@ struct ArchiveEncoder {
             let layout = layout(of: fields)
             layoutOfObject[object] = layout
             let start = waiting.count
-            for field in layouts[layout].encoded {
-                let isMentioned = encoding.conditional.contains(field)
+            for (field, isMentioned) in zip(layouts[layout].encoded, layouts[layout].mentions) {
                 fields[field]?.forEachReference { waiting.append(($0, isMentioned)) }
             }
             waiting[start...].reverse()
@@ -112,7 +113,9 @@ struct ArchiveEncoder {
         let encoded = named + others + (fields["$class"] != nil ? ["$class"] : [])
         layoutsOfClass[classNumber, default: []].append(layouts.count)
         layouts.append(
-            FieldLayout(encoded: encoded, written: HashTableOrder.positions(of: encoded).map { encoded[$0] }))
+            FieldLayout(
+                encoded: encoded, written: HashTableOrder.positions(of: encoded).map { encoded[$0] },
+                mentions: encoded.map(encoding.conditional.contains)))
         return layouts.count - 1
     }
 }

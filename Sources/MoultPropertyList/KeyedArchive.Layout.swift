@@ -144,11 +144,16 @@ private struct ArchiveLayout {
     /// eleven of the 32 most frequent.
     private static func isPartOfPointer(_ text: String) -> Bool {
         let units = text.utf8
-        guard units.count <= 11, units.allSatisfy({ $0 < 0x80 }) else { return false }
-        return units.count <= 7 || (units.count <= 9 && units.allSatisfy(frequent.contains))
-            || units.allSatisfy(mostFrequent.contains)
+        guard units.count <= 11 else { return false }
+        let longest = units.lazy.map { $0 < 0x80 ? longestWith[Int($0)] : 0 }.min() ?? 7
+        return units.count <= longest
     }
 
-    private static let mostFrequent = Set("eilotrm.apdnsIc ufkMShjTRxgC4013".utf8)
-    private static let frequent = mostFrequent.union("bDNvwyUL2O856P-B79AFKEWV_zGJ/HYX".utf8)
+    /// By character of ASCII, how many characters a string with it may have.
+    private static let longestWith: [Int] = {
+        var longest = [Int](repeating: 7, count: 0x80)
+        for unit in "bDNvwyUL2O856P-B79AFKEWV_zGJ/HYX".utf8 { longest[Int(unit)] = 9 }
+        for unit in "eilotrm.apdnsIc ufkMShjTRxgC4013".utf8 { longest[Int(unit)] = 11 }
+        return longest
+    }()
 }

@@ -134,7 +134,10 @@ struct FleetRunTests {
         var manifest = try ground.manifest()
         manifest.digest = "one"
         try results.open(for: .init(manifest, verb: "migrate", options: []))
+        // What a call that was killed has not finished.
+        try POSIXSystem().write([], to: results.path + "/.fleet.json.0123abcd")
         try results.open(for: .init(manifest, verb: "migrate", options: []))
+        #expect(try POSIXSystem().list(results.path) == ["fleet.json"])
         var others = [ResultsFolder.Purpose(manifest, verb: "validate", options: [])]
         others.append(.init(manifest, verb: "migrate", options: ["--accept-losses"]))
         manifest.digest = "two"
@@ -153,6 +156,19 @@ struct FleetRunTests {
         #expect(shard.owner?.mayBeAlive == true)
         #expect { try shard.take(waiting: 0.1) } throws: { ($0 as? MigrationError)?.code == .locked }
         withExtendedLifetime(held) {}
+    }
+
+    @Test("files that a killed process has not finished are removed by the next one, and no others")
+    func unfinished() throws {
+        let folder = try ScratchFolder()
+        let shard = ResultsFolder(folder.path).shard(0)
+        try shard.make()
+        try shard.write(FleetResult(entry(2), .done, verb: "migrate"))
+        for name in [".7.part", "results.jsonl.0123abcd.part", "canary.json.0123abcd.part"] {
+            try POSIXSystem().write([], to: shard.path + "/" + name)
+        }
+        withExtendedLifetime(try shard.take(waiting: 0)) {}
+        #expect(try POSIXSystem().list(shard.path).sorted() == ["2.json", "lock", "owner.json"])
     }
 
     // MARK: - Where stores are

@@ -32,14 +32,23 @@ package struct ResultsFolder: Sendable {
     }
 
     package var purposePath: String { Path.join(path, "fleet.json") }
+    /// What the name of a record begins with until it is whole.
+    private static let unfinished = ".fleet.json."
 
     /// Makes the folder what it is for, or checks that it is.
     ///
     /// - Throws: `wouldReplace` if it belongs to another fleet, to another manifest or to another verb.
     package func open(for purpose: Purpose) throws {
-        if let known = try known() { return try check(known, purpose) }
+        if let known = try known() {
+            try check(known, purpose)
+            // Those of killed processes; whoever still writes one finds the record whole.
+            for name in try system.list(path) where name.hasPrefix(Self.unfinished) {
+                try system.remove(Path.join(path, name))
+            }
+            return
+        }
         try system.makeFolder(path)
-        let temporary = "\(purposePath).\(system.uniqueName())"
+        let temporary = Path.join(path, Self.unfinished + system.uniqueName())
         try system.write(Array((purpose.json.compact + "\n").utf8), to: temporary)
         defer { _ = try? system.remove(temporary) }
         do {

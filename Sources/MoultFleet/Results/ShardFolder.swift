@@ -70,13 +70,17 @@ package struct ShardFolder: Sendable {
 
     // MARK: - Who works on it
 
-    /// Takes the shard for this process, and waits for it at most so long.
+    /// Takes the shard for this process, and waits for it at most so long. Files that a killed process has not finished are
+    /// removed.
     ///
     /// - Throws: `locked` if another process has it.
     package func take(waiting seconds: Double) throws -> FileLock {
         let start = system.monotonicNanoseconds
         while true {
             if let lock = try system.lock(lockPath) {
+                for name in try system.list(path) where name.hasSuffix(".part") {
+                    try system.remove(Path.join(path, name))
+                }
                 try system.write(Array((Owner(system).json.compact + "\n").utf8), to: ownerPath)
                 return lock
             }

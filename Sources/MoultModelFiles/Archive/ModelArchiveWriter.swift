@@ -86,6 +86,7 @@ struct ModelArchiveWriter {
 
     /// The property as `entity` has it: in a `.mom`, where only its declaring entity has it, that one.
     func reference(toProperty name: String, of entity: String) -> PropertyList {
+        if let own = properties[entity]?[name] { return own }
         let lineage = model.entity(entity).map(model.lineage) ?? []
         return lineage.lazy.compactMap { properties[$0.name]?[name] }.first ?? KeyedArchive.Builder.null
     }
@@ -162,6 +163,7 @@ struct ModelArchiveWriter {
     private mutating func fill(_ entity: EntityDescription) throws {
         let subentities = model.subentities(of: entity).map { ($0.name, reference(toEntity: $0.name)) }
         let names = spelling.inOrder(propertyNames(of: entity), of: entity.name)
+        let own = properties[entity.name] ?? [:]
         var fields: [String: PropertyList] = [
             "NSEntityName": builder.string(entity.name),
             "NSClassNameForEntity": builder.string(entity.managedObjectClassName.map(qualified)),
@@ -170,7 +172,7 @@ struct ModelArchiveWriter {
             "NSSuperentity": reference(toEntity: entity.superentityName),
             "NSVersionHashModifier": builder.string(entity.versionHashModifier),
             "NSProperties": builder.dictionary(
-                names.map { ($0, reference(toProperty: $0, of: entity.name)) }, isMutable: true),
+                names.map { ($0, own[$0] ?? KeyedArchive.Builder.null) }, isMutable: true),
             "NSRenamingIdentifier": builder.string(entity.renamingIdentifier ?? entity.name),
             "NSManagedObjectModel": root,
         ]
