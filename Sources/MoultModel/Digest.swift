@@ -2,8 +2,14 @@ import CCrypto
 
 /// SHA-2 by libcrypto.
 package enum Digest {
-    package static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(EVP_sha256(), Array(bytes)) }
-    package static func sha512(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(EVP_sha512(), Array(bytes)) }
+    package static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(algorithms.sha256, Array(bytes)) }
+    package static func sha512(_ bytes: some Sequence<UInt8>) -> [UInt8] { compute(algorithms.sha512, Array(bytes)) }
+
+    /// Fetched once: libcrypto looks up what `EVP_sha256()` returns for each digest. They are never changed or freed.
+    private nonisolated(unsafe) static let algorithms = (
+        sha256: EVP_MD_fetch(nil, "SHA256", nil) ?? EVP_sha256(),
+        sha512: EVP_MD_fetch(nil, "SHA512", nil) ?? EVP_sha512()
+    )
 
     private static func compute(_ algorithm: OpaquePointer?, _ bytes: [UInt8]) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

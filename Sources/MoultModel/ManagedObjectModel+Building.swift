@@ -103,6 +103,6 @@ extension ManagedObjectModel {
         self = try ManagedObjectModel(
             entities: entities, configurations: configurations, composites: composites,
             fetchRequestTemplates: fetchRequestTemplates, versionIdentifiers: versionIdentifiers,
-            documentAttributes: documentAttributes)
+            documentAttributes: documentAttributes, diagram: diagram)
     }
 }

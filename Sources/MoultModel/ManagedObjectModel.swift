@@ -16,6 +16,9 @@ public struct ManagedObjectModel: Sendable, Equatable {
     /// What a model file says of itself, by attribute name (its tools, whether it is used with CloudKit or SwiftData).
     /// It describes the file, not the model, and is no part of the fingerprint.
     public let documentAttributes: [String: String]
+    /// Where a model editor shows each entity in its diagram: x, y, width and height in points, separated by spaces. Only a
+    /// source has it, and it is no part of the fingerprint.
+    public let diagram: [String: String]
 
     private let positions: [String: Int]
     private let children: [String: [String]]
@@ -27,7 +30,8 @@ public struct ManagedObjectModel: Sendable, Equatable {
         composites: [CompositeDescription] = [],
         fetchRequestTemplates: [FetchRequestTemplate] = [],
         versionIdentifiers: [String] = [""],
-        documentAttributes: [String: String] = [:]
+        documentAttributes: [String: String] = [:],
+        diagram: [String: String] = [:]
     ) throws {
         let composites = try CompositeTypes(composites)
         self.entities = try entities.map { try composites.resolved($0.inNameOrder) }
@@ -37,6 +41,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
         self.fetchRequestTemplates = fetchRequestTemplates.sorted { $0.name.precedesInByteOrder($1.name) }
         self.versionIdentifiers = versionIdentifiers
         self.documentAttributes = documentAttributes
+        self.diagram = diagram
         var positions: [String: Int] = [:]
         var children: [String: [String]] = [:]
         for (position, entity) in self.entities.enumerated() {
@@ -51,7 +56,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
     /// A model of nothing, to be filled by ``setEntities(_:)``.
     public init() {
         (entities, configurations, composites, fetchRequestTemplates) = ([], [], [], [])
-        (versionIdentifiers, documentAttributes) = ([""], [:])
+        (versionIdentifiers, documentAttributes, diagram) = ([""], [:], [:])
         (positions, children) = ([:], [:])
     }
 

@@ -2,7 +2,7 @@
 /// rules and class names.
 ///
 /// Equal version hashes mean "equal for opening" (`VersionHashes.isCompatible(with:)`); equal fingerprints mean
-/// "equal". What a file says about itself (`documentAttributes`), and the order of lists that mean sets, are left out.
+/// "equal". What a file says about itself (`documentAttributes`, `diagram`), and the order of lists that mean sets, are left out.
 package struct ModelFingerprint: Sendable, Hashable {
     /// 32 bytes.
     package let bytes: [UInt8]

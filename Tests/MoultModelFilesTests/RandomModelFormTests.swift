@@ -95,15 +95,20 @@ import Testing
     }
 
     @Test func `a difference is named by its place, with both values`() throws {
-        let one = EntityDescription(name: "Post", attributes: [.init(name: "title", type: .string)])
+        var one = EntityDescription(name: "Post", attributes: [.init(name: "title", type: .string)])
+        one.attributes.append(.init(name: "count", type: .integer64, defaultValue: .integer(2)))
         var other = one
+        other.attributes[1].defaultValue = .integer(3)
         other.attributes[0].isOptional = false
         other.attributes[0].versionHashModifier = "2"
         let files = try [one, other].map { try ManagedObjectModel(entities: [$0]).compiled() }
         let found = try ArchiveComparison(files[0], files[1]).differences
         #expect(
             found.map { "\($0.place) \($0.old ?? "none") \($0.new ?? "none")" }
-                == ["Post.title/NSIsOptional true none", "Post.title/NSVersionHashModifier none 2"])
+                == [
+                    "Post.count/NSDefaultValue 2 3", "Post.title/NSIsOptional true none",
+                    "Post.title/NSVersionHashModifier none 2", "Post.title/_P 243 113",
+                ])
     }
 
     @Test func `what is no compiled model is refused`() throws {

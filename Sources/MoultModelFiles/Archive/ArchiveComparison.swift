@@ -21,20 +21,34 @@ package struct ArchiveComparison: Sendable {
         let (old, new) = (try ArchiveText(old).values, try ArchiveText(new).values)
         let places = Set(old.keys).union(new.keys).sorted { $0.precedesInByteOrder($1) }
         differences = places.compactMap { place in
-            old[place] == new[place] ? nil : Difference(place: place, old: old[place], new: new[place])
+            old[place] == new[place] ? nil : Difference(place: place, old: old[place]?.text, new: new[place]?.text)
         }
     }
 }
 
 /// Every plain value of a compiled model, by the path that leads to it.
 private struct ArchiveText {
-    private(set) var values: [String: String] = [:]
+    private(set) var values: [String: Value] = [:]
     private var left = Self.limit
 
     /// More values than any real model has: what refers to itself is refused.
     private static let limit = 4_000_000
     private static let depth = 32
     private static let compiler: Set<String> = ["CDMCompilerToolVersion", "CDMCompilerXcodeVersion"]
+
+    /// A value, and the number that it is: to Foundation, a flag equals 1 or 0.
+    struct Value: Equatable {
+        let text: String
+        private var number: Int64?
+
+        init(_ text: String) { self.text = text }
+        init(_ flag: Bool) { (text, number) = (flag ? "true" : "false", flag ? 1 : 0) }
+        init(_ number: Int64) { (text, self.number) = (String(number), number) }
+
+        static func == (one: Value, other: Value) -> Bool {
+            one.number == other.number && (one.number != nil || one.text == other.text)
+        }
+    }
 
     init(_ bytes: [UInt8]) throws(MigrationError) {
         guard let model = try KeyedArchive(parsing: bytes).root, model.className == "NSManagedObjectModel",
@@ -60,13 +74,13 @@ private struct ArchiveText {
                 default: try add(entity[key], at: "\(name)/\(key)")
                 }
             }
-            values["\(name)/class"] = entity.className
+            values["\(name)/class"] = entity.className.map { Value($0) }
         }
     }
 
     private mutating func addFields(of value: KeyedArchive.Value, at place: String) throws(MigrationError) {
         for key in value.keys { try add(value[key], at: "\(place)/\(key)") }
-        values["\(place)/class"] = value.className
+        values["\(place)/class"] = value.className.map { Value($0) }
     }
 
     private mutating func add(
@@ -78,35 +92,38 @@ private struct ArchiveText {
             throw .modelInvalid(
                 "The archive is nested without end.", place: place, remedy: "Compile the model again from its source.")
         }
-        if let text = plain(value) {
-            values[place] = text
+        if let plain = plain(value) {
+            values[place] = plain
         } else if let name = reference(value) {
-            values[place] = name
+            values[place] = Value(name)
         } else if let entries = value.entries {
-            values[place + "/class"] = value.className
+            values[place + "/class"] = value.className.map { Value($0) }
             for (key, entry) in entries { try add(entry, at: "\(place)/\(key)", depth: depth + 1) }
         } else if let elements = value.elements {
-            values[place + "/class"] = value.className
+            values[place + "/class"] = value.className.map { Value($0) }
             let isSet = value.className?.hasSuffix("Set") == true && value.className?.contains("Ordered") != true
             let inOrder = isSet ? elements.sorted { text($0).precedesInByteOrder(text($1)) } : elements
             for (position, element) in inOrder.enumerated() {
                 try add(element, at: "\(place)/\(position)", depth: depth + 1)
             }
         } else {
-            values[place + "/class"] = value.className
+            values[place + "/class"] = value.className.map { Value($0) }
             for key in value.keys { try add(value[key], at: "\(place)/\(key)", depth: depth + 1) }
         }
     }
 
     /// A value without parts, as text with its kind.
-    private func plain(_ value: KeyedArchive.Value) -> String? {
-        if let text = value.content.string { return text }
-        if let text = value.string { return "\(value.className ?? "") \(text)" }
-        if let flag = value.boolean { return flag ? "true" : "false" }
-        if let number = value.integer { return String(number) }
-        if let number = value.real { return "\(number)" }
-        if let bytes = value.content.data { return bytes.base64 }
-        if let bytes = value.data { return "\(value.className ?? "") \(bytes.base64)" }
+    private func plain(_ value: KeyedArchive.Value) -> Value? {
+        switch value.content {
+        case .string(let text): return Value(text)
+        case .boolean(let flag): return Value(flag)
+        case .integer(let number): return Value(number)
+        case .real(let number): return Value("\(number)")
+        case .data(let bytes): return Value(bytes.base64)
+        default: break
+        }
+        if let text = value.string { return Value("\(value.className ?? "") \(text)") }
+        if let bytes = value.data { return Value("\(value.className ?? "") \(bytes.base64)") }
         return nil
     }
 
@@ -127,5 +144,5 @@ private struct ArchiveText {
     ]
 
     /// What sorts the elements of a set.
-    private func text(_ value: KeyedArchive.Value) -> String { plain(value) ?? reference(value) ?? "" }
+    private func text(_ value: KeyedArchive.Value) -> String { plain(value)?.text ?? reference(value) ?? "" }
 }

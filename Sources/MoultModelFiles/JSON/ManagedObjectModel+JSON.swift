@@ -9,6 +9,7 @@ extension ManagedObjectModel {
         var model = JSONMembers()
         model.set("versionIdentifiers", versionIdentifiers)
         model.set("document", documentAttributes)
+        model.set("diagram", diagram)
         model.set("entities", entities, \.json)
         model.set("configurations", configurations, \.json)
         model.set("composites", composites, \.json)
@@ -35,7 +36,8 @@ extension ManagedObjectModel {
         unknown.inspect(
             model,
             [
-                "versionIdentifiers", "document", "entities", "configurations", "composites", "fetchRequestTemplates",
+                "versionIdentifiers", "document", "diagram", "entities", "configurations", "composites",
+                "fetchRequestTemplates",
             ])
         try self.init(
             entities: try model.objects("entities") { try EntityDescription($0, noting: &unknown) },
@@ -45,7 +47,7 @@ extension ManagedObjectModel {
                 try FetchRequestTemplate($0, noting: &unknown)
             },
             versionIdentifiers: try model.texts("versionIdentifiers"),
-            documentAttributes: try model.dictionary("document"))
+            documentAttributes: try model.dictionary("document"), diagram: try model.dictionary("diagram"))
         findings += unknown.findings
     }
 }

@@ -2,7 +2,6 @@ import MoultModel
 
 extension ManagedObjectModel {
     private static let identifierKey = "userDefinedModelVersionIdentifier"
-    /// `elements` holds the places of the diagram.
     private static let knownChildren: Set<String> = [
         "entity", "configuration", "fetchRequest", "composite", "compositeAttribute", "elements",
     ]
@@ -46,12 +45,26 @@ extension ManagedObjectModel {
                     FetchRequestTemplate($0, noting: &unknown)
                 },
                 versionIdentifiers: [root.text(.userDefinedModelVersionIdentifier) ?? ""],
-                documentAttributes: root.node.allAttributes.filter { $0.key != Self.identifierKey })
+                documentAttributes: root.node.allAttributes.filter { $0.key != Self.identifierKey },
+                diagram: Self.diagram(of: root))
         } catch let error as MigrationError {
             throw error
         } catch {
             throw MigrationError(.internal, "\(error)", remedy: "Report this.")
         }
+    }
+
+    private static let diagramKeys = ["positionX", "positionY", "width", "height"]
+
+    private static func diagram(of root: ModelElement) -> [String: String] {
+        let elements = root.children("elements").flatMap { $0.children("element") }.map(\.node.allAttributes)
+        let places = elements.compactMap { attributes in
+            attributes["name"].map { name in
+                let numbers = diagramKeys.map { key in attributes[key].flatMap { Double($0) == nil ? nil : $0 } ?? "0" }
+                return (name, numbers.joined(separator: " "))
+            }
+        }
+        return Dictionary(places, uniquingKeysWith: { first, _ in first })
     }
 
     /// The model as the XML of an `.xcdatamodel`'s `contents`; reading it again gives an equal model.
@@ -78,6 +91,15 @@ extension ManagedObjectModel {
             for composite in namingComposites.composites { try composite.write(to: &writer) }
             for configuration in configurations { try configuration.write(to: &writer) }
             for request in fetchRequestTemplates { try request.write(to: &writer) }
+            guard !diagram.isEmpty else { return }
+            try writer.element("elements", []) { writer in
+                for (name, place) in diagram.sorted(by: { $0.key < $1.key }).inEditorOrder(\.key) {
+                    let numbers = zip(Self.diagramKeys, place.split(separator: " ")).map {
+                        (key: $0, value: Optional(String($1)))
+                    }
+                    try writer.element("element", [(key: "name", value: Optional(name))] + numbers)
+                }
+            }
         }
         return writer.document
     }

@@ -24,7 +24,8 @@ open class NSAttributeDescription: NSPropertyDescription {
     open private(set) var validationWarnings: [Any] = []
     private var validation = AttributeDescription.Validation()
     private var usesScalarValueType: Bool?
-    private var elements: [AttributeDescription] = []
+    /// The parts of a composite attribute.
+    fileprivate func parts() throws -> [AttributeDescription] { [] }
     private var compositeName: String?
 
     /// The type of an attribute: `.string`, `.integer64`.
@@ -109,17 +110,16 @@ open class NSAttributeDescription: NSPropertyDescription {
             (try? MoultModel.Predicate(parsing: $0.predicate)).map { NSPredicate(moult: $0) }
         }
         usesScalarValueType = value.usesScalarValueType
-        elements = value.elements
         compositeName = value.compositeName
     }
 
     func value() throws -> AttributeDescription {
         let place = "\(owner?.name ?? "").\(name)"
         let type = MoultModel.AttributeType(rawValue: Int32(attributeType.rawValue)) ?? .undefined
-        return AttributeDescription(
+        return try AttributeDescription(
             name: name, type: type, isOptional: isOptional, isTransient: isTransient, derivation: derivation,
-            compositeName: compositeName, elements: elements,
-            defaultValue: try storedDefault(type, place),
+            compositeName: compositeName, elements: parts(),
+            defaultValue: storedDefault(type, place),
             allowsExternalBinaryDataStorage: allowsExternalBinaryDataStorage,
             preservesValueInHistoryOnDeletion: preservesValueInHistoryOnDeletion,
             allowsCloudEncryption: allowsCloudEncryption, valueTransformerName: valueTransformerName,
@@ -147,5 +147,35 @@ open class NSDerivedAttributeDescription: NSAttributeDescription {
 
     override var derivation: AttributeDescription.Derivation? {
         derivationExpression.map { AttributeDescription.Derivation(expression: $0.expression.format) }
+    }
+}
+
+/// An attribute of several attributes that are stored together.
+open class NSCompositeAttributeDescription: NSAttributeDescription {
+    /// The attributes that it consists of; they may be composite themselves.
+    open var elements: [NSAttributeDescription] = [] { willSet { owner?.willChange() } }
+
+    /// A composite attribute without a name.
+    public override init() {
+        super.init()
+        attributeType = .compositeAttributeType
+    }
+
+    fileprivate override func parts() throws -> [AttributeDescription] { try elements.map { try $0.value() } }
+}
+
+extension NSAttributeDescription {
+    /// The attribute as an object of its class.
+    static func of(_ value: AttributeDescription) -> NSAttributeDescription {
+        if let derivation = value.derivation {
+            let derived = NSDerivedAttributeDescription(value)
+            derived.derivationExpression = (try? MoultModel.Expression(parsing: derivation.expression))
+                .map { NSExpression(moult: $0) }
+            return derived
+        }
+        guard value.type == .composite else { return NSAttributeDescription(value) }
+        let composite = NSCompositeAttributeDescription(value)
+        composite.elements = value.elements.map(of)
+        return composite
     }
 }

@@ -112,13 +112,7 @@ open class NSEntityDescription: NSObject {
         userInfo = value.userInfo
         uniquenessConstraints = value.uniquenessConstraints
         properties =
-            value.attributes.map { attribute -> NSPropertyDescription in
-                guard let derivation = attribute.derivation else { return NSAttributeDescription(attribute) }
-                let derived = NSDerivedAttributeDescription(attribute)
-                derived.derivationExpression = (try? MoultModel.Expression(parsing: derivation.expression))
-                    .map { NSExpression(moult: $0) }
-                return derived
-            } + value.relationships.map(NSRelationshipDescription.init)
+            value.attributes.map(NSAttributeDescription.of) + value.relationships.map(NSRelationshipDescription.init)
             + value.fetchedProperties.map(NSFetchedPropertyDescription.init)
     }
 

@@ -209,6 +209,36 @@ import Testing
         try compare(decompiled: sources, compiled)
     }
 
+    /// Of the sources of one bundle with many versions, which are much alike, the quick tests take some.
+    @Test func `a source comes back from its compiled form`() throws {
+        let scratch = try ScratchFolder()
+        var (pairs, sources, findings): ([String], Set<Data>, [Finding]) = ([], [], [])
+        for (number, path) in Corpus.paths(where: { $0.hasSuffix(".xcdatamodel") }).enumerated() {
+            guard Tier.matrix.isAsked || number.isMultiple(of: 12),
+                sources.insert(bytes(path + "/contents") + bytes(path + "/elements")).inserted
+            else { continue }
+            let first = try #require(CompiledModel(compiling: path).files.first)
+            let model = try ManagedObjectModel(compiled: first.bytes, findings: &findings)
+            let own = scratch.path + "/\(number)"
+            try FileManager.default.createDirectory(atPath: own + ".xcdatamodel", withIntermediateDirectories: true)
+            for file in try SourceFiles(model, defaults: SourceFiles.documentDefaults).files {
+                try file.text.write(
+                    toFile: own + ".xcdatamodel/" + file.path, atomically: true, encoding: .utf8)
+            }
+            let again = try #require(CompiledModel(compiling: own + ".xcdatamodel").files.first)
+            try Data(first.bytes).write(to: URL(fileURLWithPath: own + ".1"))
+            try Data(again.bytes).write(to: URL(fileURLWithPath: own + ".2"))
+            pairs += [own + ".1", own + ".2"]
+        }
+        // The source of a decimal number's default says 0 or 0.0; the model has a zero.
+        let zeros = /\/property [^\t]*\/NSDefaultValue\/NS\.exponent: \["int", "0"\] and \["int", "-1"\]/
+        let others = try python(pairs).filter { answer in
+            answer != "equal" && !answer.split(separator: "\t").allSatisfy { $0.wholeMatch(of: zeros) != nil }
+        }
+        print("\(pairs.count / 2) sources compiled, decompiled and compiled again")
+        #expect(pairs.count > 30 && others.isEmpty, "\(others)")
+    }
+
     /// By readers in Python: each source with the model that it was written from, and each model compiled from it.
     private func compare(decompiled sources: [String], _ compiled: [String]) throws {
         let differences = try python(sources, "models.py").filter { $0 != "equal" }
@@ -273,6 +303,22 @@ import Testing
         }
         print("\(equal) sources written as Xcode has written them")
         #expect(equal > 40 && others.isEmpty, "\(others)")
+    }
+
+    @Test func `the diagram of a source is written as Xcode has written it`() throws {
+        // A few old files have the entities in another order.
+        func diagram(_ text: String) -> [Substring] {
+            text.split(separator: "\n").filter { $0.contains(/<.?elements?[ >]/) }.sorted()
+        }
+        var texts: Set<String> = []
+        for path in Corpus.paths(where: { $0.hasSuffix(".xcdatamodel/contents") }) {
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            guard !diagram(text).isEmpty, texts.insert(text).inserted else { continue }
+            var findings: [Finding] = []
+            let model = try ManagedObjectModel(xmlContents: Array(text.utf8), file: path, findings: &findings)
+            #expect(diagram(try model.xmlContents()) == diagram(text), "\(path)")
+        }
+        #expect(texts.count > 100)
     }
 
     private static func withUsualDefaults(_ text: String) -> String {

@@ -53,6 +53,33 @@ import Testing
         #expect(ann.value(forKey: "searchName") as? String == "ann")
     }
 
+    @Test("NSCompositeAttributeDescription().elements")
+    func composite() throws {
+        let model = Library.model { person, _ in
+            let address = NSCompositeAttributeDescription()
+            address.name = "address"
+            address.isOptional = true
+            address.elements = ["street", "city"].map { name in
+                let element = NSAttributeDescription()
+                (element.name, element.type, element.isOptional) = (name, .string, true)
+                return element
+            }
+            person.properties.append(address)
+        }
+        let container = try Library.container(model, at: url)
+        let ann = Library.person("Ann", in: container.viewContext)
+        ann.setValue(["street": "Main", "city": "Oslo"], forKey: "address")
+        try container.viewContext.save()
+        let columns = try ChildProcess.run(
+            "sqlite3", [url.path, "SELECT name FROM pragma_table_info('ZPERSON') WHERE name LIKE '%CITY%'"])
+        #expect(columns.output.contains("CITY"))
+        let stored = container.managedObjectModel.entitiesByName["Person"]?.attributesByName["address"]
+        #expect((stored as? NSCompositeAttributeDescription)?.elements.map(\.name) == ["street", "city"])
+        let request = NSFetchRequest<NSManagedObject>(entityName: "Person")
+        request.predicate = NSPredicate(format: "address.city == %@", "Oslo")
+        #expect(try container.viewContext.count(for: request) == 1)
+    }
+
     @Test("derived attribute that counts a relationship")
     func derivedCount() throws {
         let model = Library.model { person, _ in
