@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// A stage that keeps objects in `willMigrate`, deletes them, and inserts others in `didMigrate`.
-@Suite struct CapturedObjectsTests {
+///
+/// The tests run one after another: a plan keeps what it read in a static variable, as apps write it.
+@Suite(.serialized) struct CapturedObjectsTests {
     enum V1: VersionedSchema {
         static var versionIdentifier: Schema.Version { Schema.Version(1, 0, 0) }
         static var models: [any PersistentModel.Type] { [Person.self] }
