@@ -98,8 +98,10 @@ enum BenchmarkModel {
     // MARK: - Words for changes
 
     private static func adding(_ name: String, to attributes: [AttributeDescription]) -> [AttributeDescription] {
-        attributes + [AttributeDescription(name: name, type: .string)]
+        attributes + [text(name)]
     }
+
+    static func text(_ name: String) -> AttributeDescription { AttributeDescription(name: name, type: .string) }
 
     private static func renaming(_ name: String, to newName: String, in attributes: [AttributeDescription])
         -> [AttributeDescription]
@@ -110,7 +112,7 @@ enum BenchmarkModel {
         }
     }
 
-    private static func changing(
+    static func changing(
         _ name: String, in attributes: [AttributeDescription], _ change: (inout AttributeDescription) -> Void
     ) -> [AttributeDescription] {
         attributes.map { attribute in

@@ -53,10 +53,7 @@ extension Benchmarks {
         ]
     }
 
-    /// The program `moult` beside this one.
-    var moult: String {
-        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/moult"
-    }
+    var moult: String { settings.moult }
 
     func commandLine() throws -> [Figure] {
         guard FileManager.default.isExecutableFile(atPath: moult) else {

@@ -25,8 +25,8 @@ final class Benchmarks {
             "\(settings.rows) rows, \(store.size / 1_000_000) MB, made in \((Clock.now - begun).decimals(1)) s; "
                 + "\(settings.rounds) rounds; sqlite3 \(Connection.version); "
                 + "\(ProcessInfo.processInfo.activeProcessorCount) cores")
-        group("in-place") { try inPlace(store) }
-        group("rebuild") { try rebuild(store, "required") + rebuild(store, "widened") }
+        group("changes") { try changes(store) }
+        group("peers") { try peers(store) }
         group("backup") { try backup(store) }
         group("chain") { try chain(store) }
         group("planning") { try planning() }

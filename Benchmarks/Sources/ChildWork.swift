@@ -14,14 +14,12 @@ enum ChildWork {
         if !["objects", "models"].contains(arguments.first) { Connection.keepNoMemoryStatistics() }
         switch (arguments.first, arguments.dropFirst().first, arguments.dropFirst(2).first) {
         case ("migrate", let store?, let change?):
-            try migrate(
-                store, change, inPlace: arguments.contains("--in-place"), isDeferred: arguments.contains("--deferred"),
-                normalises: arguments.contains("--normalise"))
+            try migrate(store, change, isDeferred: arguments.contains("--deferred"))
         case ("budget", let work?, let store?):
             let rest = arguments.dropFirst(3)
             try BudgetWork.run(rest.first ?? "", store, work == "call" ? Double(rest.last ?? "") ?? 0 : nil)
         case ("backup", let store?, _): try backUp(store)
-        case ("alter", let store?, _): try alter(store)
+        case ("statements", let store?, let statements?): try execute(statements, on: store)
         case ("compile", let bundle?, _): try compile(bundle)
         case ("export", let store?, let folder?): try export(store, to: folder)
         case ("objects", let work?, let store?):
@@ -36,14 +34,11 @@ enum ChildWork {
     }
 
     /// Everything `moult migrate` does, from the look at the store to the history's entry.
-    private static func migrate(
-        _ store: String, _ name: String, inPlace: Bool, isDeferred: Bool, normalises: Bool
-    ) throws {
+    private static func migrate(_ store: String, _ name: String, isDeferred: Bool) throws {
         let change = try BenchmarkModel.change(named: name)
         let begun = Clock.now
         var options = PreparedMigration.Options(answers: change.answers)
         options.defersWork = isDeferred
-        options.choice = inPlace ? .inPlace : normalises ? .normalised : .cheapest
         let prepared = try PreparedMigration(store, versions: change.versions, options: options)
         guard let migration = try prepared.migration() else { return }
         try run(migration, on: store, since: begun)
@@ -84,19 +79,12 @@ enum ChildWork {
             ]).compact)
     }
 
-    /// The ALTERs of the change in place and nothing else, with the connection set as the engine sets its own.
-    private static func alter(_ store: String) throws {
+    /// Statements in one transaction and nothing else, with the connection set as the engine sets its own.
+    private static func execute(_ statements: String, on store: String) throws {
         let connection = try Connection(store, mode: .readWrite)
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT; PRAGMA synchronous = FULL")
         let begun = Clock.now
-        try connection.execute(
-            """
-            BEGIN IMMEDIATE;
-            ALTER TABLE ZITEM RENAME COLUMN ZNOTE TO ZREMARK;
-            ALTER TABLE ZITEM ADD COLUMN ZTAG VARCHAR;
-            COMMIT;
-            PRAGMA wal_checkpoint(TRUNCATE)
-            """)
+        try connection.execute("BEGIN IMMEDIATE; \(statements); COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
         print(JSONValue.object([.init("run", .double(Clock.now - begun))]).compact)
         connection.close()
     }

@@ -14,6 +14,8 @@ struct Command {
         var seconds: Double
         /// Of all its threads, in the program and in the system for it: what else the machine does counts little.
         var processorSeconds: Double
+        /// What the process gave the system to write to a disk (`man 2 getrusage`, in blocks of 512 bytes).
+        var bytesWritten: Int64
         var output: String
 
         /// The line of JSON that a child prints.
@@ -63,7 +65,7 @@ struct Command {
         guard status & 0x7f == 0, status >> 8 & 0xff <= 1 else { throw failure(try text(errors)) }
         return Result(
             seconds: seconds, processorSeconds: usage.ru_utime.seconds + usage.ru_stime.seconds,
-            output: try text(output))
+            bytesWritten: Int64(usage.ru_oublock) * 512, output: try text(output))
     }
 
     private func failure(_ message: String) -> MigrationError {

@@ -15,7 +15,7 @@ struct Figure {
         case none
     }
 
-    enum Unit: String { case seconds, milliseconds, mebibytes }
+    enum Unit: String { case seconds, milliseconds, mebibytes, bytes }
 
     var name: String
     var ours: [Double]
@@ -69,6 +69,7 @@ struct Figure {
         case .seconds: value.decimals(3) + " s"
         case .milliseconds: value.decimals(1) + " ms"
         case .mebibytes: value.decimals(1) + " MiB"
+        case .bytes: value.decimals(1) + " B"
         }
     }
 

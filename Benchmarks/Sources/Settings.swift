@@ -15,7 +15,9 @@ struct Settings {
     var results = "Benchmarks/results.json"
     /// A part of the names of the groups to run; all of them when empty.
     var only = ""
-    /// The one kind of migration of the group "budget" to run; all of them when empty.
+    /// The program that the groups "changes", "peers" and "command" run; by default the one beside this.
+    var moult = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/moult"
+    /// The one kind of change of the groups "changes", "peers" and "budget" to run; all of them when empty.
     var kind = ""
     /// The beginnings of the commands of the group "growth" to measure, separated by commas; all of them when empty.
     var verbs: [String] = []
@@ -34,13 +36,14 @@ struct Settings {
             case "--scratch": scratch = rest.popFirst() ?? scratch
             case "--results": results = rest.popFirst() ?? results
             case "--only": only = rest.popFirst() ?? ""
+            case "--moult": moult = rest.popFirst() ?? moult
             case "--kind": kind = rest.popFirst() ?? ""
             case "--verbs": verbs = (rest.popFirst() ?? "").split(separator: ",").map(String.init)
             default:
                 throw MigrationError(
                     .usage, "There is no option \(word).",
                     remedy:
-                        "Use --rows N, --rounds N, --quick, --no-large, --only GROUP, --kind KIND, --verbs WORDS, --scratch FOLDER, --results FILE."
+                        "Use --rows N, --rounds N, --quick, --no-large, --only GROUP, --kind KIND, --verbs WORDS, --moult FILE, --scratch FOLDER, --results FILE."
                 )
             }
         }

@@ -213,14 +213,19 @@ extension MigrationRun {
     }
 
     /// Waits for the proof and gives the backup its name; a frugal run keeps none.
-    func finish(_ draft: BackupFolder.Draft, _ proof: BackgroundWork<BackupFolder.Proof>) throws -> StoreBackup? {
+    ///
+    /// - Parameter phase: the one that the run is in.
+    func finish(
+        _ draft: BackupFolder.Draft, _ proof: BackgroundWork<BackupFolder.Proof>,
+        during phase: MigrationProgress.Phase = .change
+    ) throws -> StoreBackup? {
         let proof = try proof.wait()
         bytes += proof.size
         guard !options.isFrugal else { return nil }
         let backup = try named { try backups.finish(draft, proof, naming: $0) }
         let start = migration.span.lowerBound
         observer.spanning(start...start)
-            .report(.change, 1, rows: observer.totalRows, "Made the backup \(backup.name)", isBeside: true)
+            .report(phase, 1, rows: observer.totalRows, "Made the backup \(backup.name)", isBeside: true)
         return backup
     }
 
@@ -306,13 +311,21 @@ extension MigrationRun {
             }
             defer { if isRead { try? lock.connection.detach("source") } }
             var backup: StoreBackup?
-            try changeInOneTransaction { backup = try measure(.backup) { try finish(draft, proof) } }
+            try changeInOneTransaction { isVerified in
+                // A draft that is not sound explains whatever was found by comparing with it.
+                guard isVerified else {
+                    _ = try proof.wait()
+                    return
+                }
+                backup = try measure(.backup) { try finish(draft, proof, during: .verify) }
+            }
             return backup
         }
     }
 
-    /// - Parameter changed: called when the script has run, before the new store is verified.
-    private func changeInOneTransaction(_ changed: () throws -> Void = {}) throws {
+    /// - Parameter ended: called when the verification has ended, before the commit, with whether it has found nothing. The
+    ///   backup is proven meanwhile, on the other core.
+    private func changeInOneTransaction(_ ended: (_ isVerified: Bool) throws -> Void = { _ in }) throws {
         let connection = lock.connection
         try connection.registerCoreDataStubs()
         for function in migration.functions { try connection.register(function) }
@@ -320,9 +333,12 @@ extension MigrationRun {
         try connection.execute("BEGIN IMMEDIATE")
         do {
             try measure(.change) { try runner.run(on: connection) }
-            try changed()
             try migration.settleLosses()
-            try verify(migration, connection)
+            do { try verify(migration, connection) } catch {
+                try ended(false)
+                throw error
+            }
+            try ended(true)
             guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
             journal.state = .committing
             journal.losses = migration.ledger.losses

@@ -46,9 +46,11 @@ extension RunEstimate {
         let isOfCatalogue = migration.script.isInPlace
         if isOfCatalogue || migration.staysInStore {
             let copied = migration.script.needsBackup ? size : 0
+            // The backup is proven beside both, and the commit waits for it.
+            let verification = isOfCatalogue ? 1e-3 : size * (WorkCost.verify + WorkCost.soundness)
             self.init([
-                .backup: copied * WorkCost.backup, .change: max(work + 1e-3, copied * WorkCost.proof),
-                .verify: isOfCatalogue ? 1e-3 : size * (WorkCost.verify + WorkCost.soundness),
+                .backup: copied * WorkCost.backup, .change: work + 1e-3,
+                .verify: max(verification, copied * WorkCost.proof - work),
                 .commit: keepsNothing ? 0 : isOfCatalogue ? 1e-2 : 1e-2 + work,
             ])
             return
