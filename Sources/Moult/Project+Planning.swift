@@ -52,6 +52,7 @@ extension Project {
         let rebuilds = options.normalises || options.budget != nil
         preparation.choice = options.isInPlace ? .inPlace : rebuilds ? .normalised : .cheapest
         preparation.comparesStores = options.comparesStores
+        preparation.comparesUnwritten = options.comparesUnwrittenTables
         preparation.continuesEarlierCall = options.budget != nil
         return try PreparedMigration(store, versions: versions, to: version, options: preparation)
     }

@@ -33,6 +33,8 @@ package struct PreparedMigration: Sendable {
         package var allowsCloudKit: Bool
         /// Whether the new store is compared with the old one; where not, only the soundness of its pages is checked.
         package var comparesStores = true
+        /// Whether the rows of tables that no page says were written to are compared too.
+        package var comparesUnwritten = false
         /// Entries of the metadata that the new store gets in the commit of the migration, beside those of the old one.
         package var metadataEntries: [String: PropertyList] = [:]
         /// Whether this is one of several commits on the way to a version.
@@ -234,6 +236,7 @@ package struct PreparedMigration: Sendable {
             options.choice,
             system: system)
         if case .none = pass.work { migration.leavesSchema() }
+        if options.comparesUnwritten { migration.verifyChanged = nil }
         if !options.comparesStores { migration.verifyPagesOnly() }
         migration.metadataEntries = options.metadataEntries
         let registry = options.registry

@@ -13,7 +13,11 @@ package struct RollbackJournal {
     private(set) var isCut = false
     /// Bytes that the database had before the transaction; SQLite gives it that size. 0 without a header.
     package private(set) var databaseSize: Int64 = 0
-    private var hasFirstPage = false
+    /// The pages that SQLite plays back.
+    private var pages: Set<Int> = []
+    private var hasFirstPage: Bool { pages.contains(1) }
+    /// Whether nothing follows the last page that it counts but the header of a next part.
+    private var isEven = false
     /// Whether nothing but its header says that it is spent, which is zeros.
     private var isZeroed = false
 
@@ -50,6 +54,7 @@ package struct RollbackJournal {
             if records > most { return }
             (end, isSynchronised) = (place, named > 0 && named != 0xffff_ffff)
             place = (place + step - 1) / step * step
+            isEven = place + step >= size
         }
         guard size > 0 else { return }
         let tail = try system.bytes(of: path, from: max(size - 8, 0), count: min(size, 8))
@@ -59,6 +64,10 @@ package struct RollbackJournal {
         // the change counter is on it.
         isCut = size != end || isSynchronised && !hasFirstPage
     }
+
+    /// The pages that the transaction has changed so far, without new ones and free ones that it has taken into use; nil if
+    /// the journal may have more than can be read.
+    var changedPages: Set<Int>? { isEven && readable == count ? pages : nil }
 
     /// What SQLite leaves out when it plays the journal back, in a sentence; nil if nothing, or if it is spent.
     package var playbackFault: String? {
@@ -108,7 +117,7 @@ package struct RollbackJournal {
             let sum = stride(from: page - 200, to: 0, by: -200).reduce(nonce) { $0 + Int(record[4 + $1]) }
             guard record.number32(page + 4) == sum & 0xffff_ffff else { return false }
             readable += 1
-            if number == 1 { hasFirstPage = true }
+            pages.insert(number)
             place += Int64(page + 8)
         }
         return true

@@ -62,6 +62,21 @@ extension Connection {
     /// Rows changed since the connection was opened.
     package var totalChanges: Int64 { sqlite3_total_changes64(handle) }
     package var isInTransaction: Bool { handle != nil && sqlite3_get_autocommit(handle) == 0 }
+    /// Writes the pages that the open transaction has changed to the WAL, or to the database after its journal.
+    ///
+    /// A page that a statement is reading stays in memory, and so does the first page.
+    ///
+    /// - Returns: whether no statement was reading.
+    package func flushPages() throws -> Bool {
+        var statement = sqlite3_next_stmt(handle, nil)
+        while let next = statement {
+            if sqlite3_stmt_busy(next) != 0 { return false }
+            statement = sqlite3_next_stmt(handle, next)
+        }
+        try check(sqlite3_db_cacheflush(handle))
+        return true
+    }
+
     /// The bytes that all of SQLite uses in this process, and the most it has used.
     package static var memory: (used: Int64, highest: Int64) { (sqlite3_memory_used(), sqlite3_memory_highwater(0)) }
     package static var version: String { String(cString: sqlite3_libversion()) }

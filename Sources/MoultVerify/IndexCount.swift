@@ -15,12 +15,15 @@ package struct IndexCount: Sendable, Equatable {
     /// stale. Then the indexes are the only evidence of the rows, and must not be made again.
     package fileprivate(set) var lacksRows = false
 
-    /// All of a database, table by table.
+    /// All of a database, or of some tables, table by table.
     ///
     /// - Throws: `unsupported` where an index needs what only the app knows.
-    package static func differences(_ connection: Connection, schema: String = "main") throws -> [IndexCount] {
+    package static func differences(
+        _ connection: Connection, schema: String = "main", of chosen: [String]? = nil
+    ) throws -> [IndexCount] {
         let name = schema.quotedName
-        let tables = Set(try connection.catalogue(schema: schema).tables.filter { !$0.isVirtual }.map(\.name))
+        var tables = Set(try connection.catalogue(schema: schema).tables.filter { !$0.isVirtual }.map(\.name))
+        if let chosen { tables.formIntersection(chosen) }
         let indexes = try connection.rows(
             """
             SELECT m.name, i.name FROM \(name).sqlite_master AS m, pragma_index_list(m.name, ?) AS i

@@ -58,15 +58,21 @@ package struct StoreVerifier {
 
     /// SQLite's own check of every page: `quick_check`, or `integrity_check`, which compares indexes with tables too.
     ///
-    /// - Parameter known: the indexes that do not match their tables, where that has been found already.
-    package func pages(full: Bool = false, indexes known: [IndexFault]? = nil) throws -> [Finding] {
+    /// - Parameters:
+    ///   - tables: to look at these and their indexes alone; nil for all pages.
+    ///   - known: the indexes that do not match their tables, where that has been found already.
+    package func pages(
+        full: Bool = false, of tables: [String]? = nil, indexes known: [IndexFault]? = nil
+    ) throws -> [Finding] {
         let check = full && known == nil ? "integrity_check" : "quick_check"
-        let messages = try connection.rows("PRAGMA \(schema.quotedName).\(check)(20)") { $0.text(0) ?? "" }
-        let isWell = messages == ["ok"]
+        let messages = try (tables?.map(\.quotedName) ?? ["20"]).flatMap { limit in
+            try connection.rows("PRAGMA \(schema.quotedName).\(check)(\(limit))") { $0.text(0) ?? "" }
+        }
+        let isWell = messages.allSatisfy { $0 == "ok" }
         // Damaged pages may end the reading; they are named all the same.
         let indexes = known ?? (full && !isWell ? (try? IndexFault.all(connection, schema: schema)) ?? [] : [])
-        let others = isWell ? [] : messages.filter { message in !indexes.contains { message.isAbout($0.index) } }
-        let counts = others.isEmpty ? try IndexCount.differences(connection, schema: schema) : []
+        let others = messages.filter { message in message != "ok" && !indexes.contains { message.isAbout($0.index) } }
+        let counts = others.isEmpty ? try IndexCount.differences(connection, schema: schema, of: tables) : []
         let damaged = counts.filter(\.isDamage)
         let faults = indexes.filter { fault in !damaged.contains { $0.index == fault.index.name } }
         let stale = counts.filter { count in !count.isDamage && !faults.contains { $0.index.name == count.index } }

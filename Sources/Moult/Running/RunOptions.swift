@@ -32,6 +32,9 @@ public struct RunOptions: Sendable {
     public var acceptedLosses = AcceptedLosses.none
     /// Whether the new store is compared with the old one, row by row; without it only its pages are checked.
     public var comparesStores = true
+    /// Whether the rows of tables that were not written to are compared too. Otherwise their pages, of which none is in
+    /// SQLite's log or journal, are the proof that they are unchanged.
+    public var comparesUnwrittenTables = false
     /// Whether to migrate a store that is mirrored to CloudKit.
     public var allowsCloudKit = false
     /// Whether to write version hashes that are not certain.

@@ -11,8 +11,10 @@ extension Verb {
         discussion: """
             Each table changes in the cheapest safe way; moult plan says which. If no table is rebuilt, the store itself
             is changed in one transaction, next to its backup. Otherwise a copy is changed, and its pages are copied back
-            in one transaction. Either way every row is compared with the backup before the commit. With --normalise
-            every table that changes is rebuilt, with its columns in the order of a new store.
+            in one transaction. Before the commit every row is compared with the backup. Where the store itself is
+            changed, a table needs no comparison if none of its pages was written: these are read from SQLite's log or
+            journal, not from what Moult meant to do. --verify full compares its rows too. With --normalise every table
+            that changes is rebuilt, with its columns in the order of a new store.
 
             If interrupted at any moment, the store is the complete old one or the complete new one. With --dry-run
             everything is done and verified on a copy in a scratch folder; the store and its folder are unchanged.
@@ -50,7 +52,7 @@ extension Verb {
     ) { try migrate($0, $1) }
 
     static let migrateOptions: [Option] = [
-        .model, .target, .dryRun, .stops, .budget, .answers, .mapping, .plan, .inPlace, .normalise, .deferred, .frugal,
+        .model, .target, .dryRun, .stops, .budget, .answers, .mapping, .plan, .inPlace, .normalise, .deferred, .verify, .frugal,
         .makeRoom, .again, .acceptLosses,
         .cloudKit,
         .experimental,
@@ -130,6 +132,10 @@ extension Option {
     static let plan = value(
         "plan", "FILE", "A plan kept from moult plan --json; refused if the store has changed since.",
         completes: .files)
+    static let verify = value(
+        "verify", "WHAT",
+        "changed (the default): compare the rows of tables that were written to; full: those of all tables.",
+        completes: .words(["changed", "full"]))
     static let makeRoom = flag(
         "make-room", "If space is short, remove expired backups and continue without keeping one.")
     static let again = flag(

@@ -72,6 +72,16 @@ extension Option {
 }
 
 extension Invocation {
+    private var comparesUnwritten: Bool {
+        get throws {
+            switch self[value: .verify] {
+            case nil, "changed": false
+            case "full": true
+            case let other?: throw wrong("--verify is changed or full, not \(other).")
+            }
+        }
+    }
+
     /// The versions of the model and all that the arguments say of a migration, but for the store.
     func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
         if self[.inPlace], self[.normalise] { throw wrong("--in-place and --normalise exclude each other.") }
@@ -94,6 +104,7 @@ extension Invocation {
             stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
         options.defersWork = self[.deferred]
+        options.comparesUnwritten = try comparesUnwritten
         options.continuesEarlierCall = self[value: .budget] != nil
         options.choice =
             self[.inPlace] ? .inPlace : self[.normalise] || options.continuesEarlierCall ? .normalised : .cheapest

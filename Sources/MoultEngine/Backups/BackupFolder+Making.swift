@@ -122,11 +122,17 @@ extension BackupFolder {
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(path) }
     }
 
-    /// Synchronises a draft that no connection writes to, checks it and computes its SHA-256.
-    func prove(_ draft: Draft) throws -> Proof {
-        try system.synchronise(draft.store)
-        try Self.checkSoundness(of: draft.store, for: draft.reason, place: draft.source)
-        return try Proof(of: draft.store, system)
+    /// Synchronises a draft that no connection writes to and computes its SHA-256, while SQLite checks it on the other core.
+    func prove(_ draft: Draft, isSequential: Bool = false) throws -> Proof {
+        let check = BackgroundWork(isSequential: isSequential) {
+            try Self.checkSoundness(of: draft.store, for: draft.reason, place: draft.source)
+        }
+        let proof = Result {
+            try system.synchronise(draft.store)
+            return try Proof(of: draft.store, system)
+        }
+        try check.wait()
+        return try proof.get()
     }
 
     /// Checks a file that no connection writes to.

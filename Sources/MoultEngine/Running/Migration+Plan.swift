@@ -39,6 +39,7 @@ extension Migration {
             longestQuestion = VerificationPiece.longest(of: verification)
             verificationPieces = { try VerificationPiece.all(of: verification, dividedOver: $0) }
             verifyPages = verification.verifyPages
+            verifyChanged = verification.verifyChanged
         }
     }
 }
@@ -52,6 +53,8 @@ package struct StoreVerification: Sendable {
     /// Whether code has run, which may have left required values out; no inferred mapping does.
     private var followsCode: Bool
     private let system: any System
+    /// The tables that the transaction has not written to; nil if all are asked.
+    private var unwritten: UnwrittenTables?
 
     init(
         _ plan: BoundPlan, store: String, keeping kept: StoreScript.Kept = .init(), followsCode: Bool = true,
@@ -62,6 +65,13 @@ package struct StoreVerification: Sendable {
         self.kept = kept
         self.followsCode = followsCode
         self.system = system
+    }
+
+    /// As ``verify(_:)`` in a transaction on the store itself, without what the pages of unwritten tables say.
+    func verifyChanged(_ connection: Connection) throws {
+        var verification = self
+        verification.unwritten = try UnwrittenTables(connection, system)
+        try verification.verify(connection)
     }
 
     /// `main` is the new store, `source` the old one.
@@ -115,7 +125,17 @@ package struct StoreVerification: Sendable {
     }
 
     /// What the rows of the old store have to be in the new one.
-    var expectation: MigrationExpectation { MigrationExpectation(plan, keeping: kept.definitions.mapValues(\.columns)) }
+    var expectation: MigrationExpectation {
+        let all = MigrationExpectation(plan, keeping: kept.definitions.mapValues(\.columns))
+        return unwritten?.remaining(of: all) ?? all
+    }
+
+    /// What the rows of the new store are asked, and what those of the old one are asked to tell a new fault from an old.
+    var questions: (new: StoreShape, old: StoreShape) {
+        let new = StoreShape(plan.destination, withObjects: false)
+        let old = StoreShape(plan.source, withObjects: false)
+        return unwritten?.remaining(of: new, old) ?? (new, old)
+    }
 
     private func verifyMetadata(_ connection: Connection) throws {
         let metadata = try StoreMetadata(from: connection)
@@ -129,7 +149,8 @@ package struct StoreVerification: Sendable {
     // MARK: - In pieces
 
     func verifyPages(_ connection: Connection) throws {
-        try refuse(StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false)).pages())
+        let verifier = StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false))
+        try refuse(verifier.pages(of: unwritten?.written))
     }
 
     func verifyStructure(_ connection: Connection) throws {
@@ -154,8 +175,8 @@ package struct StoreVerification: Sendable {
         _ violations: [StoreVerifier.Violation], by check: StoreVerifier.RowCheck, over connection: Connection
     ) throws {
         guard !violations.isEmpty else { return }
-        let shape = StoreShape(plan.source, withObjects: false)
-        let before = try StoreVerifier(connection, shape: shape, schema: "source", countsStrangers: true).rows(check) {
+        let verifier = StoreVerifier(connection, shape: questions.old, schema: "source", countsStrangers: true)
+        let before = try verifier.rows(check) {
             try externalFileExists($0, connection)
         }
         let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }

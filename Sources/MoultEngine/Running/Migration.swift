@@ -47,7 +47,13 @@ package struct Migration: Sendable {
     package var precondition: @Sendable (Connection) throws -> Void
     /// Throws where the new store is not what it should be: `main` is the new store, the schema `source` the old one.
     /// In place there is no `source`.
-    package var verify: @Sendable (Connection) throws -> Void
+    package var verify: @Sendable (Connection) throws -> Void {
+        // Whoever asks for something else asks it of everything.
+        didSet { verifyChanged = nil }
+    }
+    /// `verify` in a transaction on the store itself, without the tables that the transaction has not written to; nil if
+    /// all is asked.
+    var verifyChanged: (@Sendable (Connection) throws -> Void)?
     /// `verify` piece by piece, but for the pages, for a run that may end between them: nil if it is all or nothing.
     var verificationPieces: (@Sendable (Connection) throws -> [VerificationPiece])?
     /// The longest of these pieces; nil if there are none.

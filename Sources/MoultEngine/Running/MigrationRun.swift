@@ -146,7 +146,9 @@ extension MigrationRun {
 
     /// The draft is verified on the other core while the script reads it; both only read.
     private func prove(_ draft: BackupFolder.Draft) -> BackgroundWork<BackupFolder.Proof> {
-        BackgroundWork(isSequential: options.isSequential) { [backups] in try backups.prove(draft) }
+        BackgroundWork(isSequential: options.isSequential) { [backups, options] in
+            try backups.prove(draft, isSequential: options.isSequential)
+        }
     }
 
     private func changeOnCopy() throws -> StoreBackup? { try withDraft(changeOnCopy(of:)) }
@@ -194,7 +196,8 @@ extension MigrationRun {
         do {
             try measure(.verify) {
                 let isLast = pass.next == nil && pass.steps.isEmpty
-                try observer.watching(connection, as: isLast ? .verify : nil) { try pass.verify(connection) }
+                let verify = connection.isInTransaction ? pass.verifyChanged ?? pass.verify : pass.verify
+                try observer.watching(connection, as: isLast ? .verify : nil) { try verify(connection) }
             }
             try pass.writeMetadataEntries(connection)
         } catch let error as MigrationError where error.code == .cancelled {

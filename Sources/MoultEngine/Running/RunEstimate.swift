@@ -47,7 +47,8 @@ extension RunEstimate {
         if isOfCatalogue || migration.staysInStore {
             let copied = migration.script.needsBackup ? size : 0
             // The backup is proven beside both, and the commit waits for it.
-            let verification = isOfCatalogue ? 1e-3 : size * (WorkCost.verify + WorkCost.soundness)
+            let isWhole = migration.script.writesRows || migration.verifyChanged == nil
+            let verification = isOfCatalogue ? 1e-3 : isWhole ? size * (WorkCost.verify + WorkCost.soundness) : 1e-2
             self.init([
                 .backup: copied * WorkCost.backup, .change: work + 1e-3,
                 .verify: max(verification, copied * WorkCost.proof - work),

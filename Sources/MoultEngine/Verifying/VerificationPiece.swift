@@ -51,7 +51,7 @@ struct VerificationPiece: Sendable {
                 seconds: WorkCost.files + min(rows, Double(plan.mapping.entityMappings.count) * 2_000)
                     * WorkCost.object,
                 check: verification.verifyMapping))
-        let shape = StoreShape(plan.destination, withObjects: false)
+        let shape = verification.questions.new
         return pieces
             + StoreVerifier.RowCheck.allCases.map { check in
                 VerificationPiece(

@@ -30,6 +30,10 @@ package struct StoreScript: Sendable, Equatable {
     package var place: Place
     /// Whether the script touches the catalogue and the metadata only, and runs on the store itself.
     package var isInPlace: Bool { place == .catalogue }
+    /// Whether a statement writes rows, or may.
+    package var writesRows: Bool {
+        statements.contains { [.fill, .update, .delete, .dropColumn].contains($0.kind) && $0.rows != 0 }
+    }
     /// Whether it leaves behind what takes long.
     package var isDeferred = false
     /// Whether anything is lost at once, as an object of an app that has no place in the new version.

@@ -36,9 +36,11 @@ struct DeferredStore {
 
     /// - Parameter normalises: as a migration must be that finishing is compared with.
     func prepared(
-        _ versions: ModelVersions, to target: String? = nil, defers: Bool = true, normalises: Bool = true
+        _ versions: ModelVersions, to target: String? = nil, defers: Bool = true, normalises: Bool = true,
+        comparesUnwritten: Bool = false
     ) throws -> PreparedMigration {
         var options = PreparedMigration.Options()
+        options.comparesUnwritten = comparesUnwritten
         options.defersWork = defers
         options.choice = normalises ? .normalised : .cheapest
         return try PreparedMigration(path, versions: versions, to: target, options: options)

@@ -1,0 +1,133 @@
+import MoultSQLite
+import MoultSystem
+
+/// The trees of a database that an open transaction has written to, as the files themselves say.
+///
+/// Nothing of the statements that wrote is asked. SQLite writes the changed pages to the WAL, or their old contents to the
+/// rollback journal; the numbers are read there. A copy of the database from before the transaction says which tree each
+/// of these pages belongs to: its pointer map leads from a page to its parent, and the parent must lead back to the page
+/// (the SQLite file format, sections 1.8, 3 and 4). A tree without such a page is, byte for byte, what it was.
+package struct ChangedPages {
+    /// The root pages of these trees. Those of new trees are among them if they were pages of another tree before.
+    package let roots: Set<Int>
+
+    /// More pages are not looked at: then most of the store has changed. New pages, as of an index, cost little.
+    private static let (limit, oldLimit) = (65_536, 4_096)
+
+    /// Nil if the files do not say it: without a pointer map, with a journal in memory, where a page of the copy cannot be
+    /// believed, or after many changes.
+    ///
+    /// - Parameters:
+    ///   - connection: with the open transaction. No other one is open to the database.
+    ///   - old: the path of a copy of the database as it was when the transaction began.
+    package init?(_ connection: Connection, since old: String, _ system: any System) throws {
+        guard try connection.flushPages(), let numbers = try Self.numbers(connection, system) else { return nil }
+        guard var owners = try PageOwners(old, system) else { return nil }
+        // The first page is changed by every commit, and is not written before it.
+        var roots: Set<Int> = [1]
+        let changed = numbers.filter { $0 <= owners.pageCount }
+        guard changed.count <= Self.oldLimit else { return nil }
+        for number in changed {
+            switch try owners.owner(of: number) {
+            case .tree(let root): roots.insert(root)
+            case .none: continue
+            case .unknown: return nil
+            }
+        }
+        self.roots = roots
+    }
+
+    private static func numbers(_ connection: Connection, _ system: any System) throws -> Set<Int>? {
+        switch try connection.text("PRAGMA main.journal_mode") {
+        case "wal": try logged(connection.path + "-wal", system)
+        case "delete", "truncate", "persist": try journaled(connection.path + "-journal", system)
+        default: nil
+        }
+    }
+
+    private static func journaled(_ path: String, _ system: any System) throws -> Set<Int>? {
+        guard let size = try system.status(of: path)?.size, size > 0, size <= Int64(oldLimit) * 4096 else { return nil }
+        return try RollbackJournal(path, system).changedPages
+    }
+
+    /// The pages of all frames of the present round, also of those that were committed before.
+    private static func logged(_ path: String, _ system: any System) throws -> Set<Int>? {
+        let header = try system.status(of: path) == nil ? [] : system.bytes(of: path, from: 0, count: 32)
+        guard header.count == 32, let page = header.number32(8), page >= 512 else { return nil }
+        var (numbers, place): (Set<Int>, Int64) = ([], 32)
+        while numbers.count <= limit {
+            let frame = try system.bytes(of: path, from: place, count: 24)
+            // What follows with other salts is left of an earlier round.
+            guard frame.count == 24, frame[8..<16] == header[16..<24], let number = frame.number32(0) else {
+                return numbers
+            }
+            numbers.insert(number)
+            place += 24 + Int64(page)
+        }
+        return nil
+    }
+}
+
+/// Which tree of a database a page belongs to.
+struct PageOwners {
+    enum Owner: Equatable {
+        case tree(root: Int)
+        /// A free page, one of the pointer map, or one that the database did not have.
+        case none
+        case unknown
+    }
+
+    private let ledger: PageLedger
+    private let map: PointerMap
+    private var known: [Int: Owner] = [1: .tree(root: 1)]
+
+    /// Nil for a database without a pointer map, or with a list of free pages that cannot be followed.
+    init?(_ path: String, _ system: any System) throws {
+        ledger = try PageLedger(DatabasePages(path, system))
+        guard let map = ledger.map, ledger.isFreelistWhole else { return nil }
+        self.map = map
+    }
+
+    /// Pages that the database had.
+    var pageCount: Int { ledger.pages.declaredCount }
+
+    mutating func owner(of page: Int) throws -> Owner {
+        var (path, number): ([Int], Int) = ([], page)
+        var owner = known[number]
+        while owner == nil, path.count <= ledger.pages.count {
+            path.append(number)
+            if number > pageCount || ledger[number] == .free || ledger[number] == .bookkeeping {
+                owner = Owner.none
+            } else if let entry = try map.entry(of: number), entry.kind == .root {
+                owner = .tree(root: number)
+            } else if let entry = try map.entry(of: number), try leads(entry, to: number) {
+                number = entry.parent
+                owner = known[number]
+            } else {
+                owner = .unknown
+            }
+        }
+        let found = owner ?? .unknown
+        for number in path { known[number] = found }
+        return found
+    }
+
+    /// Whether the page that the map names as the parent of a page says so itself.
+    private func leads(_ entry: PointerMap.Entry, to number: Int) throws -> Bool {
+        guard let bytes = try ledger.pages.page(entry.parent) else { return false }
+        if entry.kind == .furtherOverflow { return bytes.number32(0) == number }
+        guard let page = BTreePage(bytes, number: entry.parent) else { return false }
+        switch entry.kind {
+        case .child:
+            return !page.kind.isLeaf
+                && (page.rightChild == number || page.cells.contains { $0.map(page.child) == number })
+        case .overflow:
+            return page.cells.contains { cell in
+                guard let cell else { return false }
+                let payload = page.kind.isTable ? page.row(cell)?.payload : page.entry(cell)
+                return payload?.overflow == number
+            }
+        case .root, .free, .furtherOverflow: return false
+        }
+    }
+}
