@@ -52,12 +52,8 @@ extension Verb {
     ) { try migrate($0, $1) }
 
     static let migrateOptions: [Option] = [
-        .model, .target, .dryRun, .stops, .budget, .answers, .mapping, .plan, .inPlace, .normalise, .deferred, .verify, .frugal,
-        .makeRoom, .again, .acceptLosses,
-        .cloudKit,
-        .experimental,
-        .backups,
-        .order, .events,
+        .model, .target, .dryRun, .stops, .budget, .answers, .mapping, .plan, .inPlace, .normalise, .deferred, .verify,
+        .frugal, .makeRoom, .again, .acceptLosses, .cloudKit, .experimental, .backups, .order, .events,
     ]
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {

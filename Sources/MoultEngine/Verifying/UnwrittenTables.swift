@@ -35,7 +35,9 @@ struct UnwrittenTables: Sendable {
                 written.insert(tree.table)
                 continue
             }
-            guard tree.kind == "table", let columns = try Self.columns(tree.name, same.name, connection) else { continue }
+            guard tree.kind == "table", let columns = try Self.columns(tree.name, same.name, connection) else {
+                continue
+            }
             tables[tree.name] = (same.name, columns)
         }
         self.tables = tables
@@ -73,7 +75,8 @@ struct UnwrittenTables: Sendable {
     /// The old column in the place of one of a table that was not written.
     private func old(_ table: String, _ column: String) -> String? { tables[table]?.columns[column] }
 
-    private func isSame(_ new: (table: String, columns: [String]), _ before: (table: String, columns: [String])) -> Bool {
+    private func isSame(_ new: (table: String, columns: [String]), _ before: (table: String, columns: [String])) -> Bool
+    {
         guard tables[new.table]?.old == before.table else { return false }
         return new.columns.count == before.columns.count
             && zip(new.columns, before.columns).allSatisfy { old(new.table, $0) == $1 }
@@ -122,7 +125,8 @@ struct UnwrittenTables: Sendable {
                 && isSame((new.inverseTable, [new.inverseColumn]), (before.inverseTable, [before.inverseColumn]))
         }
         drop(\.reflexives, &new, &old) { new, before in
-            isSame((new.table, [new.column, new.inverseColumn]), (before.table, [before.column, before.inverseColumn]))
+            isSame(
+                (new.table, [new.column, new.inverseColumn]), (before.table, [before.column, before.inverseColumn]))
         }
         drop(\.pairs, &new, &old) { isSame(($0.table, $0.columns), ($1.table, $1.columns)) }
         for list in [\StoreShape.required, \.external] {

@@ -33,14 +33,16 @@ import Testing
     }
 
     private static func statement(_ table: Int, _ number: Int, _ random: inout SeededGenerator) -> String {
-        let row = "WHERE id = (SELECT id FROM t\(table) ORDER BY id LIMIT 1 OFFSET \(Int.random(in: 0...200, using: &random)))"
+        let place = Int.random(in: 0...200, using: &random)
+        let row = "WHERE id = (SELECT id FROM t\(table) ORDER BY id LIMIT 1 OFFSET \(place))"
         return [
             "UPDATE t\(table) SET size = -1 \(row)", "UPDATE t\(table) SET name = 'other' \(row)",
             // Nothing but the last page of a row's overflow differs.
             "UPDATE t\(table) SET data = substr(data, 1, length(data) - 1) || x'00' \(row)",
             "UPDATE t\(table) SET data = randomblob(9000) \(row)", "DELETE FROM t\(table) \(row)",
             "INSERT INTO t\(table) (name, data) VALUES ('new', randomblob(2500))",
-            "ALTER TABLE t\(table) ADD COLUMN c\(number) TEXT", "ALTER TABLE t\(table) RENAME COLUMN size TO s\(number)",
+            "ALTER TABLE t\(table) ADD COLUMN c\(number) TEXT",
+            "ALTER TABLE t\(table) RENAME COLUMN size TO s\(number)",
             "CREATE INDEX j\(number) ON t\(table) (size)", "DROP INDEX IF EXISTS i\(table)",
             "CREATE TABLE n\(number) AS SELECT * FROM t\(table)", "DELETE FROM t\(table)",
         ].randomElement(using: &random) ?? ""
