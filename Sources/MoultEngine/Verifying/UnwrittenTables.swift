@@ -55,13 +55,14 @@ struct UnwrittenTables: Sendable {
     /// The old name of each column in the place of an old one; nil if a row could be read otherwise than before.
     private static func columns(_ new: String, _ old: String, _ connection: Connection) throws -> [String: String]? {
         func columns(_ table: String, _ schema: String) throws -> [(name: String, meaning: String)] {
+            // A row that is older than a column has its default value.
             try connection.rows(
-                "SELECT name, upper(type), pk, hidden FROM pragma_table_xinfo(?, ?) ORDER BY cid",
+                "SELECT name, upper(type), dflt_value, pk, hidden FROM pragma_table_xinfo(?, ?) ORDER BY cid",
                 [.text(table), .text(schema)]
-            ) { ($0.text(0) ?? "", "\($0.text(1) ?? "") \($0.integer(2)) \($0.integer(3))") }
+            ) { row in (row.text(0) ?? "", (1...4).map { row.text($0) ?? "" }.joined(separator: "\n")) }
         }
         let (before, after) = (try columns(old, "source"), try columns(new, "main"))
-        let isGenerated = (before + after).contains { !$0.meaning.hasSuffix(" 0") }
+        let isGenerated = (before + after).contains { !$0.meaning.hasSuffix("\n0") }
         let isReadAlike = zip(before, after).allSatisfy { before, after in
             before.meaning == after.meaning
                 && ["Z_PK", "Z_ENT"].allSatisfy { (before.name == $0) == (after.name == $0) }

@@ -104,10 +104,11 @@ struct StoreSalvageTests {
         let whole = try POSIXSystem().read(library.path)
         let leaves = try leaves(library)
         let pages = whole.count / 4096
-        // Those that lead to others and the fullest leaf first, then pages all over the file.
+        // The fullest leaf first, so that the shortest run loses rows, and those that lead to others; then pages all over
+        // the file.
         let root = try #require(Int(library.line("SELECT rootpage FROM sqlite_master WHERE name = 'ZLOAN'"))) - 1
         let fullest = try #require(leaves.max { $0.value < $1.value }).key
-        let order = [0, root, fullest] + (0..<pages).map { $0 * 67 % pages }
+        let order = [fullest, 0, root] + (0..<pages).map { $0 * 67 % pages }
         var lostRows = 0
         for round in Tier.faults.rounds(quick: 12, full: order.count, sharedBy: 10) {
             let page = order[round]
