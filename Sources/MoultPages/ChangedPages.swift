@@ -6,10 +6,11 @@ import MoultSystem
 /// Nothing of the statements that wrote is asked. SQLite writes the changed pages to the WAL, or their old contents to the
 /// rollback journal; the numbers are read there. A copy of the database from before the transaction says which tree each
 /// of these pages belongs to: its pointer map leads from a page to its parent, and the parent must lead back to the page
-/// (the SQLite file format, sections 1.8, 3 and 4). A tree without such a page is, byte for byte, what it was.
+/// (the SQLite file format, sections 1.8, 3 and 4). A tree without such a page is, byte for byte, what it was. One whose
+/// pages have only moved is not named either, if the WAL has their new bytes.
 package struct ChangedPages {
-    /// The root pages of these trees. Those of new trees are among them if they were pages of another tree before.
-    package let roots: Set<Int>
+    /// The root pages of these trees, as they were before.
+    package private(set) var roots: Set<Int>
 
     /// More pages are not looked at: then most of the store has changed. New pages, as of an index, cost little.
     private static let (limit, oldLimit) = (65_536, 4_096)
@@ -21,11 +22,11 @@ package struct ChangedPages {
     ///   - connection: with the open transaction. No other one is open to the database.
     ///   - old: the path of a copy of the database as it was when the transaction began.
     package init?(_ connection: Connection, since old: String, _ system: any System) throws {
-        guard try connection.flushPages(), let numbers = try Self.numbers(connection, system) else { return nil }
+        guard try connection.flushPages(), let pages = try Self.pages(connection, system) else { return nil }
         guard var owners = try PageOwners(old, system) else { return nil }
         // The first page is changed by every commit, and is not written before it.
-        var roots: Set<Int> = [1]
-        let changed = numbers.filter { $0 <= owners.pageCount }
+        roots = [1]
+        let changed = pages.numbers.filter { $0 <= owners.pageCount }
         guard changed.count <= Self.oldLimit else { return nil }
         for number in changed {
             switch try owners.owner(of: number) {
@@ -34,13 +35,21 @@ package struct ChangedPages {
             case .unknown: return nil
             }
         }
-        self.roots = roots
+        guard !pages.places.isEmpty else { return }
+        let trees = TreeComparison(
+            pages: owners.pages, log: (connection.path + "-wal", pages.places), written: owners.leading, system: system)
+        for root in roots where root > 1 {
+            if try trees.isSame(root, root) { roots.remove(root) }
+        }
     }
 
-    private static func numbers(_ connection: Connection, _ system: any System) throws -> Set<Int>? {
+    /// The numbers of the changed pages and, of those in a WAL, where the newest bytes of each begin.
+    private typealias Pages = (numbers: Set<Int>, places: [Int: Int64])
+
+    private static func pages(_ connection: Connection, _ system: any System) throws -> Pages? {
         switch try connection.text("PRAGMA main.journal_mode") {
-        case "wal": try logged(connection.path + "-wal", system)
-        case "delete", "truncate", "persist": try journaled(connection.path + "-journal", system)
+        case "wal": try logged(connection.path + "-wal", system).map { (Set($0.keys), $0) }
+        case "delete", "truncate", "persist": try journaled(connection.path + "-journal", system).map { ($0, [:]) }
         default: nil
         }
     }
@@ -51,17 +60,17 @@ package struct ChangedPages {
     }
 
     /// The pages of all frames of the present round, also of those that were committed before.
-    private static func logged(_ path: String, _ system: any System) throws -> Set<Int>? {
+    private static func logged(_ path: String, _ system: any System) throws -> [Int: Int64]? {
         let header = try system.status(of: path) == nil ? [] : system.bytes(of: path, from: 0, count: 32)
         guard header.count == 32, let page = header.number32(8), page >= 512 else { return nil }
-        var (numbers, place): (Set<Int>, Int64) = ([], 32)
-        while numbers.count <= limit {
+        var (places, place): ([Int: Int64], Int64) = ([:], 32)
+        while places.count <= limit {
             let frame = try system.bytes(of: path, from: place, count: 24)
             // What follows with other salts is left of an earlier round.
             guard frame.count == 24, frame[8..<16] == header[16..<24], let number = frame.number32(0) else {
-                return numbers
+                return places
             }
-            numbers.insert(number)
+            places[number] = place + 24
             place += 24 + Int64(page)
         }
         return nil
@@ -80,6 +89,8 @@ struct PageOwners {
     private let ledger: PageLedger
     private let map: PointerMap
     private var known: [Int: Owner] = [1: .tree(root: 1)]
+    /// The pages that were asked about and belong to a tree, and all that lead to them.
+    private(set) var leading: Set<Int> = []
 
     /// Nil for a database without a pointer map, or with a list of free pages that cannot be followed.
     init?(_ path: String, _ system: any System) throws {
@@ -88,8 +99,9 @@ struct PageOwners {
         self.map = map
     }
 
+    var pages: DatabasePages { ledger.pages }
     /// Pages that the database had.
-    var pageCount: Int { ledger.pages.declaredCount }
+    var pageCount: Int { pages.declaredCount }
 
     mutating func owner(of page: Int) throws -> Owner {
         var (path, number): ([Int], Int) = ([], page)
@@ -109,6 +121,7 @@ struct PageOwners {
         }
         let found = owner ?? .unknown
         for number in path { known[number] = found }
+        if case .tree = found { leading.formUnion(path) }
         return found
     }
 

@@ -4,6 +4,8 @@ import MoultSQLite
 enum ColumnSource: Sendable, Hashable {
     /// That column of the row.
     case column(String)
+    /// The same, with another value where it is nil.
+    case filled(String, SQLiteValue)
     /// The same value for each row.
     case literal(SQLiteValue)
     case expression(SQLText)
@@ -13,6 +15,7 @@ enum ColumnSource: Sendable, Hashable {
     var sql: SQLText {
         switch self {
         case .column(let name): "s.\(name: name)"
+        case .filled(let name, let value): "COALESCE(s.\(name: name), \(value: value))"
         case .literal(let value): "\(value: value)"
         case .expression(let sql): sql
         }

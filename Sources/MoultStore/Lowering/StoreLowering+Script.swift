@@ -105,11 +105,15 @@ extension StoreLowering {
             if !columns.isEmpty {
                 let set = columns.map { column -> SQLText in "\(name: column.column) = \(column.source.sql)" }
                 let list = columns.map(\.column).joined(separator: ", ")
+                let limits = columns.compactMap(\.limit)
+                let hasLimit = limits.count == columns.count
+                let condition: SQLText = hasLimit ? " WHERE (\(limits.conditions(joinedBy: "OR")))" : ""
                 statements.append(
                     .init(
-                        .update, name, text: "UPDATE main.\(name: name) AS s SET \(set.joined(separator: ", "))",
+                        .update, name,
+                        text: "UPDATE main.\(name: name) AS s SET \(set.joined(separator: ", "))\(condition)",
                         "Update \(list) of \(name).", rows: .counted(count),
-                        keys: .init(table: "main.\(name.quotedName)", hasCondition: false)))
+                        keys: .init(table: "main.\(name.quotedName)", hasCondition: hasLimit)))
             }
             return statements + alter.after
         case .rebuilt(let fills):

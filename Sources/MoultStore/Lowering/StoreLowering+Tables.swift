@@ -33,6 +33,11 @@ struct TableChange {
         let source: ColumnSource
 
         var keepsColumn: Bool { source == .column(column) }
+        /// Which rows get another value, if not all of them do.
+        var limit: SQLText? {
+            guard case .filled(column, _) = source else { return nil }
+            return "s.\(name: column) IS NULL"
+        }
     }
 
     let table: EntityTable
@@ -227,7 +232,9 @@ extension StoreLowering {
             let old = source.model.attribute(from, of: contribution.source)
             let carried = column.map { movingBytes(.column($0), from: old, to: attribute) }
             guard let substitute = substitute?.stored(for: attribute) else { return carried ?? .null }
-            return carried.map { .expression("COALESCE(\($0.sql), \(value: substitute))") } ?? .literal(substitute)
+            guard let carried else { return .literal(substitute) }
+            if case .column(let column) = carried { return .filled(column, substitute) }
+            return .expression("COALESCE(\(carried.sql), \(value: substitute))")
         case .constant(let value?): return .literal(value.stored(for: attribute))
         case .expression: return contribution.values.values[name] ?? .null
         case .constant(nil), nil: return .null
