@@ -105,7 +105,8 @@ struct RoomTests {
         let store = try prepare(kind, on: volume)
         let needed = try #require(try announced(kind, store, on: volume))
         let boasting = Machine(temporaryFolder: volume.path + "/temporary", available: .max)
-        for part in [2, 3, 4] {
+        // Of the room for the log, a run takes only what the rows need whose values change.
+        for part in [1, 2, 3] {
             let error = #expect(throws: MigrationError.self) {
                 try volume.withRoom(needed * part / 10) { try kind.run(store, boasting) }
             }
