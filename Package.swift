@@ -249,7 +249,8 @@ let package = Package(
             name: "moult-benchmarks",
             dependencies: [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem",
-                "MoultObjects", "MoultEngine", "MoultReport", "MoultTransform", "MoultData", "MoultExport",
+                "MoultObjects", "MoultEngine", "MoultReport", "MoultTransform", "MoultCoreData", "MoultData",
+                "MoultExport",
             ], path: "Benchmarks/Sources"),
 
         .target(

@@ -7,7 +7,7 @@ import MoultStore
 /// What a person waits for at a terminal.
 extension Benchmarks {
     /// The longest known chain of real models, where the corpus is at hand.
-    private var longChain: String? {
+    var longChain: String? {
         let root = ProcessInfo.processInfo.environment["MOULT_CORPUS"] ?? "../shared/corpus"
         let path = root + "/woocommerce__woocommerce-ios/Storage/Storage/Model/WooCommerce.xcdatamodeld"
         return FileManager.default.fileExists(atPath: path) ? path : nil

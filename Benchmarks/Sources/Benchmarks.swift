@@ -36,6 +36,7 @@ final class Benchmarks {
         group("deferred") { try deferred(store) }
         group("budget") { try budget(store) }
         group("command") { try commandLine() }
+        group("opening") { try opening() }
         group("growth") { try growth() }
         group("objects") { try objects(.objects) }
         group("models") { try objects(.models) }

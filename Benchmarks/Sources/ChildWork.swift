@@ -21,6 +21,7 @@ enum ChildWork {
         case ("backup", let store?, _): try backUp(store)
         case ("statements", let store?, let statements?): try execute(statements, on: store)
         case ("compile", let bundle?, _): try compile(bundle)
+        case ("open", let store?, _): try OpeningWork.run(store)
         case ("export", let store?, let folder?): try export(store, to: folder)
         case ("objects", let work?, let store?):
             try ObjectsWork.run(work, store, arguments.dropFirst(3).first.flatMap { Int($0) } ?? 0)

@@ -31,7 +31,9 @@ extension EntityDescription {
         var entity = self
         for position in attributes.indices {
             guard let value = attributes[position].defaultValue else { continue }
-            entity.attributes[position].defaultValue = value.fitted(to: attributes[position].type)
+            let fitted = value.fitted(to: attributes[position].type)
+            // What is the same stays the same array, which the versions of a model share.
+            if fitted != value { entity.attributes[position].defaultValue = fitted }
         }
         entity.attributes = entity.attributes.inNameOrder
         entity.relationships = relationships.inNameOrder
@@ -41,7 +43,10 @@ extension EntityDescription {
 }
 
 extension Array where Element: PropertyDescription {
-    var inNameOrder: Self { sorted { $0.name.precedesInByteOrder($1.name) } }
+    var inNameOrder: Self {
+        let isInOrder = zip(self, dropFirst()).allSatisfy { !$1.name.precedesInByteOrder($0.name) }
+        return isInOrder ? self : sorted { $0.name.precedesInByteOrder($1.name) }
+    }
 
     /// The property of that name: halved while the order is that of the names, as in every model; one by one where an
     /// entity is still being put together.

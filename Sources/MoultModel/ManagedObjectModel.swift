@@ -82,7 +82,9 @@ extension ManagedObjectModel {
 
     /// The top of the inheritance tree that `entity` belongs to; the entity itself when it has no parent.
     public func root(of entity: EntityDescription) -> EntityDescription {
-        superentities(of: entity).last ?? entity
+        var top = entity
+        while let parent = top.superentityName.flatMap(self.entity) { top = parent }
+        return top
     }
 
     /// The direct sub-entities, ordered by name in byte order.

@@ -7,7 +7,14 @@ package struct VersionHashes: Sendable, Equatable {
     package let uncertain: [String: String]
 
     package init(of model: ManagedObjectModel) {
-        var hasher = EntityHasher(model: model)
+        var known = KnownEntityHashes()
+        self.init(of: model, known: &known)
+    }
+
+    /// - Parameter known: the hashes of other versions' entities, to which those of this model are added.
+    package init(of model: ManagedObjectModel, known: inout KnownEntityHashes) {
+        var hasher = EntityHasher(model: model, others: known)
+        defer { known = hasher.others }
         var hashes: [String: [UInt8]] = [:]
         for entity in model.entities { hashes[entity.name] = hasher.hash(of: entity) }
         entities = hashes
@@ -34,16 +41,50 @@ package struct VersionHashes: Sendable, Equatable {
     package func isCompatible(with other: VersionHashes) -> Bool { entities == other.entities }
 }
 
+/// The hashes of the entities of several versions. An entity's hash follows from itself and from those it inherits from,
+/// so an entity that is the same in two versions is hashed once.
+package struct KnownEntityHashes {
+    fileprivate struct Known {
+        let lineage: [EntityDescription]
+        let hash: [UInt8]
+        let uncertainty: String?
+    }
+
+    private var byName: [String: [Known]] = [:]
+
+    package init() {}
+
+    fileprivate subscript(lineage: [EntityDescription]) -> Known? {
+        byName[lineage[0].name]?.last { $0.lineage == lineage }
+    }
+
+    fileprivate mutating func add(_ known: Known) { byName[known.lineage[0].name, default: []].append(known) }
+}
+
 /// Computes entity hashes; each entity's parent is hashed once.
 private struct EntityHasher {
     let model: ManagedObjectModel
-    var known: [String: [UInt8]] = [:]
-    var uncertain: [String: String] = [:]
+    var others: KnownEntityHashes
+    private var known: [String: [UInt8]] = [:]
+    private(set) var uncertain: [String: String] = [:]
 
-    init(model: ManagedObjectModel) { self.model = model }
+    init(model: ManagedObjectModel, others: KnownEntityHashes) { (self.model, self.others) = (model, others) }
 
     mutating func hash(of entity: EntityDescription) -> [UInt8] {
         if let hash = known[entity.name] { return hash }
+        let lineage = model.lineage(of: entity)
+        if let other = others[lineage] {
+            uncertain[entity.name] = other.uncertainty
+            known[entity.name] = other.hash
+            return other.hash
+        }
+        let hash = Digest.sha256(bytes(of: entity))
+        known[entity.name] = hash
+        others.add(.init(lineage: lineage, hash: hash, uncertainty: uncertain[entity.name]))
+        return hash
+    }
+
+    private mutating func bytes(of entity: EntityDescription) -> [UInt8] {
         var bytes = Array(entity.name.utf8) + [entity.isAbstract ? 1 : 0]
         if let parent = entity.superentityName.flatMap(model.entity) {
             bytes += hash(of: parent)
@@ -64,9 +105,7 @@ private struct EntityHasher {
         bytes += Array((entity.versionHashModifier ?? "").utf8)
         let constraints = entity.uniquenessConstraints.map { $0.joined(separator: ".") }
         for constraint in constraints.sorted(by: { $0.precedesInByteOrder($1) }) { bytes += Array(constraint.utf8) }
-        let hash = Digest.sha256(bytes)
-        known[entity.name] = hash
-        return hash
+        return bytes
     }
 
     private func hash(of attribute: AttributeDescription) -> [UInt8] {

@@ -16,8 +16,9 @@ struct BinaryPropertyListReader {
     private let topObject: Int
     private let tableOffset: Int
 
-    private var known: [Int: (value: PropertyList, nodes: Int)] = [:]
-    private var active: Set<Int> = []
+    /// By the number of the object.
+    private var known: [(value: PropertyList, nodes: Int)?]
+    private var isActive: [Bool]
     private var bytesLeft: Int
 
     init(_ bytes: [UInt8]) throws(MigrationError) {
@@ -39,6 +40,8 @@ struct BinaryPropertyListReader {
         objectCount = Int(count)
         topObject = Int(top)
         tableOffset = Int(table)
+        known = Array(repeating: nil, count: objectCount)
+        isActive = Array(repeating: false, count: objectCount)
     }
 
     mutating func read() throws(MigrationError) -> PropertyList {
@@ -50,17 +53,18 @@ struct BinaryPropertyListReader {
     private mutating func object(
         _ index: Int, referredAt place: Int, depth: Int
     ) throws(MigrationError) -> (value: PropertyList, nodes: Int) {
-        if let known = known[index] { return known }
         guard index < objectCount else { throw .propertyList("there is no object \(index)", at: place) }
+        if let known = known[index] { return known }
         guard depth < Self.depthLimit else { throw .propertyList("it is nested too deeply", at: place) }
-        guard active.insert(index).inserted else { throw .propertyList("object \(index) contains itself", at: place) }
+        guard !isActive[index] else { throw .propertyList("object \(index) contains itself", at: place) }
+        isActive[index] = true
         let entry = tableOffset + index * offsetWidth
         let offset = Self.bigEndian(bytes[entry..<(entry + offsetWidth)])
         guard offset >= 8, offset < UInt64(tableOffset) else {
             throw .propertyList("object \(index) is outside the file", at: entry)
         }
         let result = try object(at: Int(offset), depth: depth)
-        active.remove(index)
+        isActive[index] = false
         known[index] = result
         return result
     }
@@ -147,6 +151,7 @@ struct BinaryPropertyListReader {
         let references = try contents(unit: 2 * referenceWidth, at: offset)
         let half = references.count / 2
         var entries: [String: PropertyList] = [:]
+        entries.reserveCapacity(half / referenceWidth)
         var nodes = 1
         for place in stride(from: references.startIndex, to: references.startIndex + half, by: referenceWidth) {
             guard case .string(let key) = try referred(at: place, depth: depth, nodes: &nodes) else {

@@ -4,7 +4,7 @@ import MoultModel
 ///
 /// Nothing is instantiated: an object stays a class name and its fields. References may form cycles, so a caller who
 /// walks the graph recursively remembers ``Value/identity`` or limits the depth.
-package struct KeyedArchive: Sendable {
+package final class KeyedArchive: Sendable {
     let objects: [PropertyList]
     private let top: [String: PropertyList]
 
@@ -55,6 +55,11 @@ extension KeyedArchive.Value {
 
     /// The names of the object's fields.
     package var keys: [String] { content.dictionary.map { $0.keys.filter { $0 != "$class" }.sorted() } ?? [] }
+
+    /// Whether the object has a field that is none of these.
+    package func hasKeys(outside known: Set<String>) -> Bool {
+        content.dictionary?.keys.contains { $0 != "$class" && !known.contains($0) } ?? false
+    }
 
     package subscript(key: String) -> KeyedArchive.Value? { KeyedArchive.Value(content[key], in: archive) }
 

@@ -1,7 +1,7 @@
 import MoultModel
 
 /// A property list as a value: what a store's metadata, a version list and a keyed archive are made of.
-package indirect enum PropertyList: Sendable, Hashable {
+package enum PropertyList: Sendable, Hashable {
     /// Only binary files know it; Core Data writes none.
     case null
     case boolean(Bool)

@@ -18,7 +18,9 @@ extension StatusReport {
             let underWay = try migrator.underWay(store)
             let isUnfinished = try underWay == nil && migrator.isUnfinished(store)
             // Of a store that is of no version, or has another tool's work, the mark is all there is to say.
-            let tasks = (try? migrator.deferredTasks(of: store, versions: versions)) ?? []
+            let tasks =
+                snapshot.metadata.hasDeferredWork
+                ? (try? migrator.deferredTasks(of: store, versions: versions)) ?? [] : []
             try self.init(
                 recognition, of: snapshot, in: versions, target: target, isRunUnfinished: isUnfinished,
                 underWay: underWay, deferredTasks: tasks, leftOutside: try migrator.leftOutside(store),

@@ -12,7 +12,8 @@ import MoultTransform
 ///
 /// The store is recognised before anything is opened for writing, so that one which is refused keeps every byte.
 package struct StoreOpening {
-    let model: ManagedObjectModel
+    var model: ManagedObjectModel { version.model }
+    private let version: ModelVersion
     /// The versions found next to the model; nil if there is only the model.
     var versions: ModelVersions?
     let url: URL?
@@ -31,7 +32,7 @@ package struct StoreOpening {
         model: ManagedObjectModel, versions: ModelVersions?, url: URL?, type: PersistentStore.StoreType,
         configuration: String?, options: StoreOptions
     ) {
-        self.model = model
+        version = ModelVersion(names: ["the container's model"], model: model)
         self.versions = versions
         self.url = url
         self.type = type
@@ -116,8 +117,7 @@ package struct StoreOpening {
 
     /// The part of the model that the store holds.
     private func modelVersion() throws -> ModelVersion {
-        let version = ModelVersion(names: ["the model"], model: model)
-        return try configuration.map { try version.restricted(to: $0) } ?? version
+        try configuration.map { try version.restricted(to: $0) } ?? version
     }
 }
 
@@ -232,8 +232,7 @@ extension StoreOpening {
     /// one to be opened with.
     private func versions(for snapshot: StoreSnapshot) throws -> ModelVersions {
         var list = versions?.versions ?? []
-        let target = ModelVersion(names: ["the container's model"], model: model)
-        if !list.contains(where: { $0.hashes.isCompatible(with: target.hashes) }) { list.append(target) }
+        if !list.contains(where: { $0.hashes.isCompatible(with: version.hashes) }) { list.append(version) }
         let known = ModelVersions(versions: list)
         guard known.position(matching: snapshot.hashes) == nil else { return known }
         if let adopting { return try adopting(snapshot, known) }
@@ -268,8 +267,7 @@ extension StoreOpening {
 
     /// Of several versions with the model's hashes the one that it is called, otherwise the last.
     private func target(in versions: ModelVersions) -> String? {
-        let hashes = VersionHashes(of: model)
-        let same = versions.versions.filter { $0.hashes.isCompatible(with: hashes) }
+        let same = versions.versions.filter { $0.hashes.isCompatible(with: version.hashes) }
         return (same.last { $0.model.versionIdentifiers == model.versionIdentifiers } ?? same.last)?.name
     }
 

@@ -57,12 +57,12 @@ struct ModelArchiveReader {
             renamingIdentifier: renamingIdentifier(of: value, name: name),
             versionHashModifier: value["NSVersionHashModifier"]?.string,
             userInfo: userInfo(of: value, place: name))
-        for (propertyName, property) in value["NSProperties"]?.entries ?? [] where !inherited.contains(propertyName) {
+        let properties = value["NSProperties"]?.entries ?? []
+        let order = properties.indices.sorted { properties[$0].key.precedesInByteOrder(properties[$1].key) }
+        for position in order where !inherited.contains(properties[position].key) {
+            let (propertyName, property) = properties[position]
             try add(property["NSUnderlyingProperty"] ?? property, named: propertyName, to: &entity)
         }
-        entity.attributes.sort { $0.name.precedesInByteOrder($1.name) }
-        entity.relationships.sort { $0.name.precedesInByteOrder($1.name) }
-        entity.fetchedProperties.sort { $0.name.precedesInByteOrder($1.name) }
         let own = inherited.union(entity.propertyNames)
         let inheritedIndexes = parents.flatMap { $0["NSFetchIndexDescriptions"]?.elements ?? [] }.compactMap(\.identity)
         for index in value["NSFetchIndexDescriptions"]?.elements ?? [] {
@@ -185,6 +185,7 @@ struct ModelArchiveReader {
     mutating func reportUnknown(in value: KeyedArchive.Value, place: String) {
         let className = value.className ?? ""
         guard let known = ModelArchive.knownKeys[className] else { return }
+        guard value.hasKeys(outside: known) else { return }
         for key in value.keys where !known.contains(key) && value[key] != nil {
             guard reported.insert("\(className).\(key)").inserted else { continue }
             report("The compiled model has the key \(key) in \(className), which Moult does not know.", place: place)

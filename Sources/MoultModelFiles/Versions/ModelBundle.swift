@@ -25,10 +25,15 @@ package struct ModelBundle: Sendable {
     ///   `lockFileMismatch` for a lock file that cannot be read; `usage` for an order that names what is not there.
     package init(contentsOf path: String, order: [String]? = nil) throws {
         let source = try ModelSource(at: path)
-        let read = try source.files.concurrentMap { file in
-            let (model, findings) = try Self.read(file)
-            return (version: ModelVersion(names: [file.name], model: model), findings: findings)
-        }
+        let shared = SharedEntities()
+        var hashes = KnownEntityHashes()
+        let read = try source.files.concurrentMap { try Self.read($0, sharing: shared) }
+            .enumerated().map { position, read in
+                let version = ModelVersion(
+                    names: [source.files[position].name], model: read.model,
+                    hashes: VersionHashes(of: read.model, known: &hashes))
+                return (version: version, findings: read.findings)
+            }
         let unordered = read.map(\.version)
         let lock = try ModelLock(besideModelAt: source.path)
         let locked = lock?.versions(of: source.path)?.map(\.name) ?? []
@@ -81,12 +86,14 @@ package struct ModelBundle: Sendable {
     }
 
     /// Of a compiled version whose file cannot be read, the optimised form next to it is read, where that can be.
-    private static func read(_ file: ModelFile) throws -> (model: ManagedObjectModel, findings: [Finding]) {
+    private static func read(
+        _ file: ModelFile, sharing shared: SharedEntities
+    ) throws -> (model: ManagedObjectModel, findings: [Finding]) {
         do {
-            return try file.read()
+            return try file.read(sharing: shared)
         } catch let error as MigrationError where file.form == .compiled {
             let optimised = ModelFile(optimised: OptimisedModel.form(of: file.path))
-            guard let read = try? optimised.read() else { throw error }
+            guard let read = try? optimised.read(sharing: shared) else { throw error }
             return (read.model, read.findings + [OptimisedModel.inPlace(of: file.path, optimised.path, error)])
         }
     }

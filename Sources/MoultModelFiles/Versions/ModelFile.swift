@@ -26,12 +26,13 @@ struct ModelFile: Sendable {
     let path: String
     let form: Form
 
+    /// - Parameter shared: the entities of the other files of a model.
     /// - Throws: `MigrationError` with the path in its place.
-    func read() throws -> (model: ManagedObjectModel, findings: [Finding]) {
+    func read(sharing shared: SharedEntities = SharedEntities()) throws -> (model: ManagedObjectModel, findings: [Finding]) {
         let bytes = try ModelFolder.bytes(at: path)
         var findings: [Finding] = []
         do {
-            let model = try model(of: bytes, findings: &findings)
+            let model = try model(of: bytes, sharing: shared, findings: &findings)
             return (model, findings.map(inThisFile))
         } catch var error as MigrationError {
             error.place = place(error.place)
@@ -39,9 +40,12 @@ struct ModelFile: Sendable {
         }
     }
 
-    private func model(of bytes: [UInt8], findings: inout [Finding]) throws -> ManagedObjectModel {
+    private func model(
+        of bytes: [UInt8], sharing shared: SharedEntities, findings: inout [Finding]
+    ) throws -> ManagedObjectModel {
         switch form {
-        case .xml: return try ManagedObjectModel(xmlContents: bytes, file: path, findings: &findings)
+        case .xml:
+            return try ManagedObjectModel(xmlContents: bytes, file: path, sharing: shared, findings: &findings)
         case .compiled: return try ManagedObjectModel(compiled: bytes, findings: &findings)
         case .optimised: return try ManagedObjectModel(optimised: bytes)
         case .json: return try ManagedObjectModel(json: bytes, file: path, findings: &findings)

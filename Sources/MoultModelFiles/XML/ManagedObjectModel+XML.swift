@@ -15,6 +15,31 @@ extension ManagedObjectModel {
         try self.init(ModelElement(rootOf: bytes, file: file), findings: &findings)
     }
 
+    /// The same model as ``init(xmlContents:file:findings:)`` reads, which takes the entities that other files of
+    /// `shared` have word for word from there.
+    package init(
+        xmlContents bytes: [UInt8], file: String, sharing shared: SharedEntities, findings: inout [Finding]
+    ) throws {
+        if let shared = SharedModelFile(bytes, sharing: shared), let model = ManagedObjectModel(shared) {
+            self = model
+        } else {
+            try self.init(xmlContents: bytes, file: file, findings: &findings)
+        }
+    }
+
+    /// Nil for a model that is not valid, and one with findings: reading the whole file finds the lines.
+    private init?(_ file: SharedModelFile) {
+        var unknown = UnknownMarkup(file: "")
+        unknown.inspect(children: Self.knownChildren, of: file.root)
+        guard let model = try? ManagedObjectModel(file.root, file.entities.map(\.entity), noting: &unknown) else {
+            return nil
+        }
+        let elements = file.entities.map { ModelElement(node: $0.element, file: "", owner: "") }
+        ModelElement.checkInverseEntities(of: elements, in: model, noting: &unknown)
+        guard unknown.findings.isEmpty else { return nil }
+        self = model
+    }
+
     /// Reads a `<model>` and everything in it.
     ///
     /// - Throws: as ``init(xmlContents:file:findings:)``.
@@ -23,20 +48,24 @@ extension ManagedObjectModel {
         var unknown = UnknownMarkup(file: file)
         unknown.inspect(children: Self.knownChildren, of: root)
         do {
-            try self.init(root, noting: &unknown)
+            try self.init(root, nil, noting: &unknown)
         } catch let error where error.place.hasPrefix(file) {
             throw error
         } catch let error {
             throw root.placed(error)
         }
-        root.checkInverseEntities(in: self, noting: &unknown)
+        ModelElement.checkInverseEntities(of: root.children("entity"), in: self, noting: &unknown)
         findings += unknown.findings
     }
 
-    private init(_ root: ModelElement, noting unknown: inout UnknownMarkup) throws(MigrationError) {
+    /// - Parameter entities: nil to read those of the root.
+    private init(
+        _ root: ModelElement, _ entities: [EntityDescription]?, noting unknown: inout UnknownMarkup
+    ) throws(MigrationError) {
         do {
             try self.init(
-                entities: try root.children("entity").map { try EntityDescription($0, noting: &unknown) },
+                entities: try entities
+                    ?? root.children("entity").map { try EntityDescription($0, noting: &unknown) },
                 configurations: try root.children("configuration").map { try Configuration($0, noting: &unknown) },
                 // Both spellings are in public use; which one Xcode writes is not known.
                 composites: try (root.children("composite") + root.children("compositeAttribute"))
@@ -139,8 +168,10 @@ extension ModelElement {
     }
 
     /// `inverseEntity` repeats what `destinationEntity` says, so that a file edited by hand can contradict itself.
-    fileprivate func checkInverseEntities(in model: ManagedObjectModel, noting unknown: inout UnknownMarkup) {
-        for entity in children("entity") {
+    fileprivate static func checkInverseEntities(
+        of entities: [ModelElement], in model: ManagedObjectModel, noting unknown: inout UnknownMarkup
+    ) {
+        for entity in entities {
             for relationship in entity.children("relationship", owner: entity.name) {
                 guard let inverseEntity = relationship.text(.inverseEntity),
                     let inverseName = relationship.text(.inverseName),

@@ -26,11 +26,16 @@ struct MarkupElement: Sendable {
         children = element.children.map(MarkupElement.init)
     }
 
+    /// How deep the elements of a model file may be nested.
+    static let depthLimit = 64
+
     /// The root element of a model file.
     ///
     /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for anything not well-formed.
-    static func root(of bytes: [UInt8], file: String) throws(MigrationError) -> MarkupElement {
-        MarkupElement(try XMLElement.root(ofModelFile: file, bytes))
+    static func root(
+        of bytes: [UInt8], file: String, depth: Int = depthLimit
+    ) throws(MigrationError) -> MarkupElement {
+        MarkupElement(try XMLElement.root(ofModelFile: file, bytes, depth: depth))
     }
 
     subscript(key: ModelKey) -> String? {
@@ -50,10 +55,10 @@ extension XMLElement {
     ///
     /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for anything not well-formed.
     static func root(
-        ofModelFile file: String, _ bytes: [UInt8], keepsText: Bool = false
+        ofModelFile file: String, _ bytes: [UInt8], depth: Int = MarkupElement.depthLimit, keepsText: Bool = false
     ) throws(MigrationError) -> XMLElement {
         do {
-            return try root(of: bytes, limits: Limits(depth: 64), keepsText: keepsText)
+            return try root(of: bytes, limits: Limits(depth: depth), keepsText: keepsText)
         } catch {
             throw .modelInvalid(
                 "The file is not a well-formed XML model: \(error.message).",

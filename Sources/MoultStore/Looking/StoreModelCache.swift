@@ -1,34 +1,53 @@
 import MoultModel
 import MoultModelFiles
 import MoultSQLite
+import Synchronization
 
-/// The model inside a store, in `Z_MODELCACHE`.
+/// The model inside a store, in `Z_MODELCACHE`. It is read from its bytes when somebody first asks for it: a store whose
+/// version is known by its hashes opens without it.
 package struct StoreModelCache: Sendable, Equatable {
     /// As the store holds them; nil if the table, its row or its content is missing.
     package let bytes: [UInt8]?
+    /// Why there are no bytes; nil if there are some, or no table for them.
+    private let absence: Finding?
+    private let reading = Reading()
+
     /// Nil if there is no model, or none that can be read.
-    package let model: ManagedObjectModel?
+    package var model: ManagedObjectModel? { reading.of(bytes).model }
     /// Why there is none, and what was noticed while it was read.
-    package let findings: [Finding]
+    package var findings: [Finding] { absence.map { [$0] } ?? reading.of(bytes).findings }
+
+    /// What the bytes were read to be, once for all copies of a cache.
+    private final class Reading: Sendable {
+        private let result = Mutex<(model: ManagedObjectModel?, findings: [Finding])?>(nil)
+
+        func of(_ bytes: [UInt8]?) -> (model: ManagedObjectModel?, findings: [Finding]) {
+            guard let bytes else { return (nil, []) }
+            return result.withLock { result in
+                if let result { return result }
+                var findings: [Finding] = []
+                let model = StoreModelCache.model(from: bytes, findings: &findings)
+                result = (model, findings)
+                return (model, findings)
+            }
+        }
+    }
+
+    package static func == (one: StoreModelCache, other: StoreModelCache) -> Bool {
+        one.bytes == other.bytes && one.absence == other.absence
+    }
 
     /// - Parameter columns: of the table `Z_MODELCACHE`; nil if the store has no such table.
     /// - Throws: what reading a damaged table throws.
     package init(_ connection: Connection, columns: [Catalogue.Column]?) throws {
         guard let columns, columns.contains(where: { $0.name == "Z_CONTENT" }) else {
-            (bytes, model, findings) = (nil, nil, [])
+            (bytes, absence) = (nil, nil)
             return
         }
         switch try connection.value("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1") {
-        case .blob(let bytes):
-            var findings: [Finding] = []
-            model = Self.model(from: bytes, findings: &findings)
-            (self.bytes, self.findings) = (bytes, findings)
-        case nil, .null:
-            (bytes, model) = (nil, nil)
-            findings = [.modelCache("The model cache is empty.", severity: .note)]
-        default:
-            (bytes, model) = (nil, nil)
-            findings = [.modelCache("The model cache holds another kind of value, not bytes.")]
+        case .blob(let bytes): (self.bytes, absence) = (bytes, nil)
+        case nil, .null: (bytes, absence) = (nil, .modelCache("The model cache is empty.", severity: .note))
+        default: (bytes, absence) = (nil, .modelCache("The model cache holds another kind of value, not bytes."))
         }
     }
 

@@ -20,8 +20,9 @@ package struct StoreSnapshot: Sendable, Equatable {
     /// The highest key in each of these tables that has rows.
     package let historyKeys: [String: Int64]
     package let file: FileFacts
+    private let noticed: [Finding]
     /// What was noticed, such as a damaged model cache or tables that were altered in place.
-    package let findings: [Finding]
+    package var findings: [Finding] { noticed + cache.findings }
 
     /// Reads what the connection's main database says.
     ///
@@ -34,14 +35,14 @@ package struct StoreSnapshot: Sendable, Equatable {
         catalogue = try connection.catalogue()
         try Self.checkIsStore(catalogue, connection.path)
         columns = try connection.columnsOfTables()
-        var findings: [Finding] = []
+        var noticed: [Finding] = []
         metadata = try Self.metadata(connection, columns: columns["Z_METADATA"] ?? [])
-        primaryKeyRows = try PrimaryKeyRow.all(connection, columns: columns["Z_PRIMARYKEY"] ?? [], findings: &findings)
+        primaryKeyRows = try PrimaryKeyRow.all(connection, columns: columns["Z_PRIMARYKEY"] ?? [], findings: &noticed)
         cache = try StoreModelCache(connection, columns: columns["Z_MODELCACHE"])
         history = try Self.historyRows(connection, catalogue)
         historyKeys = try Self.historyKeys(connection, columns)
         file = try FileFacts(connection, header: header)
-        self.findings = findings + cache.findings
+        self.noticed = noticed
     }
 
     /// The version that the store carries itself.

@@ -1,0 +1,45 @@
+import MoultModel
+import MoultModelFiles
+import TestSupport
+import Testing
+
+/// A hash that is taken from another version is the one that the model alone gives.
+struct KnownEntityHashesTests {
+    @Test(.enabled(if: Corpus.isAvailable)) func everyModelOfTheCorpusHasTheSameHashesAmongAllOthers() throws {
+        var known = KnownEntityHashes()
+        for source in try CorpusSources.all.get() {
+            #expect(VersionHashes(of: source.model, known: &known) == VersionHashes(of: source.model), "\(source.path)")
+        }
+    }
+
+    /// An entity repeats nothing of what it inherits, and its hash changes with it.
+    @Test func anEntityOfAnotherParentIsHashedAnew() throws {
+        var known = KnownEntityHashes()
+        var hashes: [[UInt8]?] = []
+        for type in [AttributeType.string, .date, .string] {
+            let model = try ManagedObjectModel(entities: [
+                EntityDescription(name: "Child", superentityName: "Middle"),
+                EntityDescription(name: "Middle", superentityName: "Top"),
+                EntityDescription(name: "Top", attributes: [.init(name: "a", type: type)]),
+            ])
+            let all = VersionHashes(of: model, known: &known)
+            #expect(all == VersionHashes(of: model))
+            hashes.append(all.entities["Child"])
+        }
+        #expect(hashes[0] != hashes[1])
+        #expect(hashes[0] == hashes[2])
+    }
+
+    @Test func anUncertainHashStaysUncertain() throws {
+        var known = KnownEntityHashes()
+        for _ in 0..<2 {
+            let model = try ManagedObjectModel(entities: [
+                EntityDescription(name: "Child", superentityName: "Top"),
+                EntityDescription(name: "Top", attributes: [.init(name: "a", type: .composite)]),
+            ])
+            let hashes = VersionHashes(of: model, known: &known)
+            #expect(hashes == VersionHashes(of: model))
+            #expect(Set(hashes.uncertain.keys) == ["Child", "Top"])
+        }
+    }
+}
