@@ -8,7 +8,8 @@ struct KnownEntityHashesTests {
     @Test(.enabled(if: Corpus.isAvailable)) func everyModelOfTheCorpusHasTheSameHashesAmongAllOthers() throws {
         var known = KnownEntityHashes()
         for source in try CorpusSources.all.get() {
-            #expect(VersionHashes(of: source.model, known: &known) == VersionHashes(of: source.model), "\(source.path)")
+            let among = try VersionHashes(of: source.model.made(), known: &known)
+            #expect(among == VersionHashes(of: try source.model.made()), "\(source.path)")
         }
     }
 
@@ -23,7 +24,7 @@ struct KnownEntityHashesTests {
                 EntityDescription(name: "Top", attributes: [.init(name: "a", type: type)]),
             ])
             let all = VersionHashes(of: model, known: &known)
-            #expect(all == VersionHashes(of: model))
+            #expect(all == VersionHashes(of: try model.made()))
             hashes.append(all.entities["Child"])
         }
         #expect(hashes[0] != hashes[1])
@@ -38,8 +39,13 @@ struct KnownEntityHashesTests {
                 EntityDescription(name: "Top", attributes: [.init(name: "a", type: .composite)]),
             ])
             let hashes = VersionHashes(of: model, known: &known)
-            #expect(hashes == VersionHashes(of: model))
+            #expect(hashes == VersionHashes(of: try model.made()))
             #expect(Set(hashes.uncertain.keys) == ["Child", "Top"])
         }
     }
+}
+
+extension ManagedObjectModel {
+    /// An equal model that nobody has asked for its hashes.
+    fileprivate func made() throws -> ManagedObjectModel { try ManagedObjectModel(entities: entities) }
 }

@@ -28,7 +28,9 @@ struct ModelFile: Sendable {
 
     /// - Parameter shared: the entities of the other files of a model.
     /// - Throws: `MigrationError` with the path in its place.
-    func read(sharing shared: SharedEntities = SharedEntities()) throws -> (model: ManagedObjectModel, findings: [Finding]) {
+    func read(sharing shared: SharedEntities = SharedEntities()) throws -> (
+        model: ManagedObjectModel, findings: [Finding]
+    ) {
         let bytes = try ModelFolder.bytes(at: path)
         var findings: [Finding] = []
         do {

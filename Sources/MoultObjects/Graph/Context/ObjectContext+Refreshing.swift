@@ -78,13 +78,23 @@ extension ObjectContext {
                 }
                 object.discardPartialValues()
                 guard !object.state.contains(.fault) else { continue }
+                if object.state.contains(.deleted) {
+                    // A deletion stays too, over what was saved.
+                    if let stored = try source.snapshots(of: [id]).first { object.version = stored.version }
+                    continue
+                }
                 do {
                     try refresh(object, mergingChanges: true)
                 } catch let error as MigrationError where error.code == .objectGone {
                     try drop(object)
                 }
             }
-            for id in saved.deleted { if let object = registry[id]?.object { try drop(object) } }
+            for id in saved.deleted {
+                guard let object = registry[id]?.object else { continue }
+                // What both deleted is no conflict.
+                let keeps = settings.keepsConflicts && object.isPending && !object.state.contains(.deleted)
+                if !keeps { try drop(object) }
+            }
             if !saved.deleted.isEmpty { forgetDestinations(saved.deleted) }
             for child in children.compactMap(\.context) { child.mergeIfAutomatic(saved) }
         }

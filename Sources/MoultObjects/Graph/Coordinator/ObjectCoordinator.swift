@@ -60,7 +60,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
                     .usage, "The store \(store.identifier.uuidString) is already open.", place: store.path,
                     remedy: "Use the open one. A copy of it needs its own identifier.")
             }
-            for entity in store.model.entities {
+            for entity in store.model == model ? [] : store.model.entities {
                 guard let shape = store.shape(of: entity.name) else { continue }
                 guard shape.properties.map(\.name) == self.shape(of: entity.name)?.properties.map(\.name) else {
                     throw MigrationError(
