@@ -8,11 +8,32 @@
                 var record = stat()
                 guard fstat(source, &record) == 0 else { throw MigrationError.system("look at", path) }
                 try withNewFile(copy, rights) { destination in
-                    // <linux/fs.h> FICLONE: both files share their blocks until one of them is written.
-                    if ioctl(destination, 0x4004_9409, source) == 0 { return }
+                    if ioctl(destination, Self.clone, source) == 0 { return }
                     try copyInKernel(from: source, to: destination, size: record.st_size, copy)
                     try copyPieces(from: source, to: destination, path, copy)
                 }
+            }
+        }
+
+        /// <linux/fs.h> FICLONE: both files share their blocks until one of them is written.
+        private static let clone: UInt = 0x4004_9409
+
+        package func cloneOpenFile(_ path: String, to copy: String, _ rights: FileRights) throws -> Bool {
+            guard let source = try descriptor(ofOpenFile: path) else { return false }
+            let isCloned = try withNewFile(copy, rights) { ioctl($0, Self.clone, source) == 0 }
+            // Another thread may have closed that descriptor, and opened another file by its number.
+            if isCloned, try descriptor(ofOpenFile: path) == source { return true }
+            try remove(copy)
+            return false
+        }
+
+        /// A descriptor of this process by which it has the file open.
+        private func descriptor(ofOpenFile path: String) throws -> Int32? {
+            var file = stat()
+            guard stat(path, &file) == 0 else { return nil }
+            return try list("/proc/self/fd").compactMap { Int32($0) }.first { descriptor in
+                var open = stat()
+                return fstat(descriptor, &open) == 0 && open.st_dev == file.st_dev && open.st_ino == file.st_ino
             }
         }
 

@@ -17,6 +17,7 @@ extension System {
 
 extension System {
     package func exchange(_ path: String, with other: String) throws -> Bool { false }
+    package func cloneOpenFile(_ path: String, to copy: String, _ rights: FileRights) throws -> Bool { false }
 
     /// Seconds since the clock that never goes back said `start`.
     ///

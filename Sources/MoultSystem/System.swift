@@ -52,6 +52,11 @@ package protocol System: Sendable {
     /// Makes `copy`, which must not exist, of a plain file that is reached by no link, by cloning where the volume can,
     /// otherwise by copying; not synchronised.
     func copy(_ path: String, to copy: String, _ rights: FileRights) throws
+    /// Makes `copy`, which must not exist, of a file that this process has open, by cloning. No descriptor of the file is
+    /// closed: that would drop SQLite's locks on it.
+    ///
+    /// - Returns: false, and makes nothing, where the volume cannot.
+    func cloneOpenFile(_ path: String, to copy: String, _ rights: FileRights) throws -> Bool
     func setMode(_ mode: UInt32, of path: String) throws
     /// Cuts a file off, or adds zeros to its end; not synchronised.
     func setSize(_ size: Int64, of path: String) throws

@@ -8,13 +8,39 @@ package final class SmallVolume {
 
     package struct Refused: Error {}
 
+    /// The file whose contents the volume is; nil if they are in memory.
+    private let image: String?
+
     /// Nil, said aloud, where this user may not mount.
-    package init?(kilobytes: Int) throws {
+    package convenience init?(kilobytes: Int) throws {
+        try self.init(nil, ["-t", "tmpfs", "-o", "size=\(kilobytes)k", "tmpfs"], "no small volume")
+    }
+
+    /// A volume of XFS, where files can share their blocks.
+    ///
+    /// Nil, said aloud, where this user may not mount, or where `mkfs.xfs` is not installed.
+    package static func cloning() throws -> SmallVolume? {
+        let image = FileManager.default.temporaryDirectory.path + "/moult-image-\(UUID().uuidString)"
+        // The least that XFS takes, of which little is written.
+        try POSIXSystem().write([], to: image)
+        guard truncate(image, 320 << 20) == 0,
+            (try? run("mkfs.xfs", ["-q", "-m", "reflink=1", image])) == true
+        else {
+            print("SKIPPED: no volume of XFS can be made here, which takes mkfs.xfs")
+            try? FileManager.default.removeItem(atPath: image)
+            return nil
+        }
+        return try SmallVolume(image, ["-o", "loop", image], "no volume of XFS")
+    }
+
+    private init?(_ image: String?, _ arguments: [String], _ what: String) throws {
+        self.image = image
         path = FileManager.default.temporaryDirectory.path + "/moult-volume-\(UUID().uuidString)"
         try POSIXSystem().makeFolder(path)
-        guard try Self.run("mount", ["-t", "tmpfs", "-o", "size=\(kilobytes)k", "tmpfs", path]) else {
-            print("SKIPPED: no small volume can be mounted here, which takes root")
+        guard try Self.run("mount", arguments + [path]) else {
+            print("SKIPPED: \(what) can be mounted here, which takes root")
             try POSIXSystem().remove(path)
+            if let image { try POSIXSystem().remove(image) }
             return nil
         }
     }
@@ -22,6 +48,7 @@ package final class SmallVolume {
     deinit {
         _ = try? Self.run("umount", [path])
         try? FileManager.default.removeItem(atPath: path)
+        if let image { try? FileManager.default.removeItem(atPath: image) }
     }
 
     /// - Throws: ``Refused`` where the system does not do it.

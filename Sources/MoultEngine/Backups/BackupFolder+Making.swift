@@ -64,24 +64,27 @@ extension BackupFolder {
         try system.synchronise(Path.folder(of: folder))
     }
 
-    /// Copies every page through SQLite, which sees what lies in a WAL, and the external files.
+    /// Copies every page through SQLite, which sees what lies in a WAL, and the external files. Where the volume clones
+    /// files, the store's is cloned if it is all of the store.
     func draft(
         of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool,
         _ observer: MigrationObserver
     ) throws -> Draft {
         try draft(
             of: lock.connection, named: Path.name(of: lock.sidecar.store), beside: lock.sidecar.store, version: version,
-            for: reason, copyingExternalData: copyingExternalData, .like(lock.sidecar.store), observer)
+            for: reason, copyingExternalData: copyingExternalData, .like(lock.sidecar.store),
+            cloning: lock.isInFileAlone, observer)
     }
 
     /// - Parameters:
     ///   - storeName: what the file is called in the backup.
     ///   - store: the path next to which the external data lie.
     ///   - rights: those of the store that it is a backup of.
+    ///   - isInFileAlone: whether the store's file is all of it, and does not change.
     func draft(
         of connection: Connection, named storeName: String, beside store: String, version: String,
         for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ rights: FileRights,
-        _ observer: MigrationObserver
+        cloning isInFileAlone: Bool = false, _ observer: MigrationObserver
     ) throws -> Draft {
         let support = Sidecar(store: store).support
         try makeFolder(rights)
@@ -94,7 +97,12 @@ extension BackupFolder {
             rows: try connection.rowCounts(), reason: reason)
         try system.makeFolder(draft.folder, rights)
         do {
-            try copyPages(from: connection, to: draft.store, rights, observer)
+            if try isInFileAlone && system.cloneOpenFile(store, to: draft.store, rights) {
+                guard !observer.isCancelled() else { throw MigrationRun.cancelled(draft.store) }
+                observer.report(.backup, 1, bytes: try system.status(of: draft.store)?.size ?? 0)
+            } else {
+                try copyPages(from: connection, to: draft.store, rights, observer)
+            }
             if copyingExternalData, try system.exists(support) {
                 try system.copyTree(support, to: Path.join(draft.folder, Path.name(of: support)), rights)
             }

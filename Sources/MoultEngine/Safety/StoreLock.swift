@@ -13,6 +13,8 @@ package final class StoreLock {
     package let sidecar: Sidecar
     /// The only connection to the store, without an open transaction.
     package let connection: Connection
+    /// Whether no other connection reads or writes the store.
+    private let isExclusive: Bool
     private let system: any System
     private var file: FileLock?
     /// Where copies are of what SQLite cannot apply of a log or a journal; nil if it applies all.
@@ -28,6 +30,7 @@ package final class StoreLock {
     ) throws {
         sidecar = Sidecar(store: store)
         self.system = system
+        isExclusive = true
         try sidecar.make(system)
         file = try owner ?? RunOwner.take(sidecar, system)
         let hasLog = try system.exists(store + "-wal")
@@ -52,6 +55,7 @@ package final class StoreLock {
     package init(reading store: String, _ system: any System, patience: Int32 = 5_000) throws {
         sidecar = Sidecar(store: store)
         self.system = system
+        isExclusive = false
         try sidecar.make(system)
         file = try RunOwner.take(sidecar, system)
         kept = try DamagedSideFiles(sidecar, system).keep(isAlone: false)
@@ -78,6 +82,7 @@ package final class StoreLock {
     ) throws {
         sidecar = Sidecar(store: store)
         self.system = system
+        isExclusive = true
         file = owner
         let hasLog = try (system.status(of: store + "-wal")?.size ?? 0) > 0
         let size = try system.status(of: store)?.size ?? 0
@@ -108,6 +113,11 @@ package final class StoreLock {
             guard let error = error as? MigrationError, error.code == .locked else { throw error }
             throw Self.openElsewhere(store, system, cause: error.cause)
         }
+    }
+
+    /// Whether the store's file is all of the store, and stays as it is: nobody else writes to it, and there is no log.
+    var isInFileAlone: Bool {
+        get throws { try isExclusive && system.status(of: sidecar.store + "-wal")?.size ?? 0 == 0 }
     }
 
     private func seize(keepingLog: Bool) throws {
