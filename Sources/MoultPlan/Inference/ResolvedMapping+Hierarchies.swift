@@ -14,6 +14,12 @@ extension ResolvedMapping {
     package func mergedHierarchies(from source: ManagedObjectModel, to destination: ManagedObjectModel)
         -> [MergedHierarchy]
     {
+        // Most models have no hierarchies, and most mappings one source for each entity.
+        let names = entityMappings.compactMap(\.destinationEntityName)
+        guard destination.entities.contains(where: { $0.superentityName != nil }) || Set(names).count < names.count
+        else {
+            return []
+        }
         var hierarchies: [String: MergedHierarchy] = [:]
         for mapping in entityMappings {
             guard let old = mapping.sourceEntityName.flatMap(source.entity), !old.isAbstract,

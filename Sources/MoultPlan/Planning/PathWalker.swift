@@ -7,6 +7,8 @@ struct PathWalker {
     private(set) var questions: [Question] = []
     /// Resolved when they are first needed.
     private var resolved: [Int: ResolvedModel] = [:]
+    /// The history of renames up to each version that was passed, one after the other.
+    private var histories: [Int: RenamingHistory] = [:]
 
     init(versions: ModelVersions, answers: Answers) {
         self.versions = versions
@@ -31,6 +33,7 @@ struct PathWalker {
 
     /// The history of renames up to a version: of all the versions before it, wherever a store starts.
     private mutating func history(upTo position: Int) throws(MigrationError) -> RenamingHistory {
+        if let known = histories[position] { return known }
         var history = RenamingHistory()
         guard versions.versions.contains(where: \.model.hasRenamingIdentifiers) || !answers.list.isEmpty else {
             return history
@@ -62,7 +65,12 @@ extension PathWalker {
     mutating func edges(from: Int, to: Int, registered: [RegisteredStage]) throws(MigrationError) -> [MigrationEdge] {
         var history = try history(upTo: from)
         var edges: [MigrationEdge] = []
+        var reached = from
         for hop in try hops(from: from, to: to, registered: registered) {
+            if hop.older == reached {
+                histories[reached] = history
+                reached += 1
+            }
             let correspondence = try correspondence(hop.older, hop.newer, history: history)
             edges.append(try edge(hop, correspondence))
             history = history.advanced(along: correspondence)
@@ -179,7 +187,9 @@ extension PathWalker {
         guard var reached = passes.first?.olderPosition else { return }
         var history = try history(upTo: reached)
         for position in passes.indices {
-            while reached < passes[position].olderPosition {
+            let older = passes[position].olderPosition
+            if let known = histories[older] { (history, reached) = (known, older) }
+            while reached < older {
                 history = history.advanced(along: try correspondence(reached, reached + 1, history: history))
                 reached += 1
             }
