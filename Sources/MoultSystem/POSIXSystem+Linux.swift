@@ -19,19 +19,19 @@
         private static let clone: UInt = 0x4004_9409
 
         package func cloneOpenFile(_ path: String, to copy: String, _ rights: FileRights) throws -> Bool {
-            guard let source = try descriptor(ofOpenFile: path) else { return false }
+            guard let source = descriptor(ofOpenFile: path) else { return false }
             let isCloned = try withNewFile(copy, rights) { ioctl($0, Self.clone, source) == 0 }
             // Another thread may have closed that descriptor, and opened another file by its number.
-            if isCloned, try descriptor(ofOpenFile: path) == source { return true }
+            if isCloned, descriptor(ofOpenFile: path) == source { return true }
             try remove(copy)
             return false
         }
 
-        /// A descriptor of this process by which it has the file open.
-        private func descriptor(ofOpenFile path: String) throws -> Int32? {
+        /// A descriptor of this process by which it has the file open; nil where there is no `/proc` too.
+        private func descriptor(ofOpenFile path: String) -> Int32? {
             var file = stat()
-            guard stat(path, &file) == 0 else { return nil }
-            return try list("/proc/self/fd").compactMap { Int32($0) }.first { descriptor in
+            guard stat(path, &file) == 0, let descriptors = try? list("/proc/self/fd") else { return nil }
+            return descriptors.compactMap { Int32($0) }.first { descriptor in
                 var open = stat()
                 return fstat(descriptor, &open) == 0 && open.st_dev == file.st_dev && open.st_ino == file.st_ino
             }

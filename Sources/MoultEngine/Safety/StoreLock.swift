@@ -13,7 +13,7 @@ package final class StoreLock {
     package let sidecar: Sidecar
     /// The only connection to the store, without an open transaction.
     package let connection: Connection
-    /// Whether no other connection reads or writes the store.
+    /// Whether no other connection reads or writes the store, and this one sees what is in it.
     private let isExclusive: Bool
     private let system: any System
     private var file: FileLock?
@@ -82,7 +82,7 @@ package final class StoreLock {
     ) throws {
         sidecar = Sidecar(store: store)
         self.system = system
-        isExclusive = true
+        isExclusive = false
         file = owner
         let hasLog = try (system.status(of: store + "-wal")?.size ?? 0) > 0
         let size = try system.status(of: store)?.size ?? 0
