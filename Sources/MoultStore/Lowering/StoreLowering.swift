@@ -58,6 +58,7 @@ struct StoreLowering {
     /// The places in ``carriers`` by the root entity of what they make, and how many take each source entity.
     private var placesByRoot: [String: [Int]] = [:]
     private var countsBySource: [Int: Int] = [:]
+    let foundLinks = FoundLinks()
     /// By root entity of the destination, the highest key where keys were shifted.
     private(set) var highestKeys: [String: Int64] = [:]
 
