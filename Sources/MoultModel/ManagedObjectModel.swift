@@ -22,7 +22,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
 
     private let positions: [String: Int]
     private let children: [String: [String]]
-    let computedHashes = ComputedHashes()
+    let hashes = Once<VersionHashes>()
 
     /// - Throws: `MigrationError` with code `modelInvalid` that names the entity and property at fault.
     public init(

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The version hashes of a model: what Core Data compares to decide whether a store fits.
 package struct VersionHashes: Sendable, Equatable {
     /// 32 bytes an entity.
@@ -15,7 +13,7 @@ package struct VersionHashes: Sendable, Equatable {
 
     /// - Parameter known: the hashes of other versions' entities, to which those of this model are added.
     package init(of model: ManagedObjectModel, known: inout KnownEntityHashes) {
-        self = model.computedHashes.value { VersionHashes(computedOf: model, known: &known) }
+        self = model.hashes.value { VersionHashes(computedOf: model, known: &known) }
     }
 
     private init(computedOf model: ManagedObjectModel, known: inout KnownEntityHashes) {
@@ -45,23 +43,6 @@ package struct VersionHashes: Sendable, Equatable {
 
     /// Whether a store with these hashes opens with the other's model: equal names, equal hashes.
     package func isCompatible(with other: VersionHashes) -> Bool { entities == other.entities }
-}
-
-/// The version hashes of a model, which its copies share: they are computed when they are first asked for.
-final class ComputedHashes: Sendable, Equatable {
-    private let hashes = Mutex<VersionHashes?>(nil)
-
-    /// They follow from the model.
-    static func == (one: ComputedHashes, other: ComputedHashes) -> Bool { true }
-
-    func value(_ compute: () -> VersionHashes) -> VersionHashes {
-        hashes.withLock { hashes in
-            if let hashes { return hashes }
-            let computed = compute()
-            hashes = computed
-            return computed
-        }
-    }
 }
 
 /// The hashes of the entities of several versions. An entity's hash follows from itself and from those it inherits from,

@@ -54,11 +54,11 @@ extension KeyedArchive.Value {
     }
 
     /// The names of the object's fields.
-    package var keys: [String] { content.dictionary.map { $0.keys.filter { $0 != "$class" }.sorted() } ?? [] }
+    package var keys: [String] { keys(outside: []) }
 
-    /// Whether the object has a field that is none of these.
-    package func hasKeys(outside known: Set<String>) -> Bool {
-        content.dictionary?.keys.contains { $0 != "$class" && !known.contains($0) } ?? false
+    /// The names of the object's fields that are none of these.
+    package func keys(outside known: Set<String>) -> [String] {
+        content.dictionary.map { $0.keys.filter { $0 != "$class" && !known.contains($0) }.sorted() } ?? []
     }
 
     package subscript(key: String) -> KeyedArchive.Value? { KeyedArchive.Value(content[key], in: archive) }

@@ -46,6 +46,6 @@ struct KnownEntityHashesTests {
 }
 
 extension ManagedObjectModel {
-    /// An equal model that nobody has asked for its hashes.
+    /// An equal model whose hashes have not been computed.
     fileprivate func made() throws -> ManagedObjectModel { try ManagedObjectModel(entities: entities) }
 }

@@ -115,7 +115,7 @@ package final class StoreLock {
         }
     }
 
-    /// Whether the store's file is all of the store, and stays as it is: nobody else writes to it, and there is no log.
+    /// Whether the store's file is all of the store, and does not change: no other process writes to it, and there is no log.
     var isInFileAlone: Bool {
         get throws { try isExclusive && system.status(of: sidecar.store + "-wal")?.size ?? 0 == 0 }
     }

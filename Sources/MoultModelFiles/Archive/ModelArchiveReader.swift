@@ -185,8 +185,7 @@ struct ModelArchiveReader {
     mutating func reportUnknown(in value: KeyedArchive.Value, place: String) {
         let className = value.className ?? ""
         guard let known = ModelArchive.knownKeys[className] else { return }
-        guard value.hasKeys(outside: known) else { return }
-        for key in value.keys where !known.contains(key) && value[key] != nil {
+        for key in value.keys(outside: known) where value[key] != nil {
             guard reported.insert("\(className).\(key)").inserted else { continue }
             report("The compiled model has the key \(key) in \(className), which Moult does not know.", place: place)
         }

@@ -27,13 +27,12 @@ package struct ModelBundle: Sendable {
         let source = try ModelSource(at: path)
         let shared = SharedEntities()
         var hashes = KnownEntityHashes()
-        let read = try source.files.concurrentMap { try Self.read($0, sharing: shared) }
-            .enumerated().map { position, read in
-                let version = ModelVersion(
-                    names: [source.files[position].name], model: read.model,
-                    hashes: VersionHashes(of: read.model, known: &hashes))
-                return (version: version, findings: read.findings)
-            }
+        let models = try source.files.concurrentMap { try Self.read($0, sharing: shared) }
+        let read = zip(source.files, models).map { file, read in
+            let version = ModelVersion(
+                names: [file.name], model: read.model, hashes: VersionHashes(of: read.model, known: &hashes))
+            return (version: version, findings: read.findings)
+        }
         let unordered = read.map(\.version)
         let lock = try ModelLock(besideModelAt: source.path)
         let locked = lock?.versions(of: source.path)?.map(\.name) ?? []

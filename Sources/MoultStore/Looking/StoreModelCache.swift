@@ -1,40 +1,28 @@
 import MoultModel
 import MoultModelFiles
 import MoultSQLite
-import Synchronization
 
-/// The model inside a store, in `Z_MODELCACHE`. It is read from its bytes when somebody first asks for it: a store whose
-/// version is known by its hashes opens without it.
+/// The model inside a store, in `Z_MODELCACHE`. It is read from its bytes when it is first needed: a store whose version is
+/// known by its hashes opens without it.
 package struct StoreModelCache: Sendable, Equatable {
     /// As the store holds them; nil if the table, its row or its content is missing.
     package let bytes: [UInt8]?
     /// Why there are no bytes; nil if there are some, or no table for them.
     private let absence: Finding?
-    private let reading = Reading()
+    private let reading = Once<(model: ManagedObjectModel?, findings: [Finding])>()
 
     /// Nil if there is no model, or none that can be read.
-    package var model: ManagedObjectModel? { reading.of(bytes).model }
+    package var model: ManagedObjectModel? { read.model }
     /// Why there is none, and what was noticed while it was read.
-    package var findings: [Finding] { absence.map { [$0] } ?? reading.of(bytes).findings }
+    package var findings: [Finding] { absence.map { [$0] } ?? read.findings }
 
-    /// What the bytes were read to be, once for all copies of a cache.
-    private final class Reading: Sendable {
-        private let result = Mutex<(model: ManagedObjectModel?, findings: [Finding])?>(nil)
-
-        func of(_ bytes: [UInt8]?) -> (model: ManagedObjectModel?, findings: [Finding]) {
-            guard let bytes else { return (nil, []) }
-            return result.withLock { result in
-                if let result { return result }
-                var findings: [Finding] = []
-                let model = StoreModelCache.model(from: bytes, findings: &findings)
-                result = (model, findings)
-                return (model, findings)
-            }
+    private var read: (model: ManagedObjectModel?, findings: [Finding]) {
+        guard let bytes else { return (nil, []) }
+        return reading.value {
+            var findings: [Finding] = []
+            let model = Self.model(from: bytes, findings: &findings)
+            return (model, findings)
         }
-    }
-
-    package static func == (one: StoreModelCache, other: StoreModelCache) -> Bool {
-        one.bytes == other.bytes && one.absence == other.absence
     }
 
     /// - Parameter columns: of the table `Z_MODELCACHE`; nil if the store has no such table.

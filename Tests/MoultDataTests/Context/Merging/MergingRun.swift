@@ -34,54 +34,7 @@ enum Merging: VersionedSchema {
         let description: String
     }
 
-    struct Row: Equatable {
-        var title: String
-        var amount: Int
-    }
-
-    /// A row with the number of times that it was saved.
-    struct Stored: Equatable {
-        var row: Row
-        var version: Int
-    }
-
-    private struct Own {
-        var title: String?
-        var amount: Int?
-
-        func over(_ row: Row) -> Row { Row(title: title ?? row.title, amount: amount ?? row.amount) }
-    }
-
-    /// A context and what it must see.
-    private final class Writer {
-        let name: String
-        let context: ModelContext
-        var held: [Int: Merging.Note] = [:]
-        /// As it was read.
-        var base: [Int: Stored] = [:]
-        var own: [Int: Own] = [:]
-        var inserted: [Int: Row] = [:]
-        var deleted: Set<Int> = []
-
-        init(_ name: String, _ context: ModelContext) { (self.name, self.context) = (name, context) }
-
-        var isMain: Bool { name == "main" }
-
-        func isPending(_ key: Int) -> Bool { own[key] != nil || deleted.contains(key) }
-
-        var seen: [Int: Row] {
-            var rows = inserted
-            for (key, stored) in base where !deleted.contains(key) {
-                rows[key] = own[key]?.over(stored.row) ?? stored.row
-            }
-            return rows
-        }
-
-        func forget(_ key: Int) {
-            (base[key], own[key], held[key]) = (nil, nil, nil)
-            deleted.remove(key)
-        }
-    }
+    private typealias Writer = WritingContext<ModelContext, Merging.Note>
 
     private let folder: ScratchFolder
     private let url: URL
@@ -92,7 +45,7 @@ enum Merging: VersionedSchema {
     private let otherContainer: ModelContainer
     private var other: Writer
     private var random: MoultObjects.SeededGenerator
-    private var stored: [Int: Stored] = [:]
+    private var stored: [Int: Writer.Stored] = [:]
     private var made = 0
     private var log: [String] = []
     /// How often each thing happened that the rules are about.
@@ -139,7 +92,7 @@ enum Merging: VersionedSchema {
         case 4..<12: change(writer)
         case 12..<14: delete(writer)
         case 14..<18: try save(writer)
-        default: try rollback(writer)
+        default: rollback(writer)
         }
     }
 
@@ -149,59 +102,44 @@ enum Merging: VersionedSchema {
         self.note(writer, "insert \(made)")
         writer.context.insert(note)
         writer.held[made] = note
-        writer.inserted[made] = Row(title: note.title, amount: made)
+        writer.inserted[made] = ["title": made, "amount": made]
+    }
+
+    private func pick(_ writer: Writer) -> (key: Int, note: Merging.Note)? {
+        let key = writer.seen(in: stored).keys.sorted().randomElement(using: &random)
+        return key.flatMap { key in writer.held[key].map { (key, $0) } }
     }
 
     private func change(_ writer: Writer) {
-        guard let key = writer.seen.keys.sorted().randomElement(using: &random), let note = writer.held[key] else {
-            return
-        }
+        guard let (key, note) = pick(writer) else { return }
         made += 1
-        let changesTitle = Bool.random(using: &random)
-        self.note(writer, "change \(changesTitle ? "title" : "amount") of \(key) to \(made)")
-        if changesTitle { note.title = "title \(made)" } else { note.amount = made }
-        if writer.inserted[key] != nil {
-            if changesTitle { writer.inserted[key]?.title = note.title } else { writer.inserted[key]?.amount = made }
-        } else if changesTitle {
-            writer.own[key, default: Own()].title = note.title
-        } else {
-            writer.own[key, default: Own()].amount = made
-        }
+        let property = Bool.random(using: &random) ? "title" : "amount"
+        self.note(writer, "change \(property) of \(key) to \(made)")
+        if property == "title" { note.title = "title \(made)" } else { note.amount = made }
+        writer.change(property, of: key, to: made)
     }
 
     private func delete(_ writer: Writer) {
-        guard let key = writer.seen.keys.sorted().randomElement(using: &random), let note = writer.held[key] else {
-            return
-        }
+        guard let (key, note) = pick(writer) else { return }
         self.note(writer, "delete \(key)")
         writer.context.delete(note)
-        if writer.inserted.removeValue(forKey: key) != nil {
-            writer.held[key] = nil
-        } else {
-            writer.deleted.insert(key)
-        }
+        writer.delete(key)
     }
 
-    private func rollback(_ writer: Writer) throws {
+    private func rollback(_ writer: Writer) {
         note(writer, "rollback")
         writer.context.rollback()
-        settleRollback(writer)
-    }
-
-    private func settleRollback(_ writer: Writer) {
-        for key in writer.inserted.keys { writer.held[key] = nil }
         for key in Set(writer.own.keys).union(writer.deleted) {
             writer.base[key] = stored[key]
             if stored[key] == nil { writer.held[key] = nil }
         }
-        (writer.inserted, writer.own, writer.deleted) = ([:], [:], [])
+        writer.giveUpChanges()
     }
 
     // MARK: - Saving
 
     private func save(_ writer: Writer) throws {
-        let touched = Set(writer.own.keys).union(writer.deleted)
-        let conflicts = touched.filter { stored[$0]?.version != writer.base[$0]?.version }
+        let conflicts = writer.conflicts(with: stored)
         note(writer, "save, in conflict: \(conflicts.sorted())")
         if !conflicts.isEmpty {
             count("refused")
@@ -209,7 +147,7 @@ enum Merging: VersionedSchema {
                 try writer.context.save()
             } catch SwiftDataError.saveConflict {
                 // An app that gives up; other apps try again, and are refused again.
-                if Bool.random(using: &random) { try rollback(writer) }
+                if Bool.random(using: &random) { rollback(writer) }
                 return
             }
             throw Difference(description: "the save of \(writer.name) was not refused")
@@ -227,26 +165,23 @@ enum Merging: VersionedSchema {
         var updated: Set<Int> = []
         for (key, own) in writer.own where !writer.deleted.contains(key) {
             guard let now = stored[key] else { continue }
-            stored[key] = Stored(row: own.over(now.row), version: now.version + 1)
+            stored[key] = Writer.Stored(row: now.row.merging(own) { $1 }, version: now.version + 1)
             writer.base[key] = stored[key]
             updated.insert(key)
         }
-        for (key, row) in writer.inserted {
-            stored[key] = Stored(row: row, version: 1)
-            writer.base[key] = stored[key]
-        }
+        writer.saveInserted(to: &stored)
         let gone = writer.deleted
         for key in gone {
             stored[key] = nil
             writer.forget(key)
         }
-        (writer.own, writer.inserted, writer.deleted) = ([:], [:], [])
+        writer.endChanges()
         guard writer !== other else { return }
         let receiver = writer === main ? second : main
         for key in updated.union(gone) where receiver.base[key] != nil {
             if receiver.isPending(key) { count("merged") }
             let isGoneForBoth = gone.contains(key) && receiver.deleted.contains(key)
-            if !receiver.isMain && receiver.isPending(key) && !isGoneForBoth { continue }
+            if receiver !== main && receiver.isPending(key) && !isGoneForBoth { continue }
             receiver.base[key] = stored[key]
             if gone.contains(key) { receiver.forget(key) }
         }
@@ -259,15 +194,15 @@ enum Merging: VersionedSchema {
     /// Fetches everything and holds it, as an app does that shows a list.
     private func look(_ writer: Writer) throws {
         for note in try writer.context.fetch(FetchDescriptor<Merging.Note>()) { writer.held[note.key] = note }
-        for (key, row) in stored where writer.base[key] == nil { writer.base[key] = row }
-        for key in writer.base.keys where stored[key] == nil && !writer.isPending(key) { writer.forget(key) }
+        writer.fetchAll(of: stored)
         try compare(writer)
     }
 
     private func compare(_ writer: Writer) throws {
         let fetched = try writer.context.fetch(FetchDescriptor<Merging.Note>(sortBy: [SortDescriptor(\.key)]))
-        let seen = fetched.map { ($0.key, Row(title: $0.title, amount: $0.amount)) }
-        let expected = writer.seen.sorted { $0.key < $1.key }
+        let seen = fetched.map { ($0.key, row(of: $0)) }
+        let rows = writer.seen(in: stored)
+        let expected = rows.sorted { $0.key < $1.key }
         for (one, two) in zip(seen, expected) where one.0 != two.key || one.1 != two.value {
             throw Difference(description: "\(writer.name) sees \(one), not \(two)")
         }
@@ -275,16 +210,23 @@ enum Merging: VersionedSchema {
             throw Difference(
                 description: "\(writer.name) sees \(seen.map(\.0)), not \(expected.map(\.key))")
         }
-        for (key, row) in writer.seen {
-            guard let note = writer.held[key], note.title == row.title, note.amount == row.amount else {
+        for (key, row) in rows {
+            guard let note = writer.held[key], self.row(of: note) == row else {
                 throw Difference(
                     description: "\(writer.name) holds \(key) with \(writer.held[key]?.title ?? "-"), not \(row)")
             }
         }
-        let hasChanges = !writer.own.isEmpty || !writer.inserted.isEmpty || !writer.deleted.isEmpty
-        guard writer.context.hasChanges == hasChanges else {
-            throw Difference(description: "\(writer.name) has changes: \(writer.context.hasChanges), not \(hasChanges)")
+        guard writer.context.hasChanges == writer.hasChanges else {
+            throw Difference(description: "\(writer.name) has changes: \(!writer.hasChanges), not \(writer.hasChanges)")
         }
+    }
+
+    private func row(of note: Merging.Note) -> Writer.Row { row(note.title, note.amount) }
+
+    /// A title that is none of the reference's is no number of it.
+    private func row(_ title: String, _ amount: Int) -> Writer.Row {
+        let number = Int(title.dropFirst("title ".count)) ?? -1
+        return ["title": title == "title \(number)" ? number : -1, "amount": amount]
     }
 
     /// The rows of the file, read through SQLite alone.
@@ -292,7 +234,7 @@ enum Merging: VersionedSchema {
         let connection = try Connection(url.path, mode: .readOnly)
         defer { connection.close() }
         let rows = try connection.rows("SELECT ZKEY, ZTITLE, ZAMOUNT FROM ZNOTE") { row in
-            (Int(row.integer(0)), Row(title: row.text(1) ?? "", amount: Int(row.integer(2))))
+            (Int(row.integer(0)), self.row(row.text(1) ?? "", Int(row.integer(2))))
         }
         let file = Dictionary(rows) { first, _ in first }
         guard rows.count == file.count, file == stored.mapValues(\.row) else {

@@ -1,0 +1,20 @@
+import Synchronization
+
+/// A value that is computed when it is first needed, and that all copies of its owner share. It must follow from the
+/// owner, so that equal owners have equal ones.
+package final class Once<Value: Sendable>: Sendable, Equatable {
+    private let known = Mutex<Value?>(nil)
+
+    package init() {}
+
+    package static func == (one: Once, other: Once) -> Bool { true }
+
+    package func value(_ compute: () -> Value) -> Value {
+        known.withLock { known in
+            if let known { return known }
+            let computed = compute()
+            known = computed
+            return computed
+        }
+    }
+}
