@@ -46,10 +46,18 @@ class Walk(unittest.TestCase):
         return self.driver.find_element(By.TAG_NAME, "main").text
 
     def follow(self, text):
-        self.driver.find_element(By.LINK_TEXT, text).click()
+        self.leave(By.LINK_TEXT, text)
 
     def press(self, text):
-        self.driver.find_element(By.XPATH, f"//button[normalize-space()='{text}']").click()
+        self.leave(By.XPATH, f"//button[normalize-space()='{text}']")
+
+    def leave(self, by, place):
+        """Clicks on what leads to another page, and waits for that page: a form may be answered after the click."""
+        wait = WebDriverWait(self.driver, 20, 0.05)
+        element = wait.until(expected_conditions.element_to_be_clickable((by, place)), f"nothing to click on: {place}")
+        element.click()
+        wait.until(expected_conditions.staleness_of(element), f"no other page came after {place}")
+        wait.until(lambda driver: driver.execute_script("return document.readyState") == "complete")
 
     def open(self, path, page=None):
         self.driver.get(f"http://127.0.0.1:{(page or self.page).port}{path}")
@@ -77,7 +85,7 @@ class Walk(unittest.TestCase):
         self.assertEqual(driver.find_element(By.TAG_NAME, "h1").text, f"User {author}")
         page_of_user = driver.current_url
         posts = page.sql(f"SELECT Z_PK FROM ZPOST WHERE ZAUTHOR = {author} ORDER BY 1 LIMIT 1")
-        driver.find_element(By.CSS_SELECTOR, f"a[href='/object?entity=Post&key={posts}']").click()
+        self.leave(By.CSS_SELECTOR, f"a[href='/object?entity=Post&key={posts}']")
         driver.back()
         self.assertEqual(driver.current_url, page_of_user)
 
@@ -131,7 +139,7 @@ class Walk(unittest.TestCase):
 
         # Restore.
         self.follow("Backups")
-        driver.find_element(By.CSS_SELECTOR, f"a[aria-label='Restore {backups[0].name}']").click()
+        self.leave(By.CSS_SELECTOR, f"a[aria-label='Restore {backups[0].name}']")
         self.assertIn("will be replaced", self.words())
         self.press("Restore")
         self.assertIn("is the backup", self.ended())
