@@ -18,3 +18,19 @@ package final class Once<Value: Sendable>: Sendable, Equatable {
         }
     }
 }
+
+/// The same for several values, each known by a key. Computing one may ask for others.
+package final class OnceEach<Key: Hashable & Sendable, Value: Sendable>: Sendable, Equatable {
+    private let known = Mutex<[Key: Value]>([:])
+
+    package init() {}
+
+    package static func == (one: OnceEach, other: OnceEach) -> Bool { true }
+
+    package func value<Failure: Error>(_ key: Key, _ compute: () throws(Failure) -> Value) throws(Failure) -> Value {
+        if let value = known.withLock({ $0[key] }) { return value }
+        let value = try compute()
+        known.withLock { $0[key] = value }
+        return value
+    }
+}

@@ -3,7 +3,7 @@ import MoultSQLite
 
 extension DeferredLowering {
     mutating func lowerJoins() {
-        for change in lowering.joinChanges() {
+        for change in lowering.joinChanges {
             let table = change.table
             if case .untouched = change.kind { continue }
             if change.keepsPairs {
@@ -18,7 +18,7 @@ extension DeferredLowering {
 
     mutating func lowerIndexes() {
         let rebuilt = Set(tasks.filter { $0.kind == .rebuildTable }.map(\.name))
-        let kept = Set(origins.values).union(lowering.joinChanges().filter(\.keepsPairs).map(\.table.name))
+        let kept = Set(origins.values).union(lowering.joinChanges.filter(\.keepsPairs).map(\.table.name))
         let wanted = Set(lowering.destination.indexes.map(\.sql))
         let dropped = Set(lowering.keptObjects.drops(.index))
         let stale = lowering.catalogue.entries.filter { entry in

@@ -95,7 +95,7 @@ struct DeferredLowering {
 
     /// Tables that nothing of the new version is made of keep their rows under another name.
     private mutating func setTablesAside() {
-        let joins = lowering.joinChanges().filter(\.keepsPairs).map(\.table.name)
+        let joins = lowering.joinChanges.filter(\.keepsPairs).map(\.table.name)
         let leaving =
             lowering.source.tables.map(\.name).filter { origins[$0] == nil }
             + lowering.source.joinTables.map(\.name).filter { !joins.contains($0) }

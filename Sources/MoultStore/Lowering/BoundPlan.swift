@@ -42,11 +42,8 @@ package struct BoundPlan: Sendable {
         }
     }
 
-    package let mapping: ResolvedMapping
     package let target: ModelVersion
     package let binding: Binding
-    /// Objects by source entity, without those of its sub-entities.
-    package let rowCounts: [String: Int64]
     /// What the rows say, without what is lost; severity `error` stands in the way.
     package let rowFindings: [Finding]
     /// What is lost where every table that changes is made anew, counted; not counted where work is put off, because it
@@ -54,20 +51,13 @@ package struct BoundPlan: Sendable {
     package let losses: [MigrationLoss]
     /// What is added to the keys of an entity mapping's objects, for each of the mapping's.
     package let keyShifts: [Int64]
-    /// The store as it is, and a fresh store of the target version.
-    package let source: StoreLayout
-    package let destination: StoreLayout
     package let metadata: StoreMetadata
     package let modelCache: [UInt8]?
-    let catalogue: Catalogue
-    /// What else stands in the store's catalogue, and what of it stays.
-    package let keptObjects: KeptObjects
-    /// What is missing of persistent history, which the script makes.
-    let historyGaps: HistoryGaps
-    /// By table of the source, the highest key ever handed out there.
-    let highestKeys: [String: Int64]
+    /// For a migration that makes every table that changes anew.
+    let lowering: StoreLowering
     /// Pairs of places of entity mappings whose conditions no object fulfils both.
     let disjoint: Set<[Int]>
+    private let lowerings = OnceEach<StoreScript.Choice, StoreLowering>()
     /// What can wait; nil where that was not asked for.
     package let deferral: Deferral?
     /// Whether what an earlier deferred migration has left takes its place again.
@@ -110,55 +100,49 @@ package struct BoundPlan: Sendable {
                 .unsupported, "The version hash of the target is not certain: \(reason).", place: target.name,
                 remedy: "Pass --experimental to write Moult's best guess, which Core Data may refuse to open.")
         }
-        self.mapping = mapping
         self.target = target
         binding = Binding(snapshot)
-        self.source = try StoreLayout(actual: snapshot, model: source.model)
+        let old = try StoreLayout(actual: snapshot, model: source.model)
         let fresh = try StoreLayout(
             model: target.model, framework: snapshot.framework.number, history: snapshot.keepsHistory,
-            keeping: StoredNames(of: self.source).carried(by: mapping, from: source.model, to: target.model))
-        let renamed = RenamedColumns(mapping, from: self.source, to: fresh)
+            keeping: StoredNames(of: old).carried(by: mapping, from: source.model, to: target.model))
+        let renamed = RenamedColumns(mapping, from: old, to: fresh)
         let definitions = try KeptDefinitions(
-            self.source, to: fresh, version: target.name,
+            old, to: fresh, version: target.name,
             roots: KeptDefinitions.roots(mapping, from: source.model, to: target.model), renamed: renamed,
             isPending: snapshot.metadata.hasDeferredWork)
-        destination = fresh.adding(definitions)
-        catalogue = snapshot.catalogue
+        let new = fresh.adding(definitions)
         let keptObjects = try KeptObjects(
-            snapshot.catalogue, from: self.source, to: destination, losing: definitions.columns.map(\.place))
-        self.keptObjects = keptObjects
-        let historyGaps = HistoryGaps(PersistentHistory(of: self.source), in: snapshot)
-        self.historyGaps = historyGaps
+            snapshot.catalogue, from: old, to: new, losing: definitions.columns.map(\.place))
+        let historyGaps = HistoryGaps(PersistentHistory(of: old), in: snapshot)
         if makesHistory { try historyGaps.requirePossible(in: snapshot.catalogue) }
         var metadata = snapshot.metadata
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
-        highestKeys = try snapshot.highestKeys(in: self.source, over: connection)
-        disjoint =
-            try known?.disjoint
-            ?? StoreLowering.disjoint(mapping, from: self.source, to: destination, over: connection)
-        let (layouts, highest, apart) = ((self.source, destination), highestKeys, disjoint)
+        let highestKeys = try snapshot.highestKeys(in: old, over: connection)
+        let disjoint =
+            try known?.disjoint ?? StoreLowering.disjoint(mapping, from: old, to: new, over: connection)
+        self.disjoint = disjoint
         func lowering(_ rowCounts: [String: Int64]) throws -> StoreLowering {
             try StoreLowering(
-                source: layouts.0, destination: layouts.1, mapping: mapping, catalogue: snapshot.catalogue,
-                rowCounts: rowCounts, highestKeys: highest, disjoint: apart, keeping: keptObjects,
-                historyGaps: historyGaps)
+                source: old, destination: new, mapping: mapping, catalogue: snapshot.catalogue, rowCounts: rowCounts,
+                highestKeys: highestKeys, disjoint: disjoint, keeping: keptObjects, historyGaps: historyGaps)
         }
         let objects = try keptObjects.losses(to: target.name, over: connection).map(renamed.naming)
         // What the migration drops it does not leave as it is.
         let dropped = Set(keptObjects.drops(.table))
         let told =
-            layouts.0.findings.filter { $0.code != "table-unknown" || !dropped.contains($0.place) }
-            + layouts.1.findings + keptObjects.findings(renamed)
-            + snapshot.counterFindings(in: self.source, highestKeys) + historyGaps.notes
+            old.findings.filter { $0.code != "table-unknown" || !dropped.contains($0.place) }
+            + new.findings + keptObjects.findings(renamed)
+            + snapshot.counterFindings(in: old, highestKeys) + historyGaps.notes
         if defersWork {
-            let estimated = try snapshot.estimatedRowCounts(in: self.source, over: connection)
+            let estimated = try snapshot.estimatedRowCounts(in: old, over: connection)
             let quick = try lowering(estimated)
             let deferral = Deferral(
                 DeferredLowering(quick, isUndoing: isUndoing), bytes: try connection.integer(Self.sizeOfStore) ?? 0)
             self.deferral = deferral
             if deferral.isPossible {
-                rowCounts = estimated
+                self.lowering = quick
                 keyShifts = mapping.entityMappings.map { _ in 0 }
                 rowFindings = told
                 losses =
@@ -170,8 +154,8 @@ package struct BoundPlan: Sendable {
         } else {
             deferral = nil
         }
-        rowCounts = try known?.rowCounts ?? snapshot.rowCounts(in: self.source, over: connection)
-        let whole = try lowering(rowCounts)
+        let whole = try lowering(known?.rowCounts ?? snapshot.rowCounts(in: old, over: connection))
+        self.lowering = whole
         let shifts = Dictionary(whole.carriers.map { ($0.position, $0.shift) }, uniquingKeysWith: { first, _ in first })
         keyShifts = mapping.entityMappings.indices.map { shifts[$0] ?? 0 }
         if let known {
@@ -203,10 +187,10 @@ package struct BoundPlan: Sendable {
     package func losses(_ choice: StoreScript.Choice) throws -> [MigrationLoss] {
         guard choice != .normalised, !isDeferred else { return losses }
         let lowering = try lowering(choice)
-        let (tables, joins) = (try lowering.changes(), lowering.joinChanges())
+        let (tables, joins) = (lowering.changes, lowering.joinChanges)
         let staying = Set(
             tables.filter { !$0.isRebuilt }.map(\.table.name) + joins.filter { !$0.isRebuilt }.map(\.table.name))
-        let own = try lowering.ownDefinitions
+        let own = lowering.ownDefinitions
         return losses.filter { loss in
             switch (loss.kind, loss.reason) {
             case (.index, _), (.trigger, _), (.view, _), (.table, _): !lowering.keptObjects.keeps(loss.entityName)
@@ -237,13 +221,14 @@ package struct BoundPlan: Sendable {
     /// Whether every object keeps its key and becomes one object.
     package var keepsKeys: Bool { keyShifts.allSatisfy { $0 == 0 } }
 
-    var lowering: StoreLowering {
-        get throws {
-            try StoreLowering(
-                source: source, destination: destination, mapping: mapping, catalogue: catalogue, rowCounts: rowCounts,
-                highestKeys: highestKeys, disjoint: disjoint, keeping: keptObjects, historyGaps: historyGaps)
-        }
-    }
+    package var mapping: ResolvedMapping { lowering.mapping }
+    /// Objects by source entity, without those of its sub-entities.
+    package var rowCounts: [String: Int64] { lowering.rowCounts }
+    /// The store as it is, and a fresh store of the target version.
+    package var source: StoreLayout { lowering.source }
+    package var destination: StoreLayout { lowering.destination }
+    /// What else stands in the store's catalogue, and what of it stays.
+    package var keptObjects: KeptObjects { lowering.keptObjects }
 
     /// What becomes of each table of the new version; empty where work is put off.
     package func tableWays(_ choice: StoreScript.Choice) throws -> [TableWay] {
@@ -252,16 +237,20 @@ package struct BoundPlan: Sendable {
     }
 
     fileprivate func lowering(_ choice: StoreScript.Choice) throws -> StoreLowering {
-        var lowering = try lowering
+        try choice == .normalised ? lowering : lowerings.value(choice) { try lower(choice) }
+    }
+
+    private func lower(_ choice: StoreScript.Choice) throws -> StoreLowering {
+        var lowering = lowering
         lowering.choice = choice
-        lowering = try lowering.cheapest()
-        guard choice != .normalised, !keptObjects.dropped.isEmpty else { return lowering }
+        lowering = lowering.cheapest()
+        guard !keptObjects.dropped.isEmpty else { return lowering }
         // What needs an app's own column stays with it, unless SQLite then cannot alter the table.
-        let own = try lowering.ownDefinitions
+        let own = lowering.ownDefinitions
         var other = lowering
         other.keptObjects = try KeptObjects(
-            catalogue, from: source, to: destination.keeping(own), losing: keptObjects.lostColumns)
-        return try own.isEmpty || other.ownDefinitions != own ? lowering : other
+            lowering.catalogue, from: source, to: destination.keeping(own), losing: keptObjects.lostColumns)
+        return own.isEmpty || other.ownDefinitions != own ? lowering : other
     }
 
     /// What stands in the way, as one error; nil where nothing does.

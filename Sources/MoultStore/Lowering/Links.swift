@@ -1,6 +1,5 @@
 import MoultModel
 import MoultSQLite
-import Synchronization
 
 /// The pairs that fill a relationship of the destination, and which entity mappings carry the objects at either end.
 struct Links {
@@ -13,24 +12,11 @@ struct Links {
     var flipped: Links { Links(pairs: pairs.flipped, owners: destinations, destinations: owners) }
 }
 
-/// What fills each relationship, found when it is first asked for: it follows from the mapping and the two stores, and
-/// is asked for each column.
-final class FoundLinks: Sendable {
-    private let found = Mutex<[RelationshipReference: [Links]]>([:])
-
-    func links(of reference: RelationshipReference, _ find: () -> [Links]) -> [Links] {
-        if let links = found.withLock({ $0[reference] }) { return links }
-        let links = find()
-        found.withLock { $0[reference] = links }
-        return links
-    }
-}
-
 extension StoreLowering {
     /// What fills a relationship which `entity` of the destination declares: by the owners' own mappings, and for
     /// owners that leave it to the inverse, by those of the destinations.
     func links(of reference: RelationshipReference) -> [Links] {
-        foundLinks.links(of: reference) { findLinks(of: reference) }
+        foundLinks.value(reference) { findLinks(of: reference) }
     }
 
     private func findLinks(of reference: RelationshipReference) -> [Links] {

@@ -193,9 +193,9 @@ struct LossCount {
         columns += source.joinTables.map { ($0.name, $0.columns.filter { $0.role == .unknown }.map(\.name)) }
         guard columns.contains(where: { !$0.1.isEmpty }) else { return [] }
         let filled = Set(
-            try lowering.changes().flatMap { change -> [String] in
+            lowering.changes.flatMap { change -> [String] in
                 if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [] }
-            } + lowering.joinChanges().filter(\.isRebuilt).map(\.table.name))
+            } + lowering.joinChanges.filter(\.isRebuilt).map(\.table.name))
         return try columns.filter { filled.contains($0.0) }.flatMap { table, names in
             try connection.valueCounts(of: names, in: table).map { column, count in
                 MigrationLoss(

@@ -69,13 +69,13 @@ package struct PartialScript: Sendable {
                 highestKeys: [:], disjoint: [], sortsPairs: false)
         }
         let lowering = try lower(over: Catalogue(entries: []))
-        let tables = try lowering.changes()
+        let tables = lowering.changes
         obstacle = lowering.partialObstacle(tables)
         sources = tables.compactMap(lowering.partialSource)
         let places = Dictionary(sources.map { ($0.destination, $0.table) }, uniquingKeysWith: { first, _ in first })
         self.tables =
             tables.compactMap(lowering.partialTable)
-            + lowering.joinChanges().compactMap { lowering.partialTable($0, places) }
+            + lowering.joinChanges.compactMap { lowering.partialTable($0, places) }
         let history = HistoryLowering(try lower(over: catalogue))
         self.history = history.statements
         historyTables = catalogue.tables.filter { Self.historyTables.contains($0.name) }

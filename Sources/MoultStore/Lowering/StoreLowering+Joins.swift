@@ -26,8 +26,6 @@ struct JoinChange {
 }
 
 extension StoreLowering {
-    func joinChanges() -> [JoinChange] { destination.joinTables.map(joinChange(of:)) }
-
     func joinChange(of table: JoinTable) -> JoinChange {
         let reference = table.owner
         guard let own = table.column(.source(reference)),

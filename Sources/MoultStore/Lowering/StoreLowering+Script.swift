@@ -5,8 +5,7 @@ extension StoreLowering {
     /// Every statement, in order: triggers away, tables, joins, indexes, orders, derived values, history,
     /// what makes the store one of the new version, and last triggers back.
     func script(metadata: [UInt8], modelCache: [UInt8]?) throws -> StoreScript {
-        let tables = try changes()
-        let joins = joinChanges()
+        let (tables, joins) = (changes, joinChanges)
         let history = HistoryLowering(self)
         let rebuilt = Set(tables.filter(\.isRebuilt).map(\.table.name) + joins.filter(\.isRebuilt).map(\.table.name))
         let kept = Set(destination.tables.map(\.name) + destination.joinTables.map(\.name)).subtracting(rebuilt)
@@ -35,7 +34,7 @@ extension StoreLowering {
         var script = StoreScript(
             statements: statements, historyColumns: history.columns,
             transforms: contributions.flatMap(\.values.functions))
-        script.kept = try StoreScript.Kept(definitions: ownDefinitions, objects: keptObjects)
+        script.kept = StoreScript.Kept(definitions: ownDefinitions, objects: keptObjects)
         if choice == .inPlace {
             script.place = .catalogue
         } else if virtual.isEmpty, cloudKit.isEmpty, keepsTables(tables, joins) {
@@ -46,11 +45,8 @@ extension StoreLowering {
 
     /// By table that stays, what it has of the app's own.
     var ownDefinitions: [String: OwnDefinitions] {
-        get throws {
-            let all =
-                try changes().map { ($0.table.name, $0.way.own) } + joinChanges().map { ($0.table.name, $0.own) }
-            return Dictionary(all.filter { $0.1 != OwnDefinitions() }, uniquingKeysWith: { first, _ in first })
-        }
+        let all = changes.map { ($0.table.name, $0.way.own) } + joinChanges.map { ($0.table.name, $0.own) }
+        return Dictionary(all.filter { $0.1 != OwnDefinitions() }, uniquingKeysWith: { first, _ in first })
     }
 
     /// - Parameter others: what reads or writes rows beside those of the tables.

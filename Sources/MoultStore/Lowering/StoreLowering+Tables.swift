@@ -52,9 +52,7 @@ struct TableChange {
 }
 
 extension StoreLowering {
-    func changes() throws -> [TableChange] { try destination.tables.map(change(of:)) }
-
-    private func change(of table: EntityTable) throws -> TableChange {
+    func change(of table: EntityTable) -> TableChange {
         let contributions = contributions(toTableOf: table.rootEntityName)
         var blocks: [(from: EntityTable, members: [Contribution])] = []
         for contribution in contributions {

@@ -127,9 +127,9 @@ extension StoreLowering {
 
     /// The same, but every table that changes is made anew where that takes less time: for each ALTER TABLE SQLite
     /// parses the text of every object of the catalogue again.
-    func cheapest() throws -> StoreLowering {
+    func cheapest() -> StoreLowering {
         guard choice == .cheapest else { return self }
-        let statements = try changes().flatMap { change in
+        let statements = changes.flatMap { change in
             let alter = alter(change)
             return alter.before + alter.after
         }
@@ -145,10 +145,10 @@ extension StoreLowering {
     // MARK: - The plan
 
     /// What becomes of every table of the new version.
-    func ways() throws -> [TableWay] {
+    func ways() -> [TableWay] {
         let present = Set(source.joinTables.map(\.name))
-        return try changes().map { TableWay($0) }
-            + joinChanges().map { TableWay($0, isNew: !present.contains($0.table.name)) }
+        return changes.map { TableWay($0) }
+            + joinChanges.map { TableWay($0, isNew: !present.contains($0.table.name)) }
     }
 
     /// Whether every table stays and no code of an app runs, so that the store itself can be changed.

@@ -7,7 +7,7 @@ import MoultSQLite
 /// Each table gets the cheapest safe way (``TableWay``): it is not touched, its columns are altered, its rows are
 /// updated, or it is made anew with the text of a fresh store and filled from `source`, the unchanged backup, in one
 /// `INSERT … SELECT`. Keys are kept.
-struct StoreLowering {
+struct StoreLowering: Sendable {
     /// The store as it is.
     let source: StoreLayout
     /// A fresh store of the target version.
@@ -19,18 +19,18 @@ struct StoreLowering {
     let rowCounts: [String: Int64]
 
     /// What else stands in the store's catalogue, and what of it stays.
-    var keptObjects: KeptObjects
+    var keptObjects: KeptObjects { didSet { forgetChanges() } }
     /// What is missing of persistent history.
     let historyGaps: HistoryGaps
 
-    var choice = StoreScript.Choice.normalised
+    var choice = StoreScript.Choice.normalised { didSet { forgetChanges() } }
     /// How many changes of columns there would be, where it takes less time to make every changed table anew.
-    var alterations: Int?
+    var alterations: Int? { didSet { forgetChanges() } }
 
     /// Why no table of this store or mapping can be altered; nil where each can be judged by itself.
     let obstacle: RebuildReason?
     /// Whether pairs of join tables are made for listed objects alone (``PartialScript``).
-    var isPartial = false
+    var isPartial = false { didSet { forgetChanges() } }
     /// Whether the script is that of a working copy, in which pairs that lack an index are sorted first.
     let sortsPairs: Bool
     /// By table of the source, the columns that indexes begin with.
@@ -58,7 +58,11 @@ struct StoreLowering {
     /// The places in ``carriers`` by the root entity of what they make, and how many take each source entity.
     private var placesByRoot: [String: [Int]] = [:]
     private var countsBySource: [Int: Int] = [:]
-    let foundLinks = FoundLinks()
+    /// What fills each relationship: it follows from the mapping and the two stores, and is asked for each column.
+    let foundLinks = OnceEach<RelationshipReference, [Links]>()
+    /// What becomes of each table, as long as nothing above changes.
+    private var knownChanges = Once<[TableChange]>()
+    private var knownJoinChanges = Once<[JoinChange]>()
     /// By root entity of the destination, the highest key where keys were shifted.
     private(set) var highestKeys: [String: Int64] = [:]
 
@@ -170,6 +174,14 @@ struct StoreLowering {
             highestKeys[table.rootEntityName] = try end(of: last.table, after: last.shift)
         }
     }
+
+    /// What becomes of each entity table of the destination.
+    var changes: [TableChange] { knownChanges.value { destination.tables.map(change(of:)) } }
+
+    /// What becomes of each join table of the destination.
+    var joinChanges: [JoinChange] { knownJoinChanges.value { destination.joinTables.map(joinChange(of:)) } }
+
+    private mutating func forgetChanges() { (knownChanges, knownJoinChanges) = (Once(), Once()) }
 
     /// The contributions whose rows end in the table of `root`.
     func contributions(toTableOf root: String) -> [Contribution] {

@@ -23,9 +23,9 @@ extension StoreLowering {
 
     /// The search tables without text of their own whose rows change: nothing can index them again but the app, which
     /// has given them their text.
-    func staleSearch() throws -> [Finding] {
+    func staleSearch() -> [Finding] {
         let tables = keptObjects.entries(.table).filter { $0.searchedContent?.isEmpty == true }
-        guard !tables.isEmpty, try changesText() else { return [] }
+        guard !tables.isEmpty, changesText() else { return [] }
         return tables.map { entry in
             Finding(
                 code: "search-not-rebuilt", severity: .warning, place: entry.name,
@@ -36,8 +36,8 @@ extension StoreLowering {
     }
 
     /// Whether a row that is there leaves, or gets another key or another value but the number of an entity.
-    private func changesText() throws -> Bool {
-        let changes = try changes()
+    private func changesText() -> Bool {
+        let changes = changes
         let filled = Set(
             changes.flatMap { change -> [String] in
                 if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [change.table.name] }
